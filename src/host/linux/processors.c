@@ -63,7 +63,7 @@ processors_parse_number(const char **text, unsigned long *number)
     return errno == 0 && *number < PROCESSOR_COUNT_MAX;
 }
 
-/* Parse "N" or "N-M", where no number is below *least; add these processors, and advance
+/* Parse "N" or "N-M", where no number is below *least; add these processors and advance
  * text and *least. Returns 0, -EINVAL or -ENOMEM. */
 static int
 processors_parse_range(const char **text, unsigned long *least,
