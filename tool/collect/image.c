@@ -670,8 +670,8 @@ find_kernel_map(struct image_set *set, const struct image *image,
     return found;
 }
 
-/* Fold a segment: with a kernel map only the parts that it shows, else all pages with
- * hits. */
+/* Fold a segment: with a kernel map only the parts where the map has hits, else all
+ * pages with hits. */
 static bool
 fold_segment(struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source)

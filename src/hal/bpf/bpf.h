@@ -89,7 +89,7 @@ int bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal);
 int bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor);
 void bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor);
 
-/* bpf_set_interval - clamp and keep it; running events continue with it. */
+/* bpf_set_interval - clamp the interval and store it; running events go on with it. */
 void bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval);
 
 /* bpf_renew - open events again on processors that were offline, where the kernel has

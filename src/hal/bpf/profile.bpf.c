@@ -639,7 +639,7 @@ linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector
 #endif
 }
 
-/* Asking the kernel costs as much as counting a hit: one_cookie. */
+/* one_cookie saves asking the kernel, which costs as much as counting a hit. */
 INLINE ULONG64
 cookie_of(struct registers *context)
 {

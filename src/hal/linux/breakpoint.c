@@ -19,7 +19,7 @@ breakpoint_here(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* Run into a breakpoint. Returns false only if it opened and counted nothing. */
+/* Run into a breakpoint. Returns false only if its event opened but counted nothing. */
 static bool
 try_breakpoint(void)
 {

@@ -56,8 +56,8 @@ bool perf_target_has_source(const struct perf_target *target,
 bool perf_target_has_event(const struct perf_target *target,
                            const struct perf_source *source, uint32_t processor);
 
-/* perf_find_private - return the target for profiles of a process that no watch counts
- * (pid 0: of all processes), or NULL if there is none. */
+/* perf_find_private - return the target, not a watch's, that counts for profiles of a
+ * process (pid 0: of all processes), or NULL if there is none. */
 struct perf_target *perf_find_private(const struct perf *perf, uint32_t pid);
 
 /* perf_is_covered - does a watch count this source for this process on this processor?

@@ -112,9 +112,9 @@ void sim_fail_start(struct sim *sim, uint64_t nth, NTSTATUS status);
  * on; STATUS_SUCCESS: none. */
 void sim_fail_begin(struct sim *sim, NTSTATUS status);
 
-/* sim_is_started - is this source started there now? sim_started - the number of such
- * starts. sim_start_calls, sim_stop_calls - calls of StartProfileInterrupt and of
- * StopProfileInterrupt so far. */
+/* sim_is_started - is this source started on a processor for a pid? sim_started - the
+ * number of such starts. sim_start_calls, sim_stop_calls - calls of
+ * StartProfileInterrupt and of StopProfileInterrupt so far. */
 bool sim_is_started(const struct sim *sim, KPROFILE_SOURCE source, ULONG processor,
                     uint64_t pid);
 uint64_t sim_started(const struct sim *sim);

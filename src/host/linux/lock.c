@@ -214,7 +214,7 @@ page_flush(uint64_t number, uintptr_t start, ULONG *shadow, size_t counters)
     }
 }
 
-/* Move the counts page by page. A live buffer has nothing to move: bytes is 0. */
+/* Move counts from the shadow to the caller's pages. A live buffer has no shadow. */
 void
 host_flush_pages(void *Context, MDL *Mdl)
 {
