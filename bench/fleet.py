@@ -5,7 +5,8 @@
 usage: fleet.py NTPROF FLEET TESTS
 
 FLEET adds windows of many hosts, drawn from a real profile; TESTS has the module that starts a ClickHouse server.
-Environment: BENCH_QUICK=1 for a try; BENCH_FLEET="HOSTS WINDOWS..." for other sizes.
+Environment: BENCH_QUICK=1 for a try; BENCH_FLEET="HOSTS WINDOWS..." for other sizes; BENCH_HITS for other windows;
+BENCH_STORES=ClickHouse for one of the two.
 """
 import json
 import os
@@ -18,7 +19,8 @@ import unittest
 
 QUICK = os.environ.get("BENCH_QUICK", "0") not in ("", "0")
 SIZES = os.environ.get("BENCH_FLEET", "20 2 4" if QUICK else "100 20 60").split()
-HITS = 2 * 99 * 60  # two processors at 99 Hz for a minute
+HITS = int(os.environ.get("BENCH_HITS", 2 * 99 * 60))  # two processors at 99 Hz for a minute
+STORES = os.environ.get("BENCH_STORES", "SQLite ClickHouse").split()
 START_S = 1_700_006_400  # a day begins
 WORK = ("for i in 1 2 3; do python3 -c 'import json; [json.loads(json.dumps(list(range(300)))) for _ in range(9000)]';"
         " echo 'int main(void){return 0;}' | cc -O2 -x c -o /dev/null -; tar c /usr/include 2>/dev/null | gzip | wc -c;"
@@ -85,7 +87,10 @@ def main():
     hosts, *sizes = map(int, SIZES)
     with tempfile.TemporaryDirectory(prefix="ntprof-fleet-") as folder:
         bench = Bench(ntprof, fleet, pathlib.Path(folder))
-        bench.show("SQLite", f"sqlite:{folder}/s.db", hosts, sizes)
+        if "SQLite" in STORES:
+            bench.show("SQLite", f"sqlite:{folder}/s.db", hosts, sizes)
+        if "ClickHouse" not in STORES:
+            return
         try:
             server = clickhouse.Server(pathlib.Path(folder) / "server")
             server.start()
