@@ -71,7 +71,7 @@ segment_delete(const struct image_set *set, struct image_segment *segment)
 void
 image_release(struct image_set *set, struct image *image)
 {
-    image->recent = NULL;
+    memset(image->recent, 0, sizeof(image->recent));
     while (image->segments != NULL) {
         struct image_segment *const segment = image->segments;
 
@@ -474,26 +474,18 @@ segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t len
            (begin - segment->begin) % (UINT64_C(1) << segment->log2) == 0;
 }
 
-/* Insert the segment behind the one that was found last. Segments are so in the order
- * in which a program maps its code, which image_segment_find makes use of. */
-static void
-image_add_segment(struct image *image, struct image_segment *segment)
-{
-    struct image_segment **const next =
-        image->recent != NULL ? &image->recent->next : &image->segments;
-
-    segment->next = *next;
-    *next = segment;
-}
-
-/* Processes of one program map their images in the same order, so the segment after the
- * one that was found last is tried first. */
+/* Most programs map an image once, the others in the same order each time: a new
+ * segment is behind the program's last one. */
 struct image_segment *
 image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
                    uint64_t length, uint32_t program)
 {
-    struct image_segment *segment = image->recent != NULL ? image->recent->next : NULL;
+    struct image_segment **const recent = &image->recent[program % IMAGE_RECENT];
+    struct image_segment *segment = *recent;
 
+    if (segment != NULL && !segment_covers(segment, begin, length, program)) {
+        segment = segment->next;
+    }
     if (segment == NULL || !segment_covers(segment, begin, length, program)) {
         segment = image->segments;
         while (segment != NULL && !segment_covers(segment, begin, length, program)) {
@@ -505,12 +497,16 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
     } else if (segment == NULL) {
         segment = segment_new(set, image, begin, length, program);
         if (segment != NULL) {
+            struct image_segment **const next =
+                *recent != NULL ? &(*recent)->next : &image->segments;
+
             set->segments_made++;
-            image_add_segment(image, segment);
+            segment->next = *next;
+            *next = segment;
         }
     }
     if (segment != NULL) {
-        image->recent = segment;
+        *recent = segment;
     }
     return segment;
 }
@@ -764,7 +760,7 @@ image_drop_program(struct image_set *set, struct image *image, uint32_t program)
         if (segment->program == program && fold_all_sources(set, image, segment)) {
             *next = segment->next;
             segment_delete(set, segment);
-            image->recent = NULL;
+            memset(image->recent, 0, sizeof(image->recent));
         } else {
             complete = complete && segment->program != program;
             next = &segment->next;

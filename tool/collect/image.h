@@ -46,6 +46,8 @@ struct image_segment {
     ULONG *counters[]; /* one buffer of ntprof_buffer_alloc for each source */
 };
 
+enum { IMAGE_RECENT = 16 }; /* programs with equal remainders share one */
+
 struct image {
     enum image_kind kind;
     char *path;
@@ -68,9 +70,9 @@ struct image {
     uint64_t users;
     bool replaced; /* when it could not be opened, another file had its name */
     struct image_segment *segments;
-    /* the segment that image_segment_find returned last: the next search starts behind
-     * it; NULL: at the first segment */
-    struct image_segment *recent;
+    /* by program: the segment that image_segment_find returned last; the next search
+     * starts with it. NULL: with the first segment */
+    struct image_segment *recent[IMAGE_RECENT];
     struct counts fresh;  /* hits that folds have moved out of the counters */
     struct counts taken;  /* hits that the current snapshot has moved out of fresh */
     struct counts totals; /* hits of all snapshots before */
