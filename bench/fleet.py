@@ -50,13 +50,15 @@ class Bench:
     def questions(self, url, windows):
         middle = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(START_S + 60 * (windows // 2)))
         unit = json.loads(self.output("report", self.template, "--json", "--rows", "1", "--by", "process"))
-        return {
+        questions = {
             "functions of all hosts": ("report", url),
             "one unit by line": ("report", url, "--unit", unit["rows"][0]["process"], "--by", "line"),
             "two builds": ("diff", f"{url}?build={self.build}", f"{url}?build=0{self.build}"),
             "one host": ("report", url, "--host", "host00007"),
-            "first half, second half": ("diff", f"{url}?until={middle}", f"{url}?since={middle}"),
         }
+        if windows > 1:
+            questions["first half, second half"] = ("diff", f"{url}?until={middle}", f"{url}?since={middle}")
+        return questions
 
     def show(self, name, url, hosts, sizes):
         print(f"{name}: {hosts} hosts", flush=True)
