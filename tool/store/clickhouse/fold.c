@@ -18,6 +18,10 @@
 
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
 
+/* Rows that are added up at a time, of some hosts: the server needs memory for each, up
+ * to a kilobyte. */
+enum { ROWS_AT_A_TIME = 1 << 20 };
+
 /* Days whose windows have all ended, and some of which were added since they were
  * folded; an hour is left for stragglers. */
 #define DAYS_TO_FOLD                                                                  \
@@ -79,6 +83,32 @@ drop_folding(struct server *server, long own)
     }
 }
 
+/* Add up the rows of a day, those of one part of the hosts after the other. */
+static void
+sum_up_day(struct server *server, uint64_t day, long own)
+{
+    char sql[SQL_BYTES];
+    uint64_t parts;
+
+    snprintf(sql, sizeof(sql),
+             "SELECT toUInt64(count()) FROM hits WHERE day = toDate(%" PRIu64
+             ") FORMAT RowBinary",
+             day);
+    parts = server_number(server, sql) / ROWS_AT_A_TIME + 1;
+    for (uint64_t part = 0; part < parts && !server->failed; part++) {
+        snprintf(sql, sizeof(sql),
+                 "INSERT INTO folding_%ld(" SUM_KEYS ", count) SELECT " SUM_KEYS
+                 ", sum(c) FROM (SELECT " SUM_KEYS
+                 ", max(count) AS c FROM hits PREWHERE day = toDate(%" PRIu64
+                 ") AND cityHash64(host) %% %" PRIu64 " = %" PRIu64
+                 " WHERE (host, epoch, start_ns) GLOBAL IN (SELECT host, epoch, "
+                 "start_ns FROM windows) GROUP BY " SUM_KEYS
+                 ", epoch, start_ns) GROUP BY " SUM_KEYS,
+                 own, day, parts, part);
+        server_run(server, sql);
+    }
+}
+
 /* Sums are made in a table of this process's own, of which the day becomes a part of
  * sums as a whole. */
 static void
@@ -92,16 +122,7 @@ fold_day(struct server *server, uint64_t day)
 
     snprintf(sql, sizeof(sql), "CREATE TABLE folding_%ld AS sums", own);
     server_run(server, sql);
-    snprintf(sql, sizeof(sql),
-             "INSERT INTO folding_%ld(" SUM_KEYS ", count) SELECT " SUM_KEYS
-             ", sum(c) FROM (SELECT " SUM_KEYS
-             ", max(count) AS c FROM hits WHERE day = "
-             "toDate(%" PRIu64
-             ") AND (host, epoch, start_ns) GLOBAL IN (SELECT host, epoch, "
-             "start_ns FROM windows) GROUP BY " SUM_KEYS ", epoch, start_ns) GROUP "
-             "BY " SUM_KEYS,
-             own, day);
-    server_run(server, sql);
+    sum_up_day(server, day, own);
     snprintf(sql, sizeof(sql),
              "INSERT INTO folding_%ld(day, source, period) SELECT toDate(%" PRIu64
              "), '', toUInt64(%" PRIu64 ")",
