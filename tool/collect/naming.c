@@ -429,8 +429,8 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     return found;
 }
 
-/* Have the names of the next counts looked up together: one question to the process
- * that reads the file costs as much as many. */
+/* Have the names of the next counts looked up together: asking the process that
+ * reads the file for many costs as much as for one. */
 static void
 namer_expect(const struct namer *namer, const struct counts *counts, size_t first,
              uint64_t bytes)

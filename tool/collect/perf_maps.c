@@ -66,7 +66,8 @@ jit_open(const struct naming *naming, struct jit *jit)
     const int error = sym_perf_file_open(jit->image->pid, &jit->file);
 
     if (error == -EPERM) {
-        report_unread_map(naming, jit, "it is neither the process's user's nor root's");
+        report_unread_map(naming, jit,
+                          "its owner is neither the process's user nor root");
     } else if (is_refused(error)) {
         report_unread_map(naming, jit, sym_open_error(error));
     }

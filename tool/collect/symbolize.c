@@ -114,8 +114,8 @@ bucket_bytes(const struct work *work)
     return work->profile->bucket_bytes > 0 ? work->profile->bucket_bytes : 1;
 }
 
-/* Have the names of the next rows looked up together: one question to the process that
- * reads the file costs as much as many. */
+/* Have the names of the next rows looked up together: asking the process that reads
+ * the file for many costs as much as for one. */
 static void
 expect_rows(const struct work *work, struct sym_image *file, size_t first, size_t end)
 {

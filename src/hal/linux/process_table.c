@@ -345,7 +345,7 @@ apply_exec(struct process_table *table, const struct perf_record *record,
 }
 
 /* Apply a COMM record: a thread got a name, or its process a new program. The main
- * thread's name is the process's; others are ignored. */
+ * thread's name is the process's; those of others are ignored. */
 static void
 apply_comm(struct process_table *table, const struct perf_record *record,
            struct perf_watcher *watcher)

@@ -36,8 +36,8 @@ struct perf_tally {
 struct perf_counts {
     uint64_t events;
     uint64_t running_ns;
-    uint64_t silent_ns; /* throttled: by the clocks of events with reports_silence */
-    uint64_t lost;      /* since they were opened */
+    uint64_t silent_ns; /* time for which events with reports_silence were throttled */
+    uint64_t lost;      /* hits, since the events were opened */
 };
 
 /* perf_tally_add - add the counts of an event that is being closed. */

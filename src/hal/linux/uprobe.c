@@ -146,8 +146,8 @@ open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
         return fd;
     }
     snprintf(reason, reason_bytes, "%s",
-             S_ISREG(status.st_mode) ? "the offset is behind the end of the image"
-                                     : "the image is no regular file");
+             S_ISREG(status.st_mode) ? "the offset is past the end of the image"
+                                     : "the image is not a regular file");
     close(fd);
     return -EINVAL;
 }

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 
-/* Time until the caller delivers again; wake-ups of rings read at a time. */
+/* Time until the caller delivers again; most wake-ups that one epoll_wait returns. */
 enum { WAIT_MS = 250, WAKEUPS_MAX = 16 };
 
 /* More than the longest record, a mapping whose name fills a page: with less free space

@@ -19,8 +19,8 @@ struct perf_target {
     struct perf_watcher watcher;
     struct perf_target *next;
     uint32_t pid; /* 0: all processes */
-    int pidfd;    /* of a private target: shows that its process exited; -1: none */
-    bool watch;   /* not a private target */
+    int pidfd;    /* if not a watch's: shows that the process exited; -1: none */
+    bool watch;   /* counts for a watch; false: privately, for started profiles */
     bool on_exec; /* its process has yet to exec: until then no hit counts */
     struct perf_events events;
 

@@ -119,7 +119,8 @@ pick_address(struct sim *sim, const struct sim_process *process)
     return image->base + pick_offset(sim, image->length_bytes);
 }
 
-/* Draw whether a hit is delivered, or why not, by the shares of sim_faults. */
+/* Draw whether a hit is delivered, or why not, by the shares of sim_faults; with
+ * user_only, hits in the kernel that are not throttled or missed are excluded. */
 static enum sim_fate
 pick_fate(struct sim *sim, uint64_t address)
 {

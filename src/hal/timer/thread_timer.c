@@ -287,7 +287,7 @@ thread_timer_tick_ns(void)
     return tick.tv_nsec > 0 ? (uint64_t)tick.tv_nsec : 10000000;
 }
 
-/* Return the kernel's number of a thread's processor clock: bits 3 and up are the tid's
+/* Return the clock id of a thread's processor time: bits 3 and up are the tid's
  * complement, bit value 4 means a thread, 2 its scheduled time. */
 static clockid_t
 clock_of(pid_t tid)
