@@ -448,7 +448,8 @@ namer_expect(const struct namer *namer, const struct counts *counts, size_t firs
     }
 }
 
-/* Add the image of a kernel row, named after its module. */
+/* Add an image named after a kernel module, for rows of its code; *index becomes its
+ * index. Returns false if memory runs out. */
 static bool
 add_module(struct profile *profile, const char *module, uint32_t *index)
 {

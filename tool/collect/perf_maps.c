@@ -94,9 +94,10 @@ compare_jits(const void *left, const void *right)
     return (a->inode > b->inode) - (a->inode < b->inode);
 }
 
-/* Write the different places of merged counts to places. Returns their number. */
+/* Write each place of the counts, which are sorted, once to places, which has room for
+ * all. Returns their number. */
 static size_t
-add_places(const struct counts *counts, uint64_t *places)
+put_places(const struct counts *counts, uint64_t *places)
 {
     size_t count = 0;
 
@@ -124,8 +125,8 @@ read_shared(const struct jit *jits, size_t count, uint64_t bytes)
     }
     places = calloc(room, sizeof(*places));
     for (size_t i = 0; places != NULL && i < count; i++) {
-        wanted.count += add_places(&jits[i].image->totals, places + wanted.count);
-        wanted.count += add_places(&jits[i].image->taken, places + wanted.count);
+        wanted.count += put_places(&jits[i].image->totals, places + wanted.count);
+        wanted.count += put_places(&jits[i].image->taken, places + wanted.count);
     }
     wanted.places = places;
     if (places != NULL) {

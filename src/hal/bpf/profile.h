@@ -118,7 +118,7 @@ union bpf_shared {
 };
 _Static_assert(sizeof(struct bpf_control) <= KI_NODE_BYTES,
                "control is in the node that is never taken");
-_Static_assert(sizeof(union bpf_shared) < 1 << 22, "5.15 allows no larger value");
+_Static_assert(sizeof(union bpf_shared) < 1 << 22, "more than Linux 5.15 allows");
 
 /* The number of the probe-th entry that a process may have; it is never 0. */
 static inline ULONG

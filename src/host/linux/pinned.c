@@ -38,8 +38,8 @@ struct pinned_page {
     size_t pins;
     uint64_t since;    /* number of the host_lock that first found this memory here */
     bool locked_by_us; /* the caller had not locked it before */
-    bool seen_locked;  /* it was locked after our mlock: if it is not later, the caller
-                        * has mapped other memory */
+    bool seen_locked;  /* the kernel said so after our mlock; if it says no later, the
+                        * caller has mapped other memory there */
 };
 
 static void *pinned_pages; /* of tsearch */
