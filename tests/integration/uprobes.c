@@ -255,7 +255,7 @@ what_cannot_be_probed__refused_with_the_reason(void **state)
     (void)state;
     assert_refused("uprobe:/nowhere/at+all+0x10", "cannot be opened");
     assert_refused("uprobe:/tmp+0x10", "no regular file");
-    assert_refused("uprobe:/proc/self/exe+0xffffffffffff", "behind the end");
+    assert_refused("uprobe:/proc/self/exe+0xffffffffffff", "past the end");
     if (!is_root()) {
         name_of(text, sizeof(text), SLOT);
         assert_refused(text, "take root");

@@ -147,7 +147,7 @@ open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
     }
     snprintf(reason, reason_bytes, "%s",
              S_ISREG(status.st_mode) ? "the offset is past the end of the image"
-                                     : "the image is not a regular file");
+                                     : "the image is no regular file");
     close(fd);
     return -EINVAL;
 }
