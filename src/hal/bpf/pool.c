@@ -19,8 +19,8 @@ static const size_t FIRST_BYTES = sizeof(struct bpf_flat);
 static const size_t GROWN_BYTES_MAX = (size_t)1 << 26; /* unless a buffer is larger */
 static const size_t BYTES_MAX = (size_t)1 << 42;       /* a location has no more bits */
 
-/* Whole pages of a page or more: they may be mapped elsewhere, and must hold nobody
- * else's counters. */
+/* Return the units that bytes take: from a page on, whole pages, as these may be mapped
+ * elsewhere and must have nobody else's counters. */
 static size_t
 units_of(size_t bytes)
 {
