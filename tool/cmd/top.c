@@ -487,11 +487,9 @@ top(const struct record_options *options, char **words, struct top_store *store)
     return done;
 }
 
-/* No downloads: a screen must not wait for servers. */
 static bool
 top_start(struct record_options *options, char **words)
 {
-    unsetenv("DEBUGINFOD_URLS");
     options->quiet = true;
     return check_terminal() && top(options, words, NULL);
 }
@@ -503,7 +501,6 @@ cmd_top_store(int argc, char **argv)
     int exit_status;
 
     if (top_store_take(&store, argc, argv, &exit_status)) {
-        unsetenv("DEBUGINFOD_URLS"); /* as in top_start */
         exit_status = check_terminal() && top_store_begin(&store) &&
                               top(&store.options, NULL, &store)
                           ? CMD_OK
@@ -519,6 +516,8 @@ cmd_top(int argc, char **argv)
     struct record_options options;
     int exit_status;
 
+    /* No downloads: a screen must not wait for servers. */
+    unsetenv("DEBUGINFOD_URLS");
     if (top_store_is_named(argc, argv)) {
         return cmd_top_store(argc, argv);
     }

@@ -136,7 +136,7 @@ top_store_take(struct top_store *store, int argc, char **argv, int *exit_status)
     }
     *exit_status = CMD_FAILED;
     if (words.count == 0) { /* the URL was an option's value */
-        cmd_fail("top", "name the store behind the options");
+        cmd_fail("top", "no store is named; try: ntprof top sqlite:PATH");
         return false;
     }
     store->url = words.list[0];

@@ -38,8 +38,7 @@ bool top_store_take(struct top_store *store, int argc, char **argv, int *exit_st
 void top_store_finish(struct top_store *store);
 
 /* Prepare for names, and read the store for the first time, which finds out the
- * sources. Returns false after an
- * error line. */
+ * sources. Returns false after an error line. */
 bool top_store_begin(struct top_store *store);
 
 /* Read what the store has now; the first time, return what top_store_begin read.

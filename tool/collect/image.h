@@ -46,7 +46,8 @@ struct image_segment {
     ULONG *counters[]; /* one buffer of ntprof_buffer_alloc for each source */
 };
 
-enum { IMAGE_RECENT = 16 }; /* programs with equal remainders share one */
+/* Programs whose last segment an image remembers: that of program p at p % 16. */
+enum { IMAGE_RECENT = 16 };
 
 struct image {
     enum image_kind kind;

@@ -18,8 +18,8 @@
 
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
 
-/* Rows that are added up at a time, of some hosts: the server needs memory for each, up
- * to a kilobyte. */
+/* At most about so many rows are added up at a time, those of some of the hosts: the
+ * server keeps what it adds up in memory. */
 enum { ROWS_AT_A_TIME = 1 << 20 };
 
 /* Days whose windows have all ended, and some of which were added since they were
