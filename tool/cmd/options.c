@@ -197,3 +197,17 @@ options_count(const char *command, const char *option, const char *value,
     *count = (size_t)number;
     return true;
 }
+
+bool
+options_time(const char *command, const char *option, const char *value,
+             const struct options_times *times, uint64_t *ns)
+{
+    uint64_t time_ns;
+
+    if (!number_parse_seconds(value, &time_ns) || time_ns < times->min_ns ||
+        time_ns > times->max_ns) {
+        return cmd_refuse_value(command, option, value, times->refusal);
+    }
+    *ns = time_ns;
+    return true;
+}

@@ -9,6 +9,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* First values of options without a letter. Each table of options contains
  * OPTION_HELP_ROW and ends with {0}. */
@@ -55,5 +56,16 @@ bool options_take_json(const char *command, int argc, char **argv, bool *json,
  * Returns false after an error line. */
 bool options_count(const char *command, const char *option, const char *value,
                    const char *zero, size_t *count);
+
+/* options_times - the times that an option takes. */
+struct options_times {
+    uint64_t min_ns;
+    uint64_t max_ns;
+    const char *refusal; /* such as "not a time above 0; such as 30s, 5m or 10" */
+};
+
+/* Parse a time as the value of an option. Returns false after an error line. */
+bool options_time(const char *command, const char *option, const char *value,
+                  const struct options_times *times, uint64_t *ns);
 
 #endif

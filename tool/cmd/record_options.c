@@ -93,8 +93,13 @@ static const uint64_t second_100ns = 10000000;
 static const uint64_t default_hz = 997;
 static const uint64_t every_min_ns = 100000000;
 static const uint64_t delay_default_ns = 2000000000;
-static const uint64_t delay_min_ns = 100000000;
-static const uint64_t delay_max_ns = UINT64_C(86400) * 1000000000;
+static const struct options_times refresh_times = {
+    100000000, UINT64_C(86400) * 1000000000,
+    "not a time of 100ms to a day; such as 2s, 500ms or 1"};
+static const struct options_times durations = {
+    1, UINT64_MAX, "not a time above 0; such as 30s, 5m or 10"};
+static const struct options_times start_delays = {
+    1, UINT64_MAX, "not a time above 0; such as 500ms, 2s or 10"};
 static const double overhead_min_percent = 0.01;
 static const double overhead_max_percent = 50;
 static const uint64_t bucket_bytes_max = 1 << 20;
@@ -181,36 +186,10 @@ parse_every(struct record_options *options, const char *text)
 }
 
 static bool
-parse_refresh(struct record_options *options, const char *text)
+parse_time(const struct record_options *options, const char *option, const char *text,
+           const struct options_times *times, uint64_t *ns)
 {
-    if (!number_parse_seconds(text, &options->delay_ns) ||
-        options->delay_ns < delay_min_ns || options->delay_ns > delay_max_ns) {
-        return bad(options, "-d", text,
-                   "not a time of 100ms to a day; such as 2s, 500ms or 1");
-    }
-    return true;
-}
-
-static bool
-parse_duration(struct record_options *options, const char *text)
-{
-    if (!number_parse_seconds(text, &options->duration_ns) ||
-        options->duration_ns == 0) {
-        return bad(options, "--duration", text,
-                   "not a time above 0; such as 30s, 5m or 10");
-    }
-    return true;
-}
-
-static bool
-parse_start_delay(struct record_options *options, const char *text)
-{
-    if (!number_parse_seconds(text, &options->start_delay_ns) ||
-        options->start_delay_ns == 0) {
-        return bad(options, "--delay", text,
-                   "not a time above 0; such as 500ms, 2s or 10");
-    }
-    return true;
+    return options_time(options->syntax->command, option, text, times, ns);
 }
 
 /* Parse the next number of a list such as 12,34 and advance *text past it and its
@@ -571,13 +550,15 @@ parse_option(void *context, int option, char *text)
     case OPT_PER:
         return parse_per(options, text);
     case OPT_DURATION:
-        return parse_duration(options, text);
+        return parse_time(options, "--duration", text, &durations,
+                          &options->duration_ns);
     case 'd':
-        return parse_refresh(options, text);
+        return parse_time(options, "-d", text, &refresh_times, &options->delay_ns);
     case OPT_MAX_OVERHEAD:
         return parse_overhead(options, text);
     case OPT_DELAY:
-        return parse_start_delay(options, text);
+        return parse_time(options, "--delay", text, &start_delays,
+                          &options->start_delay_ns);
     case 'p':
         return parse_pids(options, text);
     case 'G':

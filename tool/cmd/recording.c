@@ -395,14 +395,12 @@ bool
 recording_write(struct recording *recording, const struct profile *profile,
                 struct pprof_error *error)
 {
-    const char *const path = recording->options->output;
     bool written;
 
     spare_close(&recording->spare);
-    written = recording->written ? pprof_rewrite(profile, path, error)
-                                 : pprof_write(profile, path, error);
+    written =
+        pprof_rewrite(profile, recording->options->output, &recording->written, error);
     recording->spare = spare_open();
-    recording->written = recording->written || written;
     return written;
 }
 

@@ -42,20 +42,14 @@ static void
 run_look(struct top *top, struct top_job *job)
 {
     struct collector_gaps gaps;
-    struct pprof_error error;
+    struct pprof_error error = {.text = "out of memory; it is tried again"};
 
     measure_interval(top, job);
-    if (top->store != NULL) {
-        job->profile = top_store_read(top->store, &error);
-        if (job->profile == NULL) {
-            snprintf(job->message, sizeof(job->message), "%.390s", error.text);
-        }
-        return;
-    }
-    job->profile = collector_recent(top->recording.collector, &gaps);
+    job->profile = top->store != NULL
+                       ? top_store_read(top->store, &error)
+                       : collector_recent(top->recording.collector, &gaps);
     if (job->profile == NULL) {
-        snprintf(job->message, sizeof(job->message),
-                 "out of memory; it is tried again");
+        snprintf(job->message, sizeof(job->message), "%.390s", error.text);
     }
 }
 

@@ -3,7 +3,6 @@
 #include "cmd/top_store.h"
 #include "cmd/cmd.h"
 #include "util/clock.h"
-#include "util/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +12,11 @@ enum { OPTION_DURATION = OPTION_OWN, OPTION_NO_LINES };
 
 /* An agent adds a window a minute. */
 static const uint64_t delay_default_ns = 10000000000;
-static const uint64_t delay_min_ns = 1000000000;
-static const uint64_t delay_max_ns = UINT64_C(86400) * 1000000000;
+static const struct options_times delays = {
+    1000000000, UINT64_C(86400) * 1000000000,
+    "not a time of 1s to a day; such as 10s, 1m or 30"};
+static const struct options_times durations = {
+    1, UINT64_MAX, "not a time above 0; such as 30s, 5m or 10"};
 
 /* What is shown if neither the options nor the URL say since when. */
 static const char since_default[] = "10m";
@@ -37,20 +39,6 @@ top_store_is_named(int argc, char **argv)
             return true;
         }
     }
-    return false;
-}
-
-static bool
-parse_time(const char *option, const char *text, uint64_t min_ns, uint64_t max_ns,
-           uint64_t *ns)
-{
-    if (number_parse_seconds(text, ns) && *ns >= min_ns && *ns <= max_ns) {
-        return true;
-    }
-    cmd_refuse_value("top", option, text,
-                     max_ns == delay_max_ns
-                         ? "not a time of 1s to a day; such as 10s, 1m or 30"
-                         : "not a time above 0; such as 30s, 5m or 10");
     return false;
 }
 
@@ -78,11 +66,10 @@ set_option(void *context, int option, char *value)
 
     switch (option) {
     case 'd':
-        return parse_time("-d", value, delay_min_ns, delay_max_ns,
-                          &store->options.delay_ns);
+        return options_time("top", "-d", value, &delays, &store->options.delay_ns);
     case OPTION_DURATION:
-        return parse_time("--duration", value, 1, UINT64_MAX,
-                          &store->options.duration_ns);
+        return options_time("top", "--duration", value, &durations,
+                            &store->options.duration_ns);
     case 'o':
         store->options.output = value;
         return true;
@@ -242,10 +229,5 @@ bool
 top_store_write(struct top_store *store, const struct profile *profile,
                 struct pprof_error *error)
 {
-    const char *const path = store->options.output;
-    const bool written = store->written ? pprof_rewrite(profile, path, error)
-                                        : pprof_write(profile, path, error);
-
-    store->written = store->written || written;
-    return written;
+    return pprof_rewrite(profile, store->options.output, &store->written, error);
 }

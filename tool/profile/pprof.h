@@ -29,9 +29,9 @@ bool pprof_encode(const struct profile *profile, void **bytes, size_t *size);
 bool pprof_write(const struct profile *profile, const char *path,
                  struct pprof_error *error);
 
-/* Do the same without keeping the existing file: it is an earlier state of the same
- * profile. */
-bool pprof_rewrite(const struct profile *profile, const char *path,
+/* Do the same again and again. Once *written is set, which the first success does, the
+ * existing file is an earlier state of the same profile and is not kept. */
+bool pprof_rewrite(const struct profile *profile, const char *path, bool *written,
                    struct pprof_error *error);
 
 /* Check that path is a regular file or does not exist yet, so that it can be

@@ -106,10 +106,13 @@ pprof_write(const struct profile *profile, const char *path, struct pprof_error 
 }
 
 bool
-pprof_rewrite(const struct profile *profile, const char *path,
+pprof_rewrite(const struct profile *profile, const char *path, bool *written,
               struct pprof_error *error)
 {
-    return write_profile(profile, path, false, error);
+    const bool done = write_profile(profile, path, !*written, error);
+
+    *written = *written || done;
+    return done;
 }
 
 bool

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_AT_FIRST = 256 };
+enum {
+    ROWS_AT_FIRST = 256,
+    SUM_ARRAYS = 5, /* from recent_sums to outside: one block */
+};
 
 void
 tui_table_init(struct tui_table *table, enum tui_rows kind)
@@ -38,7 +41,8 @@ table_begin(struct tui_table *table, const struct profile *recent)
     if (table->recent_sums != NULL) {
         return recent->source_count == table->source_count;
     }
-    table->recent_sums = calloc(recent->source_count + 1, 5 * sizeof(uint64_t));
+    table->recent_sums =
+        calloc(recent->source_count + 1, SUM_ARRAYS * sizeof(uint64_t));
     if (table->recent_sums == NULL) {
         return false;
     }
@@ -235,7 +239,8 @@ tui_table_clear(struct tui_table *table)
 
     if (table->looks > 0) {
         memset(table->totals, 0, table->count * sources * sizeof(*table->totals));
-        memset(table->recent_sums, 0, 5 * sources * sizeof(*table->recent_sums));
+        memset(table->recent_sums, 0,
+               SUM_ARRAYS * sources * sizeof(*table->recent_sums));
     }
 }
 
