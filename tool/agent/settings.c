@@ -257,8 +257,7 @@ set_option(void *context, int option, char *value)
 
     switch (option) {
     case OPTION_CONFIG:
-        settings->config_path = value;
-        return true;
+        return true; /* find_config found it before */
     case OPTION_CHECK:
         settings->check = true;
         return true;

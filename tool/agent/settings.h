@@ -27,8 +27,7 @@ struct agent_settings {
     char **record_words; /* those of record_options */
     size_t record_count;
     struct record_options record;
-    bool check;              /* --check-config */
-    const char *config_path; /* NULL: the default, if it exists */
+    bool check; /* --check-config */
     uint64_t window_ns;
     char host[256];
     struct agent_label labels[AGENT_LABELS_MAX];

@@ -21,7 +21,6 @@ window_begin(struct window *window, uint64_t length_ns, const struct window_cloc
 {
     const uint64_t rest_ns = length_ns - now->real_ns % length_ns;
 
-    window->length_ns = length_ns;
     window->start = *now;
     window->end_real_ns = now->real_ns + rest_ns;
     if (rest_ns < length_ns / 10) {

@@ -24,7 +24,6 @@ struct window_clocks {
 };
 
 struct window {
-    uint64_t length_ns;
     struct window_clocks start;
     uint64_t end_real_ns; /* when it should end */
 };

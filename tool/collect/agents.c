@@ -30,9 +30,10 @@ static const uint64_t look_slack_ns = 100000000;
 struct agent_seen {
     bool seen; /* all below is set */
     bool alive;
-    bool agent_loaded; /* a program that the process executed later loaded an agent */
-    uint32_t kind;     /* AGENT_EXECED ... */
-    uint32_t pid;      /* 0: unknown, as its PID namespace is another one */
+    bool
+        agent_loaded; /* a record of AGENT_SPAWNED: its program loaded an agent since */
+    uint32_t kind;    /* AGENT_EXECED ... */
+    uint32_t pid;     /* 0: unknown, as its PID namespace is another one */
     uint32_t parent;
     uint32_t inner_pid; /* its number in its PID namespace */
     uint32_t pid_namespace;
@@ -188,7 +189,8 @@ end_former(struct agents *agents, uint32_t number, const struct agent_process *r
     }
 }
 
-/* Had a child loaded an agent before its parent made the record of it? */
+/* Has a child, which its parent forked, already made its own record by loading an
+ * agent? That may have come first: look at the numbers just below. */
 static bool
 has_loaded_agent(const struct agents *agents, uint32_t number,
                  const struct agent_process *record)

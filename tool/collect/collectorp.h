@@ -100,8 +100,8 @@ void collector_forget(struct collector *collector);
 
 /* --- mapping.c --- */
 
-/* Add a copy of the mapping to the process, and start its profile objects. Without
- * counters it is not added, and counted as a failure. */
+/* Add a copy of the mapping to the process, and start its profile objects. If it gets
+ * no counters, it is not added, and mapping_start has counted a failure. */
 void mapping_add(struct collector *collector, struct process *process,
                  const struct mapping *mapping);
 

@@ -174,7 +174,7 @@ paths_fill(struct paths *paths, const ntprof_notification *map,
 }
 
 /* Open the file of an image by the first path that leads to the mapped inode: first on
- * the mapping's device, then on any. Sets replaced if another file has its name. */
+ * the mapping's device, then on any. */
 static void
 image_open(struct image *image, const ntprof_notification *map,
            const uint32_t *ancestors, size_t count)
@@ -187,7 +187,6 @@ image_open(struct image *image, const ntprof_notification *map,
             image->fd = open_mapped(paths.names[i], image, any_device != 0);
         }
     }
-    image->replaced = image->fd < 0 && access(map->name, F_OK) == 0;
     while (paths.count > 0) {
         free(paths.names[--paths.count]);
     }
@@ -623,15 +622,15 @@ map_bucket_was_hit(ULONG *bucket)
     return hits != 0;
 }
 
-/* Fold the kernel's counters in segment, but only those parts of them for which the
- * kernel map has hits. Returns false if memory runs out. */
+/* Add the kernel's counters in segment to the totals, except those parts for which the
+ * kernel map has no hits. Returns false if memory runs out. */
 static bool
 fold_mapped(const struct image_set *set, struct image *image,
             const struct image_segment *segment, uint32_t source,
             const struct image_segment *map)
 {
     const uint32_t shift = map->log2 - segment->log2;
-    /* of the kernel's counters that one bucket of the map covers */
+    /* kernel counters for each bucket of the map */
     const size_t bytes = sizeof(ULONG) << shift;
     bool complete = true;
 

@@ -69,7 +69,6 @@ struct image {
     uint32_t misses;        /* failed attempts to open it */
     /* number of mappings whose hits are counted in it; mapping.c maintains it */
     uint64_t users;
-    bool replaced; /* when it could not be opened, another file had its name */
     struct image_segment *segments;
     /* by program: the segment that image_segment_find returned last; the next search
      * starts with it. NULL: with the first segment */

@@ -75,8 +75,8 @@ mapping_start_profile(struct collector *collector, const struct process *process
     return profile;
 }
 
-/* Append a copy of the mapping, without profile objects, to the process's list. Returns
- * it, or NULL if memory runs out. */
+/* Append a copy of a mapping, which has no profile objects yet, to the process's list.
+ * Returns the copy, or NULL if memory runs out. */
 static struct mapping *
 mapping_append(struct process *process, const struct mapping *mapping)
 {
@@ -139,7 +139,8 @@ mapping_start(struct collector *collector, const struct process *process,
     return any;
 }
 
-/* Fold and free the counters of an image that no process maps any more. */
+/* Add the counters of an image that no process maps any more to its totals, and free
+ * them. */
 static void
 mapping_release_counters(struct collector *collector, struct image *image)
 {
@@ -148,7 +149,7 @@ mapping_release_counters(struct collector *collector, struct image *image)
     for (size_t i = 0; i < collector->options.source_count; i++) {
         complete = image_fold(&collector->images, image, (uint32_t)i) && complete;
     }
-    if (complete) { /* else the counters stay until the next fold */
+    if (complete) { /* else memory ran out: the next fold tries again */
         image_release(&collector->images, image);
     }
 }

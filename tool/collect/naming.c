@@ -286,7 +286,8 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
         return;
     }
     if (image->kind == IMAGE_FILE) {
-        /* While it cannot be opened, try again: another process may map it later. */
+        /* Without a descriptor, try again at the next call: another process may map the
+         * file later, and it may be possible to open it then. */
         namer->opened = image->taken_fd >= 0;
         if (namer->opened) {
             namer->elf = open_image(naming, image);
@@ -333,8 +334,8 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
 
 /* --- the kernel --- */
 
-/* Read the kernel's symbols; for the last profile, only those that counts need. Returns
- * NULL with errno set on failure. */
+/* Read the kernel's symbols; for the last profile, only those for the addresses in
+ * counts. Returns NULL with errno set on failure. */
 static struct sym_map *
 open_kernel(const struct naming *naming, const struct counts *counts, uint64_t bytes,
             bool *partial)
@@ -429,8 +430,8 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     return found;
 }
 
-/* Have the names of the next counts looked up together: asking the process that
- * reads the file for many costs as much as for one. */
+/* Look up the names of the next counts together: one request to the symbolizer process
+ * costs as much for many names as for one. */
 static void
 namer_expect(const struct namer *namer, const struct counts *counts, size_t first,
              uint64_t bytes)

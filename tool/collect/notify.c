@@ -234,9 +234,9 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     mapping_add_kernel(collector, process);
 }
 
-/* A process executed another program. The session has notified the unmapping of the old
- * program's code before. Of its mappings only those of the kernel's code are left,
- * which mapping_add_kernel has added: they are replaced by those of the new program. */
+/* A process executed another program. Its old code was notified as unmapped before
+ * this. Only the mappings of the kernel's code are left, which mapping_add_kernel has
+ * added: replace them by mappings for the new program. */
 static void
 notify_exec(struct collector *collector, const ntprof_notification *exec)
 {

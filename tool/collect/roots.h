@@ -33,8 +33,8 @@ void roots_finish(struct roots *roots);
  * or cannot be opened. The descriptor belongs to roots.
  *
  *   pid        the process
- *   ancestors  pids of its parent, of that one's parent and so on, used instead if the
- *              process has exited
+ *   ancestors  pids of its parent, of that one's parent and so on: the first whose root
+ *              can be opened is used if that of the process cannot, as it has exited
  */
 int roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors,
                size_t count);

@@ -93,8 +93,8 @@ synchronize(void *context)
     notice_halt(context);
 }
 
-/* Allocate nodes of the core's index in a map. They are never freed: creating a map
- * takes milliseconds, because it waits for the kernel's readers (RCU). */
+/* Allocate nodes of the core's index in a map. They are kept for reuse and never freed:
+ * creating another map would take milliseconds, as it waits for RCU readers. */
 static void *
 allocate_nodes(void *context, ULONG chunk, SIZE_T bytes)
 {
@@ -120,7 +120,7 @@ prepare_process(void *context, ULONG64 pid)
     return perf_status_of(bpf_prepare(context, (uint32_t)pid));
 }
 
-/* pid 0: the roots of the profiles that count in all processes. */
+/* Publish the index of a process; pid 0: of the profiles that count in all. */
 static void
 publish_roots(void *context, ULONG64 pid, const ULONG *roots)
 {
@@ -297,7 +297,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     };
 }
 
-/* No descriptor to poll: ends of processes are looked for at each delivery. */
+/* No descriptor to poll: each delivery looks for processes that exited. */
 static int
 descriptor(void *context)
 {

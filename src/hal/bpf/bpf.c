@@ -103,7 +103,7 @@ bpf_notice(struct bpf *bpf)
         return;
     }
     bpf->noticing = true;
-    /* Backwards: the entry of a process that ended is given back on the way. */
+    /* Backwards: notify_end may remove the entry of its process. */
     for (uint32_t i = table->count; i-- > 0;) {
         const struct bpf_process *process = &table->processes[table->taken[i]];
         const uint32_t pid = process->pid;

@@ -36,7 +36,7 @@ void *bpf_index_nodes(struct bpf_index *index, uint32_t chunk, size_t bytes);
 int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
                      const ULONG64 *processors, ULONG64 *location);
 
-/* bpf_index_publish_global - the roots of the profiles that count in all processes. */
+/* bpf_index_publish_global - publish the roots of profiles that count everywhere. */
 void bpf_index_publish_global(const struct bpf_index *index,
                               const ULONG roots[KI_TREES]);
 

@@ -43,8 +43,8 @@ enum bpf_stage {
     BPF_STAGE_TRACEPOINT /* a program to a tracepoint */
 };
 
-/* bpf_refusal_explain - say why a stage failed. error: negative errno. refusal->log is
- * kept. */
+/* bpf_refusal_explain - say why a stage failed. error: negative errno. Does not change
+ * refusal->log. */
 void bpf_refusal_explain(int error, enum bpf_stage stage, struct perf_refusal *refusal);
 
 /* Which programs are loaded. */

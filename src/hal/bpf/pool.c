@@ -19,8 +19,8 @@ static const size_t FIRST_BYTES = sizeof(struct bpf_flat);
 static const size_t GROWN_BYTES_MAX = (size_t)1 << 26; /* unless a buffer is larger */
 static const size_t BYTES_MAX = (size_t)1 << 42;       /* a location has no more bits */
 
-/* Return the units that bytes take: from a page on, whole pages, as these may be mapped
- * elsewhere and must have nobody else's counters. */
+/* Return the units that bytes take. A page or more is rounded up to whole pages, which
+ * may be mapped elsewhere and must not hold counters of others. */
 static size_t
 units_of(size_t bytes)
 {

@@ -140,7 +140,8 @@ increment(ULONG64 location, ULONG64 number)
 
 /* ---- counting ---- */
 
-/* A matching profile has no counter for the hit: keep the one that started first. */
+/* A matching profile has no counter for the hit: note it. Of several such profiles,
+ * keep the one that started first. */
 INLINE void
 note_overrun(struct bpf_processor *own, const KI_NODE *leaf, ULONG at, ULONG64 number)
 {

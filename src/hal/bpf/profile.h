@@ -35,9 +35,9 @@ enum {
     BPF_PROCESSES_LOG2 = 16,
     BPF_PROCESSES_MASK = (1 << BPF_PROCESSES_LOG2) - 1,
     BPF_PROBES = 32, /* entries that a process may have */
-    /* From one of them to the next. Pids come in runs, of processes that are forked one
-     * after the other; of two runs at the same entries, the second would search all of
-     * the first if the step were 1. */
+    /* Distance of the entries that are tried for a pid. Processes that are forked one
+     * after the other have consecutive pids, which take consecutive entries. With a
+     * step of 1, a pid that collides with such a run would try all of its entries. */
     BPF_PROBE_STEP = 0xE983,
 
     BPF_PAGE_BYTES = 4096,

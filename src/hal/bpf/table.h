@@ -32,8 +32,8 @@ struct bpf_table {
 /* bpf_table_close_pidfd - close it, if there is one: the process has ended. */
 void bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process);
 
-/* bpf_table_init - make an empty table in the map's memory, which is zero. Returns 0 or
- * -ENOMEM; bpf_table_finish is called in both cases. */
+/* bpf_table_init - make an empty table in the map's memory, which must be zero. Returns
+ * 0 or -ENOMEM; bpf_table_finish must be called in both cases. */
 int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);
 

@@ -19,7 +19,8 @@ breakpoint_here(void)
     __asm__ volatile("" ::: "memory");
 }
 
-/* Run into a breakpoint. Returns false only if its event opened but counted nothing. */
+/* Test whether a breakpoint fires. Returns false only if its event was opened but
+ * counted nothing. */
 static bool
 try_breakpoint(void)
 {

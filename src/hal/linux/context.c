@@ -109,7 +109,7 @@ perf_context_init(struct perf_context *context, enum perf_scope scope, bool user
         snprintf(context->kernel_reason, sizeof(context->kernel_reason), "%.127s",
                  refusal.reason);
     }
-    if (perf_is_shortage(result)) { /* not a refusal of kernel mode */
+    if (perf_is_shortage(result)) { /* descriptors or memory ran out */
         perf_context_finish(context);
         return result;
     }

@@ -7,9 +7,9 @@
  * interrupts, alive after the parent was killed. So a child made by fork() closes them
  * before fork returns in it. One made by a bare clone() or _Fork() keeps them.
  *
- * Any thread. No function takes a lock, so the set is consistent at any moment of a
- * fork: the child may keep a descriptor that another thread is just opening, and no
- * foreign descriptor is ever closed.
+ * Any thread. The set changes by single atomic operations and has no lock that a fork
+ * could find taken. A child may keep a descriptor that another thread is just opening,
+ * but never closes one that is not in the set.
  */
 #ifndef HAL_LINUX_DESCRIPTOR_H
 #define HAL_LINUX_DESCRIPTOR_H
@@ -19,7 +19,7 @@
 int perf_descriptor_own(int fd);
 
 /* perf_descriptor_close - close a descriptor that was given to perf_descriptor_own;
- * close() must not be used for it. Below 0 it is ignored. */
+ * close() must not be used for it. A negative descriptor is ignored. */
 void perf_descriptor_close(int fd);
 
 #endif

@@ -71,7 +71,8 @@ enum perf_period { PERF_PERIOD_CONTINUES, PERF_PERIOD_ENDS };
 /* perf_processor_limit - return the highest number of a possible processor, plus 1. */
 uint32_t perf_processor_limit(void);
 
-/* perf_features_probe - try each feature. selectors: code segments are wanted. */
+/* perf_features_probe - find out which features the kernel has. selectors: samples
+ * should have the code segment register. */
 void perf_features_probe(struct perf_features *features, bool selectors);
 
 /*
@@ -119,8 +120,8 @@ void perf_event_add_counts(struct perf_event *event,
                            const struct perf_features *features,
                            enum perf_period period, struct perf_counts *sum);
 
-/* perf_event_grows - has the event's enabled time grown since the last call? Each call
- * keeps it. An event of a processor stops for ever when that goes offline. */
+/* perf_event_grows - has the event's enabled time grown since the last call, which
+ * stored it? When a processor goes offline, its events stop for ever. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
 /* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees the list, not the

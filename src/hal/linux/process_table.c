@@ -365,7 +365,7 @@ apply_comm(struct process_table *table, const struct perf_record *record,
     notify_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
 }
 
-/* Add a mapping that overlaps none, and report it. Takes over the image's reference. */
+/* Add a mapping that overlaps no other, and report it. Takes the image's reference. */
 static void
 add_mapping(struct process_table *table, struct perf_process *process,
             struct perf_mapping mapping, uint64_t time_ns, uint32_t tid)

@@ -100,9 +100,9 @@ int process_table_add_watcher(struct perf_process *process,
 /*
  * process_table_apply - apply a COMM, FORK, EXIT or MMAP2 record; others are ignored.
  *
- *   watcher  in: the watcher of the event that wrote the record: a process that execs
- *            and is not in the table is added, with this watcher. NULL: such a process
- *            is ignored, unless table->all.
+ *   watcher  in: the watcher of the event that wrote the record, or NULL. A process
+ *            that execs and is not in the table is added, with this watcher, if there
+ *            is one or table->all is set.
  */
 void process_table_apply(struct process_table *table, const struct perf_record *record,
                          struct perf_watcher *watcher);

@@ -109,7 +109,7 @@ take_mmap2(const struct mmap2_body *map, struct perf_record *record)
     record->base = map->base;
     record->length = map->length;
     record->file_offset = map->file_offset;
-    /* A build-id, which no event asks for, would be in the place of the inode. */
+    /* A record with a build-id, which no event asks for, has no inode. */
     if ((record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) == 0) {
         record->device_major = map->device_major;
         record->device_minor = map->device_minor;

@@ -13,8 +13,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Inode number of the first user namespace in every kernel since Linux 3.8
+ * (PROC_USER_INIT_INO). */
+static const ino_t first_user_namespace = 0xEFFFFFFD;
 
 /* The kernel is asked, not /proc, which a container may hide. */
 bool
@@ -28,22 +33,13 @@ perf_refusal_holds(unsigned capability)
            (held[capability / 32].effective >> capability % 32 & 1) != 0;
 }
 
-/* Only the first user namespace maps all users to themselves. */
 bool
 perf_refusal_is_first_namespace(void)
 {
-    FILE *file = fopen("/proc/self/uid_map", "re");
-    unsigned long long inside = 0;
-    unsigned long long outside = 0;
-    unsigned long long count = 0;
-    int read;
+    struct stat file;
 
-    if (file == NULL) {
-        return true; /* a kernel without user namespaces */
-    }
-    read = fscanf(file, "%llu %llu %llu", &inside, &outside, &count);
-    fclose(file);
-    return read == 3 && inside == 0 && outside == 0 && count == UINT32_MAX;
+    return stat("/proc/self/ns/user", &file) != 0 || /* no user namespaces */
+           file.st_ino == first_user_namespace;
 }
 
 bool
@@ -171,8 +167,8 @@ static const struct {
     {ENOMEM, NTPROF_CAUSE_MEMORY, "out of memory", ""},
 };
 
-/* Fill in the texts of a cause (errno or BY_...). first, second: settings or limits for
- * their formats. */
+/* Fill in the texts of a cause (errno or BY_...). first, second: settings or limits
+ * that its formats print. */
 static void
 look_up_text(int cause, long first, long second, struct perf_refusal *refusal)
 {
@@ -202,7 +198,7 @@ static int
 cause_of_denial(int error, enum perf_scope scope, long paranoid)
 {
     if (is_call_refused() || error == ENOSYS) {
-        /* Only a kernel with perf events has the setting. */
+        /* Only a kernel with perf events has the setting, so it was a filter. */
         return error != ENOSYS || paranoid != LONG_MIN ? BY_FILTER
                : perf_refusal_is_filtered()            ? BY_FILTER_OR_KERNEL
                                                        : BY_KERNEL;

@@ -160,7 +160,6 @@ perf_stream_deliver(struct perf_stream *stream, uint64_t bound_ns)
         restore_heap(stream);
     }
     stream->head_count = 0;
-    stream->delivered_ns = bound_ns;
 }
 
 void

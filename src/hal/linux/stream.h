@@ -6,8 +6,8 @@
  * A delivery adds all rings that have records to a binary heap by the time of their
  * first record. Records of one ring that follow each other cost one heap step together.
  *
- * Invariant: between deliveries all records up to delivered_ns have been delivered,
- * except late ones. All calls are serialised. A callback may call back into the back
+ * Invariant: after a delivery all records up to its bound have been delivered, except
+ * late ones. All calls are serialised. A callback may call back into the back
  * end, which sets delivering around all that makes notifications, and does not deliver
  * while it is set.
  */
@@ -48,7 +48,6 @@ struct perf_stream {
     bool delivering;
     bool resync;              /* records were lost: read the processes in /proc */
     uint64_t last_ns;         /* time of the newest record delivered */
-    uint64_t delivered_ns;    /* time up to which the last delivery went */
     uint64_t reread_after_ns; /* earliest time to read mappings for a hit again */
     uint64_t late;            /* records delivered after one that is newer */
 };

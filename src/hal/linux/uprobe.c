@@ -89,7 +89,8 @@ remove_of_dead(int tracefs)
     char *rest;
     char *line;
 
-    if (perf_read_text(tracefs, "uprobe_events", &list) < 0) {
+    /* In an unknown pid namespace a pid says nothing. */
+    if (namespace == 0 || perf_read_text(tracefs, "uprobe_events", &list) < 0) {
         return;
     }
     rest = list;
@@ -177,7 +178,7 @@ explain(int error, char *reason, size_t reason_bytes)
     }
 }
 
-/* Make a trace event with a name of its own, and read its id for perf_event_open. */
+/* Make a trace event with a unique name, and read its id for perf_event_open. */
 static int
 make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
 {

@@ -81,8 +81,8 @@ static void
 deliver_lost(struct perf *perf, struct perf_ring *ring, const struct perf_event *event,
              const struct perf_record *record)
 {
-    /* The record has the id of the event that was written next, which is the best guess
-     * where the kernel does not count losses for each event. */
+    /* The record has the id of the event whose record came next. Where the kernel does
+     * not count losses by event, that one is the likeliest to have lost them. */
     if (!perf->features.read_lost && event != NULL && event->source != NULL) {
         event->source->tally.lost += record->count;
     }

@@ -4,10 +4,10 @@
  * counts too.
  *
  * Events are opened on a thread that appears during a scan although it may have
- * inherited events already. If it has, it and its descendants make each hit twice, in
- * the ring of one processor. When a thread makes hits with two events of one source and
- * processor, it has inherited both: the newer event was opened on an ancestor that had
- * inherited the older one. So every thread with the newer event has the older one too:
+ * inherited events already. If it has, each hit of it and of its descendants is
+ * recorded twice, in one ring. When a thread makes hits with two events of one source
+ * and processor, the newer one was opened on it, or on an ancestor, that had inherited
+ * the older one. So every thread with the newer event has the older one too:
  * the newer event is closed, and its counts are removed.
  */
 #ifndef HAL_PERF_DUPLICATE_H

@@ -142,7 +142,7 @@ perf_target_has_event(const struct perf_target *target,
     return false;
 }
 
-/* Is this target, or NULL, a watch that counts this source on this processor? */
+/* Does the watch count this source on this processor? NULL does not. */
 static bool
 covers(const struct perf_target *target, const struct perf_source *source,
        uint32_t processor)

@@ -37,7 +37,7 @@ struct perf_target *perf_target_create(uint32_t pid);
 /* perf_target_delete - close its events and free it; it must not be in the list. */
 void perf_target_delete(struct perf *perf, struct perf_target *target);
 
-/* perf_target_link, perf_target_unlink - add a target to perf->targets, remove it. */
+/* perf_target_link, perf_target_unlink - add a target to perf->targets; remove it. */
 void perf_target_link(struct perf *perf, struct perf_target *target);
 void perf_target_unlink(struct perf *perf, const struct perf_target *target);
 
@@ -56,8 +56,8 @@ bool perf_target_has_source(const struct perf_target *target,
 bool perf_target_has_event(const struct perf_target *target,
                            const struct perf_source *source, uint32_t processor);
 
-/* perf_find_private - return the target, not a watch's, that counts for profiles of a
- * process (pid 0: of all processes), or NULL if there is none. */
+/* perf_find_private - return the target that counts for profiles of a process (pid 0:
+ * of all processes) and belongs to no watch, or NULL if there is none. */
 struct perf_target *perf_find_private(const struct perf *perf, uint32_t pid);
 
 /* perf_is_covered - does a watch count this source for this process on this processor?

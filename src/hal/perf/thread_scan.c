@@ -82,8 +82,8 @@ running_drop(struct perf_thread_scan *scan, const struct perf_features *features
     scan->running_count = kept;
 }
 
-/* Wait until no thread of this round can still be in a clone() from before, or until
- * the deadline. */
+/* Wait until no thread of this round can still be in a clone() that it entered before
+ * its events were opened, or until the deadline. */
 static void
 running_wait(struct perf_thread_scan *scan, const struct perf_features *features)
 {
@@ -150,7 +150,8 @@ pass_thread(struct perf_thread_scan *scan, const struct perf_features *features,
     return result;
 }
 
-/* Pass the new threads of a process. Returns their number, or negative errno. */
+/* Call found for the new threads of a process. Returns their number, or negative
+ * errno. */
 static int
 scan_process(struct perf_thread_scan *scan, const struct perf_features *features,
              uint32_t pid, bool late, perf_thread_found *found, void *context)
@@ -163,7 +164,7 @@ scan_process(struct perf_thread_scan *scan, const struct perf_features *features
         if (perf_idmap_find(&scan->done, tids.items[i]) == NULL) {
             result =
                 pass_thread(scan, features, pid, tids.items[i], late, found, context);
-            new_threads++; /* an exited one too: it may have created another before */
+            new_threads++; /* also if it exited: it may have created others */
         }
     }
     perf_tids_finish(&tids);

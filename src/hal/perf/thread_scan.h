@@ -59,7 +59,7 @@ int perf_thread_scan_round(struct perf_thread_scan *scan,
                            const struct perf_features *features, bool first,
                            perf_thread_found *found, void *context);
 
-/* perf_thread_scan_reset - forget the threads: the next round is a first one. */
+/* perf_thread_scan_reset - forget the threads: the next round finds all again. */
 void perf_thread_scan_reset(struct perf_thread_scan *scan);
 
 /* perf_thread_scan_finish - free all memory and close all events. */

@@ -168,7 +168,7 @@ still_counts(const struct perf *perf, uint32_t processor)
 }
 
 /* Open the watch's events on a processor again. If memory or descriptors ran out, the
- * next perf_machine_check_online tries it once more. */
+ * next perf_machine_check_online tries again. */
 static void
 reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
@@ -180,7 +180,7 @@ reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
     }
     perf_target_close(perf, perf->machine, NULL, processor, now_ns);
     if (open_on(perf, perf->machine, processor, &from_ns) == 0) {
-        perf->stream.resync = true; /* no records say what ran there meanwhile */
+        perf->stream.resync = true; /* what ran there meanwhile was not recorded */
     }
 }
 

@@ -203,12 +203,12 @@ void sim_synchronize(struct sim *sim);
 /* sim_tally_of - add up what became of a source's interrupts on all processors. */
 struct sim_tally sim_tally_of(struct sim *sim, int row);
 
-/* sim_complain - keep the text of the first breach of the HAL contract. */
+/* sim_complain - record the first violation of the HAL contract. text is not copied. */
 void sim_complain(struct sim *sim, const char *text);
 
 /* ---- queue.c ---- */
 
-/* sim_push_hit - queue a hit. Returns false if it is lost. */
+/* sim_push_hit - queue a hit. Returns false if it is lost because the queue is full. */
 bool sim_push_hit(struct sim *sim, const KE_HIT *hit);
 
 /* sim_push_notification - queue a notification with this name and the present time, and

@@ -232,7 +232,7 @@ release_signal(struct thread_timer *timer, int signal)
 
 /* ---- The lock ---- */
 
-/* Is timer in use by this process, not by the one that forked this one? */
+/* Is timer in use by this process, not only by its parent? */
 static bool
 is_ours(const struct thread_timer *timer)
 {
@@ -432,7 +432,7 @@ forget(struct thread_timer *timer, size_t place)
             (timer->count - place) * sizeof(struct thread_timer_armed));
 }
 
-/* Delete the timer of an entry, and the entry. */
+/* Delete the timer of the entry at an index, and remove the entry. */
 static void
 remove_at(struct thread_timer *timer, size_t place)
 {

@@ -62,10 +62,10 @@ struct thread_timer_armed {
 /* The timers of one user, such as a session. Members are for thread_timer.c only. */
 struct thread_timer {
     struct thread_timer_options options;
-    pid_t owner;          /* process that the timers are of; 0: none */
+    pid_t owner;          /* process whose threads have the timers; 0: none */
     pthread_mutex_t lock; /* held with all signals blocked; guards all below */
     int signal;
-    unsigned pauses; /* calls of thread_timer_pause whose resume has not come */
+    unsigned pauses; /* calls of thread_timer_pause that no resume followed yet */
     struct thread_timer_armed *armed; /* in order of tid */
     size_t count;
     size_t capacity;

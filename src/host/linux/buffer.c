@@ -276,7 +276,7 @@ buffer_drop_pages(struct host_buffer *buffer)
     }
 }
 
-/* Move a buffer to pages of a supplier (supplied), or to anonymous ones (NULL). */
+/* Move a buffer to the pages supplied by supplier; NULL: to anonymous ones. */
 static int
 buffer_change(struct host_buffer *buffer, const struct host_page_supplier *supplier,
               char *supplied)

@@ -31,7 +31,7 @@ NTSTATUS host_status(int error);
 NTSTATUS host_refuse(void *Context, int what, ULONG64 subject, int error,
                      NTSTATUS status);
 
-/* host_is_shortage - is a negative errno about descriptors or memory that ran out? */
+/* host_is_shortage - does a negative errno mean that descriptors or memory ran out? */
 bool host_is_shortage(int error);
 
 /* word.c - access to aligned 32-bit words of the caller; a fault is -EFAULT. */
@@ -58,8 +58,8 @@ ssize_t host_file_read(const char *path, char *text, size_t capacity);
 
 /*
  * host_used_next - find the next page of shared anonymous memory that may have been
- * written. Returns its offset, at least from, or bytes if there is none. No page is
- * allocated by this.
+ * written; any may, once the system has swapped. Returns its offset, at least from, or
+ * bytes if there is none. No page is allocated by this.
  */
 size_t host_used_next(uintptr_t buffer, size_t bytes, size_t from);
 

@@ -107,7 +107,7 @@ memory_pipe_piece(const int ends[2], uintptr_t to, uintptr_t from, size_t bytes)
     return (size_t)written == bytes ? 0 : -EFAULT;
 }
 
-/* Copy through a pipe, where process_vm_readv is refused: faults are errors too. */
+/* Copy through a pipe, where process_vm_readv is refused: a bad address is an error. */
 static int
 memory_pipe(uintptr_t to, uintptr_t from, size_t bytes)
 {

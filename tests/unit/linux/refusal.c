@@ -11,10 +11,12 @@
 #include "hal/linux/refusal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -213,6 +215,69 @@ rights__after_dropping__not_held(void **state)
     assert_int_equal(status, 0);
 }
 
+/* In a new user namespace once the parent has mapped its users. */
+static int
+check_mapped(int mapped)
+{
+    char byte;
+
+    return read(mapped, &byte, 1) != 1 || perf_refusal_is_first_namespace();
+}
+
+/* Map all users to themselves, as in the first user namespace. */
+static bool
+map_users(pid_t pid)
+{
+    static const char map[] = "0 0 4294967295";
+    char path[40];
+    ssize_t written;
+    int file;
+
+    snprintf(path, sizeof(path), "/proc/%d/uid_map", (int)pid);
+    file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0) {
+        return false;
+    }
+    written = write(file, map, strlen(map));
+    close(file);
+    return written == (ssize_t)strlen(map);
+}
+
+static void
+first_namespace__child_namespace_with_all_users__no(void **state)
+{
+    int made[2];
+    int mapped[2];
+    char byte = 0;
+    pid_t child;
+    int status;
+    bool is_mapped;
+
+    (void)state;
+    assert_int_equal(pipe(made), 0);
+    assert_int_equal(pipe(mapped), 0);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        byte = unshare(CLONE_NEWUSER) == 0;
+        (void)!write(made[1], &byte, 1);
+        _exit(check_mapped(mapped[0]));
+    }
+    assert_int_equal(read(made[0], &byte, 1), 1);
+    is_mapped = byte != 0 && map_users(child);
+    assert_int_equal(write(mapped[1], &byte, 1), 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    for (int i = 0; i < 2; i++) {
+        close(made[i]);
+        close(mapped[i]);
+    }
+    if (!is_mapped) {
+        print_message("may not make a user namespace with all users\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 int
 main(void)
 {
@@ -223,6 +288,7 @@ main(void)
         cmocka_unit_test(denied__capability_of_a_user_namespace__namespace),
         cmocka_unit_test(denied__nothing_missing__other),
         cmocka_unit_test(rights__after_dropping__not_held),
+        cmocka_unit_test(first_namespace__child_namespace_with_all_users__no),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
