@@ -176,6 +176,8 @@ class Stores(ServerCase):
         self.assertEqual(sum(page("?host=web1")["hits"]), 7)
         self.assertEqual(page("?host=web1&old.host=web2")["refused"], "")
         self.assertIn("no window is selected", page("?host=')%20OR%20('1'%3D'1")["refused"])
+        self.agent("web1 e1 86370 60 10000 - - /bin/x aa11 0x1000:50")  # from one day into the next
+        self.assertEqual(sum(page("?since=1970-01-02T00:00&until=1970-01-02T00:10")["hits"]), 50)
         child.send_signal(signal.SIGTERM)
         child.wait(timeout=harness.TIME_LIMIT_S)
         self.assertEqual(child.returncode, 0)
@@ -193,6 +195,16 @@ class Stores(ServerCase):
         self.assertEqual(self.hits(), 2)
         self.succeed("store", "prune", self.url, "--max-size", "1")
         self.assertEqual(json.loads(self.succeed("store", "stat", self.url, "--json").stdout)["rows"], 0)
+
+    def test_prune_of_folded_days__sums_go(self):
+        """The last window of a day ends on the next one, and stays."""
+        self.agent("web1 e1 1000 60 10000 - - /bin/x aa11 0x1000:1", "web1 e1 86370 60 10000 - - /bin/x aa11 0x1000:8")
+        time.sleep(1.1)
+        self.succeed("store", "fold", self.url)
+        self.succeed("store", "prune", self.url, "--before", "1970-01-02")
+        self.assertEqual(self.hits(), 8)
+        self.succeed("store", "fold", self.url)
+        self.assertEqual(self.hits(), 8)
 
     def test_symbolize__adds_names_of_files(self):
         made = self.profile("-q", "--no-lines", "-o", "a", "--", "/usr/bin/python3", "-S", "-c", "sum(range(3000000))")

@@ -117,32 +117,6 @@ agent_serve(struct agent *agent)
     return agent->server != NULL;
 }
 
-/* The look before a request leaves it only later hits. */
-void
-agent_take_request(struct agent *agent)
-{
-    struct agent_request *free_place = NULL;
-    uint64_t seconds;
-
-    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
-        if (agent->requests[i].request == NULL) {
-            free_place = &agent->requests[i];
-        }
-    }
-    if (free_place == NULL) {
-        return; /* its turn comes when another was answered */
-    }
-    *free_place = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
-                                         .start_ns = clock_now_ns()};
-    (void)agent_look(agent);
-    free_place->request = http_server_take(agent->server);
-    if (free_place->request == NULL) {
-        return;
-    }
-    (void)parse_seconds(free_place->request, &seconds);
-    free_place->end_ns = free_place->start_ns + seconds * CLOCK_SECOND_NS;
-}
-
 /* Tell a client that there is no profile. */
 static void
 refuse(struct agent *agent, struct agent_request *request)
@@ -156,6 +130,37 @@ refuse(struct agent *agent, struct agent_request *request)
     request->request = NULL;
 }
 
+/* The look before a request leaves it only later hits. */
+void
+agent_take_request(struct agent *agent)
+{
+    struct agent_request *free_place = NULL;
+    uint64_t seconds;
+    bool looked;
+
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
+        if (agent->requests[i].request == NULL) {
+            free_place = &agent->requests[i];
+        }
+    }
+    if (free_place == NULL) {
+        return; /* its turn comes when another was answered */
+    }
+    *free_place = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
+                                         .start_ns = clock_now_ns()};
+    looked = agent_look(agent);
+    free_place->request = http_server_take(agent->server);
+    if (free_place->request == NULL) {
+        return;
+    }
+    if (!looked) {
+        refuse(agent, free_place);
+        return;
+    }
+    (void)parse_seconds(free_place->request, &seconds);
+    free_place->end_ns = free_place->start_ns + seconds * CLOCK_SECOND_NS;
+}
+
 /* Mark all images as ones whose names are known. If one is not, go tool pprof asks the
  * agent for its names, gets an error and fails. */
 static void
@@ -167,14 +172,14 @@ claim_names(struct profile *profile)
 }
 
 /* Answer a request by what was counted for it until the last look, which began then;
- * without a complete profile it fails. */
+ * without a complete profile, as after a look that failed, it fails. */
 static void
-answer(struct agent *agent, struct agent_request *request, uint64_t now)
+answer(struct agent *agent, struct agent_request *request, uint64_t now, bool looked)
 {
     struct profile *const profile = part_take(&request->part);
     struct http_answer answer = {.status = HTTP_OK, .type = "application/octet-stream"};
 
-    if (profile != NULL && request->part.lost == 0 &&
+    if (looked && profile != NULL && request->part.lost == 0 &&
         agent_describe(agent, profile, request->start_real_ns, now - request->start_ns,
                        "")) {
         claim_names(profile);
@@ -200,7 +205,7 @@ agent_handle_requests(struct agent *agent)
 
         if (request->request != NULL && now >= request->end_ns) {
             looked = looked || agent_look(agent);
-            answer(agent, request, now);
+            answer(agent, request, now, looked);
         }
     }
 }

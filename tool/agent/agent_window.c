@@ -271,8 +271,9 @@ report_spool(struct agent *agent, bool written)
     agent->spool_failing = !written;
 }
 
-/* Write the window to the spool. Takes ownership of the profile. */
-static void
+/* Write the window to the spool. Takes ownership of the profile. Returns false if
+ * memory runs out: the window is lost then. */
+static bool
 store_window(struct agent *agent, struct profile *profile, const struct window_end *end)
 {
     const uint64_t start_ns = agent->window.start.real_ns;
@@ -280,13 +281,15 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     void *bytes = NULL;
     size_t size = 0;
     const char *text;
+    bool complete;
 
     describe_window_gaps(agent, profile, end, &gaps);
     text = buffer_text(&gaps);
-    if (text != NULL &&
-        agent_describe(agent, profile, start_ns, end->counted_ns, text) &&
-        profile_set_label(profile, PROFILE_LABEL_EPOCH, agent->epoch) &&
-        pprof_encode(profile, &bytes, &size)) {
+    complete = text != NULL &&
+               agent_describe(agent, profile, start_ns, end->counted_ns, text) &&
+               profile_set_label(profile, PROFILE_LABEL_EPOCH, agent->epoch) &&
+               pprof_encode(profile, &bytes, &size);
+    if (complete) {
         report_spool(agent,
                      spool_put(&agent->spool, start_ns, agent->epoch, bytes, size));
         spool_bound(&agent->spool);
@@ -296,6 +299,7 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     }
     buffer_finish(&gaps);
     profile_delete(profile);
+    return complete;
 }
 
 /* Print when the agent takes more than its ration for something else than hits, and
@@ -350,20 +354,25 @@ choose_interval(struct agent *agent, uint64_t hits, uint64_t elapsed_ns, bool ch
     report_exceeded(agent);
 }
 
-/* Have the next window use the interval that was chosen. Its hits start at the look
- * that follows, so all but those of some microseconds have it. */
+/* Have the next window use the interval that was chosen, or keep the present one if
+ * that is refused. Its hits start at the look that follows, so all but those of some
+ * microseconds have it. */
 static void
 change_interval(struct agent *agent)
 {
     ntprof_source_info info = {.size = sizeof(info)};
     uint64_t granted;
 
-    if (agent->interval_pending &&
-        collector_get_source(agent->recording.collector, time_source(agent), &info) &&
+    if (!agent->interval_pending) {
+        return;
+    }
+    if (collector_get_source(agent->recording.collector, time_source(agent), &info) &&
         recording_set_interval(&agent->recording, agent->ration.interval_100ns,
                                &granted)) {
         agent->outgoing.asked = info.interval_asked;
         agent->outgoing.granted = info.interval_granted;
+    } else {
+        agent->ration.interval_100ns = agent->pace_100ns;
     }
 }
 
@@ -414,8 +423,11 @@ agent_finish_window(struct agent *agent)
     profile = part_take(&agent->part);
     if (profile != NULL) {
         hits = time_hits(profile);
-        store_window(agent, profile, &end);
-        take_lost(agent);
+        if (store_window(agent, profile, &end)) {
+            take_lost(agent);
+        } else {
+            agent->part.lost += hits;
+        }
     }
     pthread_mutex_lock(&agent->metrics_lock);
     agent->metrics.clock_jumps += end.jump_ns != 0;

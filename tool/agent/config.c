@@ -45,7 +45,6 @@ add_word(struct parser *parser, const char *name, size_t name_size, const char *
          size_t value_size)
 {
     struct config *const config = parser->config;
-    const bool flag = value_size == strlen("yes") && memcmp(value, "yes", 3) == 0;
     char **const words =
         reallocarray(config->words, config->count + 1, sizeof(*config->words));
 
@@ -53,8 +52,8 @@ add_word(struct parser *parser, const char *name, size_t name_size, const char *
         return fail(parser, "out of memory");
     }
     config->words = words;
-    if (asprintf(&words[config->count], "--%.*s%s%.*s", (int)name_size, name,
-                 flag ? "" : "=", flag ? 0 : (int)value_size, value) < 0) {
+    if (asprintf(&words[config->count], "--%.*s=%.*s", (int)name_size, name,
+                 (int)value_size, value) < 0) {
         return fail(parser, "out of memory");
     }
     config->count++;

@@ -2,9 +2,9 @@
 /*
  * config.h - the configuration file of ntprof agent: lines of the form "name = value".
  *
- * Each becomes the word --name=value, or --name if the value is "yes", and is read as
- * if it stood at the start of the command line. So every member is an option of the
- * same name, and the command line overrides the file.
+ * Each becomes the word --name=value, and is read as if it stood at the start of the
+ * command line. So every member is an option of the same name, and the command line
+ * overrides the file.
  */
 #ifndef AGENT_CONFIG_H
 #define AGENT_CONFIG_H

@@ -250,6 +250,17 @@ pass_on(struct agent_settings *settings, int option, const char *value)
     return true;
 }
 
+/* The file was read before: find_config knows only the whole name of the option. */
+static bool
+check_config(const struct agent_settings *settings, const char *path)
+{
+    if (settings->config_path == NULL || strcmp(settings->config_path, path) != 0) {
+        cmd_fail("agent", "--config must be written out, and may be given once");
+        return false;
+    }
+    return true;
+}
+
 static bool
 set_option(void *context, int option, char *value)
 {
@@ -257,7 +268,7 @@ set_option(void *context, int option, char *value)
 
     switch (option) {
     case OPTION_CONFIG:
-        return true; /* find_config found it before */
+        return check_config(settings, value);
     case OPTION_CHECK:
         settings->check = true;
         return true;
@@ -306,6 +317,24 @@ find_config(int argc, char **argv)
     return path;
 }
 
+/* Make --NAME of --NAME=yes if that option takes no value. */
+static void
+make_flag(char *word)
+{
+    char *const value = strchr(word, '=');
+
+    if (value == NULL || strcmp(value, "=yes") != 0) {
+        return;
+    }
+    for (const struct option *option = known_options; option->name != NULL; option++) {
+        if (option->has_arg == no_argument &&
+            strlen(option->name) == (size_t)(value - word) - 2 &&
+            strncmp(option->name, word + 2, strlen(option->name)) == 0) {
+            *value = '\0';
+        }
+    }
+}
+
 static bool
 read_config(struct agent_settings *settings, const char *path)
 {
@@ -321,6 +350,7 @@ read_config(struct agent_settings *settings, const char *path)
         return false;
     }
     for (size_t i = 0; i < settings->config.count; i++) {
+        make_flag(settings->config.words[i]);
         if (strncmp(settings->config.words[i], "--config", 8) == 0 ||
             strcmp(settings->config.words[i], "--help") == 0) {
             cmd_fail("agent", "%s: %s has no meaning there",
@@ -389,7 +419,8 @@ agent_settings_take(struct agent_settings *settings, int argc, char **argv,
 
     *exit_status = CMD_FAILED;
     set_defaults(settings);
-    if (!read_config(settings, find_config(argc, argv)) ||
+    settings->config_path = find_config(argc, argv);
+    if (!read_config(settings, settings->config_path) ||
         !join_words(settings, argc, argv) || !pass_on(settings, OPTION_BUCKET, "16") ||
         !pass_on(settings, OPTION_MAX_MEMORY, "128M") ||
         !options_take(&syntax, (int)settings->word_count, settings->words, settings,

@@ -21,6 +21,7 @@ struct agent_label {
 
 /* agent_settings - zero before agent_settings_take. */
 struct agent_settings {
+    const char *config_path; /* given by --config, or NULL */
     struct config config;
     char **words; /* of file and command line, NULL-terminated */
     size_t word_count;

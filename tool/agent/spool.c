@@ -169,7 +169,7 @@ is_private(int folder)
 
     return fstat(folder, &status) == 0 &&
            (status.st_uid == geteuid() || status.st_uid == 0) &&
-           (status.st_mode & S_IWOTH) == 0;
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 bool
@@ -236,7 +236,7 @@ write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-/* Make a rename or an unlink durable. */
+/* Make a rename durable. Some file systems have no fsync for folders: EINVAL. */
 static int
 sync_folder(const struct spool *spool)
 {
@@ -246,7 +246,7 @@ sync_folder(const struct spool *spool)
     if (fd >= 0) {
         close(fd);
     }
-    return result;
+    return result == -EINVAL ? 0 : result;
 }
 
 /* Write a file under a temporary name, sync it and rename it. Returns 0 or a negative
@@ -274,10 +274,13 @@ write_window(const struct spool *spool, const struct spool_window *window)
         renameat(spool->folder, temporary, spool->folder, window->name) != 0) {
         failure = -errno;
     }
-    if (failure == 0) {
-        failure = sync_folder(spool);
-    } else {
+    if (failure != 0) {
         (void)unlinkat(spool->folder, temporary, 0);
+        return failure;
+    }
+    failure = sync_folder(spool);
+    if (failure != 0) { /* the sender cannot have taken it: the caller has the lock */
+        (void)unlinkat(spool->folder, window->name, 0);
     }
     return failure;
 }
@@ -460,28 +463,43 @@ read_window(const struct spool *spool, const char *name, size_t *size)
     return bytes;
 }
 
+/* Find the oldest window after a name, by the names only: after a long outage there may
+ * be ten thousands, and each is taken. Returns false if there is none. */
+static bool
+find_next(const struct spool *spool, const char *after, char next[SPOOL_NAME_BYTES])
+{
+    DIR *const folder = open_listing(spool);
+    const struct dirent *found;
+
+    next[0] = '\0';
+    while (folder != NULL && (found = readdir(folder)) != NULL) {
+        if (is_window(found->d_name) && !is_refused(found->d_name) &&
+            (found->d_type == DT_REG || found->d_type == DT_UNKNOWN) &&
+            strcmp(found->d_name, after) > 0 &&
+            (next[0] == '\0' || strcmp(found->d_name, next) < 0)) {
+            snprintf(next, SPOOL_NAME_BYTES, "%s", found->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return next[0] != '\0';
+}
+
 bool
 spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
            void **bytes, size_t *size)
 {
-    struct entry *list;
-    size_t count;
-    size_t at = 0;
+    char next[SPOOL_NAME_BYTES];
     bool found;
 
     pthread_mutex_lock(&spool->lock);
-    count = list_windows(spool, &list);
-    while (at < count &&
-           (is_refused(list[at].name) || strcmp(list[at].name, after) <= 0)) {
-        at++;
-    }
-    found = at < count;
+    found = find_next(spool, after, next);
     if (found) {
-        snprintf(name, SPOOL_NAME_BYTES, "%s", list[at].name);
-        snprintf(spool->taken, sizeof(spool->taken), "%s", name);
-        *bytes = read_window(spool, name, size);
+        snprintf(name, SPOOL_NAME_BYTES, "%s", next);
+        snprintf(spool->taken, sizeof(spool->taken), "%s", next);
+        *bytes = read_window(spool, next, size);
     }
-    free(list);
     pthread_mutex_unlock(&spool->lock);
     return found;
 }

@@ -88,6 +88,7 @@ static int
 serve(const struct arguments *arguments)
 {
     struct ending ending;
+    struct http_server *server;
     char shown[100];
     char why[200];
     int failure;
@@ -102,11 +103,14 @@ serve(const struct arguments *arguments)
         return cmd_fail("serve", "cannot start: %s", strerror(-failure));
     }
     text_show(shown, sizeof(shown), arguments->listen);
-    cmd_fail("serve", "%s%s%s: until Ctrl-C",
-             strchr(shown, ':') != NULL ? "http://" : "http://127.0.0.1:", shown, "/");
-    if (!serve_run(&arguments->settings, ending.signal_fd, why, sizeof(why))) {
+    server = serve_start(&arguments->settings, why, sizeof(why));
+    if (server == NULL) {
+        ending_release(&ending);
         return cmd_fail("serve", "--listen %s: %s", shown, why);
     }
+    cmd_fail("serve", "%s%s%s: until Ctrl-C",
+             strchr(shown, ':') != NULL ? "http://" : "http://127.0.0.1:", shown, "/");
+    serve_run(&arguments->settings, server, ending.signal_fd);
     ending_release(&ending);
     return CMD_OK;
 }

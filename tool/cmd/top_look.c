@@ -161,7 +161,7 @@ describe_stored(const struct top *top, struct tui_status *status)
     snprintf(status->statistics, sizeof(status->statistics),
              "%" PRIu64 " hit%s; outside %" PRIu64 ", missing %" PRIu64 "%s",
              statistics->taken, statistics->taken == 1 ? "" : "s", statistics->outside,
-             statistics->missing, gaps[0] != '\0' ? "; windows are missing" : "");
+             statistics->missing, gaps[0] != '\0' ? "; there are gaps" : "");
 }
 
 void

@@ -61,20 +61,22 @@ serve(const struct serve_settings *settings, struct http_server *server, int sig
     }
 }
 
-bool
-serve_run(const struct serve_settings *settings, int signal_fd, char *why, size_t size)
+struct http_server *
+serve_start(const struct serve_settings *settings, char *why, size_t size)
 {
     const struct http_settings http = {
         .address = settings->address,
         .queue_max = SERVE_QUEUE_MAX,
         .queue_full = "too many pages are being made; try again later\n",
         .answer = answer_request};
-    struct http_server *const server = http_server_start(&http, why, size);
 
-    if (server == NULL) {
-        return false;
-    }
+    return http_server_start(&http, why, size);
+}
+
+void
+serve_run(const struct serve_settings *settings, struct http_server *server,
+          int signal_fd)
+{
     serve(settings, server, signal_fd);
     http_server_stop(server);
-    return true;
 }

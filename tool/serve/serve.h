@@ -4,7 +4,8 @@
  * browsers.
  *
  * Each page is made completely by the server: it holds what its address selects, and
- * nothing else of the store leaves it. The store is only read.
+ * the names of hosts, units, builds and labels to choose from. Nothing else of the
+ * store leaves it. The store is only read.
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
@@ -21,7 +22,8 @@ enum {
 
 /* serve_settings - what is served. */
 struct serve_settings {
-    const char *url; /* of the store; what it selects holds for every page */
+    const char
+        *url; /* of the store; what it selects holds unless a page selects otherwise */
     struct sockaddr_storage address;
     /* listings, image_dir, prefixes; what files contain is shown to all clients */
     struct export_options html;
@@ -60,12 +62,16 @@ void serve_make_page(const struct serve_settings *settings,
                      struct http_answer *answer);
 
 /*
- * serve_run - serve pages until signal_fd, of cmd/ending.h, is readable. Call
- * sandbox_prepare before: it starts a thread.
+ * serve_start - listen. Call sandbox_prepare before: it starts a thread.
  *
- * Returns false with the reason in why, of at most size bytes.
+ * Returns NULL with the reason in why, of at most size bytes.
  */
-bool serve_run(const struct serve_settings *settings, int signal_fd, char *why,
-               size_t size);
+struct http_server *serve_start(const struct serve_settings *settings, char *why,
+                                size_t size);
+
+/* serve_run - serve pages until signal_fd, of cmd/ending.h, is readable; then stop the
+ * server. */
+void serve_run(const struct serve_settings *settings, struct http_server *server,
+               int signal_fd);
 
 #endif

@@ -37,7 +37,7 @@ config_parse__settings__words_in_their_order(void **state)
     assert_int_equal(config.count, 5);
     assert_string_equal(config.words[0], "--window=10s");
     assert_string_equal(config.words[1], "--label=a=b c");
-    assert_string_equal(config.words[2], "--no-lines");
+    assert_string_equal(config.words[2], "--no-lines=yes");
     assert_string_equal(config.words[3], "--store=sqlite:/x # y");
     assert_string_equal(config.words[4], "--label=k=yes");
     config_finish(&config);

@@ -77,7 +77,7 @@ agent_settings_take__file_and_command_line__the_command_line_wins(void **state)
 
     (void)state;
     write_config(path, "window = 10s\nlabel = site=north\nfrequency = 49\n"
-                       "spool-age = 2d\nno-lines = yes\nmax-cpu = 2.5%\n");
+                       "spool-age = 2d\nno-lines = yes\nhost = yes\nmax-cpu = 2.5%\n");
     snprintf(option, sizeof(option), "--config=%s", path);
     assert_true(take(&settings, (const char *const[]){option, "--window", "5m",
                                                       "--label", "role=web=1", NULL}));
@@ -85,6 +85,7 @@ agent_settings_take__file_and_command_line__the_command_line_wins(void **state)
     assert_int_equal(settings.record.interval_100ns, (10000000 + 24) / 49);
     assert_int_equal(settings.spool_age_ns, 48 * UINT64_C(3600000000000));
     assert_true(settings.record.names.no_lines);
+    assert_string_equal(settings.host, "yes");
     assert_true(settings.max_cpu_percent == 2.5);
     assert_int_equal(settings.label_count, 2);
     assert_string_equal(settings.labels[0].key, "site");
@@ -189,6 +190,17 @@ agent_settings_take__file_within_a_file__refused(void **state)
     unlink(path);
 }
 
+/* getopt_long would take it for --config, whose file was read before. */
+static void
+agent_settings_take__short_for_config__refused(void **state)
+{
+    struct agent_settings settings;
+
+    (void)state;
+    assert_false(take(&settings, (const char *const[]){"--conf=/dev/null", NULL}));
+    agent_settings_finish(&settings);
+}
+
 int
 main(void)
 {
@@ -199,6 +211,7 @@ main(void)
         cmocka_unit_test(agent_settings_take__addresses__loopback_unless_named),
         cmocka_unit_test(agent_settings_take__what_makes_no_sense__refused),
         cmocka_unit_test(agent_settings_take__file_within_a_file__refused),
+        cmocka_unit_test(agent_settings_take__short_for_config__refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,8 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
+
+/* A sender asks for the time of a window and then adds it. So long after the time of a
+ * fold its sums are made: they then have all windows with an earlier time, unless
+ * adding one took longer. */
+enum { ADDING_S = 2 };
 
 /* At most about so many rows are added up at a time, those of some of the hosts: the
  * server keeps what it adds up in memory. */
@@ -112,11 +118,9 @@ sum_up_day(struct server *server, uint64_t day, long own)
 /* Sums are made in a table of this process's own, of which the day becomes a part of
  * sums as a whole. */
 static void
-fold_day(struct server *server, uint64_t day)
+fold_day(struct server *server, uint64_t day, uint64_t now)
 {
     char sql[SQL_BYTES];
-    const uint64_t now =
-        server_number(server, "SELECT toUInt64(now()) FORMAT RowBinary");
     const long own = random();
     char shown[16];
 
@@ -141,6 +145,7 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
     struct server *const server = (struct server *)store;
     uint64_t *const list = calloc(DAYS_MAX, sizeof(*list));
     size_t count;
+    uint64_t now;
 
     server_start(server, error);
     if (server->cluster != NULL) {
@@ -154,8 +159,12 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
     srandom(
         (unsigned)server_number(server, "SELECT toUInt64(rand()) FORMAT RowBinary"));
     count = read_days(server, DAYS_TO_FOLD, list);
+    now = server_number(server, "SELECT toUInt64(now()) FORMAT RowBinary");
+    if (count > 0) {
+        sleep(ADDING_S);
+    }
     for (size_t i = 0; i < count && !server->failed; i++) {
-        fold_day(server, list[i]);
+        fold_day(server, list[i], now);
     }
     *days = server->failed ? 0 : count;
     free(list);
@@ -199,12 +208,12 @@ drop_days(struct server *server, const char *table, const char *condition,
     }
 }
 
-/* Remove windows that ended before a day, and rows of days without windows. Returns the
- * number of windows. Names stay: agents send each once. */
+/* Remove windows that ended before a day, rows of days without windows, and all sums of
+ * the days before. Returns the number of windows. Names stay: agents send each once. */
 static uint64_t
 drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
 {
-    static const char *const tables[] = {"hits", "accounting", "sums"};
+    static const char *const tables[] = {"hits", "accounting"};
     static const char no_window[] =
         "AND day GLOBAL NOT IN (SELECT toDate(intDiv(start_ns, 86400000000000)) FROM "
         "windows)";
@@ -217,9 +226,11 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
              end_day);
     windows = server_number(server, sql);
     drop_days(server, "windows", "", end_day, list);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 2; i++) {
         drop_days(server, tables[i], no_window, end_day, list);
     }
+    /* Sums of a day that has windows left would still contain the removed ones. */
+    drop_days(server, "sums", "", end_day, list);
     return windows;
 }
 

@@ -198,6 +198,20 @@ find_cluster(struct server *server)
     return !server->failed && (name[0] == '\0' || server_set_cluster(server, name));
 }
 
+static void
+fail_version(struct server *server, uint64_t version)
+{
+    char why[160];
+
+    snprintf(why, sizeof(why),
+             version == 0 ? "is not whole: ntprof store init was interrupted; drop the "
+                            "table ntprof and run it again"
+                          : "is a store of another version of ntprof: this one reads "
+                            "version %d of the tables only",
+             CLICKHOUSE_VERSION);
+    server_fail(server, why);
+}
+
 struct store *
 clickhouse_open(const struct store_url *url, bool write, struct pprof_error *error)
 {
@@ -217,11 +231,7 @@ clickhouse_open(const struct store_url *url, bool write, struct pprof_error *err
                                         "RowBinary");
     }
     if (!server->failed && version != CLICKHOUSE_VERSION) {
-        server_fail(server, version == 0
-                                ? "is not whole: ntprof store init was interrupted; "
-                                  "drop the table ntprof and run it again"
-                                : "is a store of another version of ntprof: this one "
-                                  "reads version 1 of the tables only");
+        fail_version(server, version);
     }
     if (server->failed) {
         server_delete(server);

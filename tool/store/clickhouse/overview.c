@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* overview.c - what there is to select, and hits over time (store/overview.h). */
 #include "store/clickhouse/query.h"
+#include "store/clickhouse/schema.h"
 #include "store/clickhouse/server.h"
 
 #include <inttypes.h>
@@ -83,22 +84,32 @@ clickhouse_get_names(struct store *store, const struct store_selection *selectio
     return !server->failed;
 }
 
+static uint64_t
+day_of(int64_t time_ns)
+{
+    return (uint64_t)(time_ns / STORE_SECOND_NS / DAY_S);
+}
+
 bool
 clickhouse_get_line(struct store *store, const struct store_selection *selection,
                     struct store_overview *overview, struct pprof_error *error)
 {
     struct server *const server = (struct server *)store;
+    const uint64_t first_day = day_of(selection->since_ns);
+    const uint64_t last_day = day_of(selection->until_ns);
+    /* The day of a row is that of its window's start: a window of the day before may
+     * reach into the time selected. */
     const struct query_range range = {
-        .first_day = (uint64_t)(selection->since_ns / STORE_SECOND_NS / DAY_S),
-        /* The day of a row is that of its window's end. */
-        .last_day = (uint64_t)(selection->until_ns / STORE_SECOND_NS / DAY_S) + 1};
+        .first_day = first_day > 0 ? first_day - 1 : 0,
+        .last_day = last_day < CLICKHOUSE_DAY_MAX ? last_day : CLICKHOUSE_DAY_MAX};
     struct row_binary_reader rows;
     struct buffer sql = {0};
 
     server_start(server, error);
     query_line(&sql, selection, &range, overview);
     if (buffer_text(&sql) == NULL) {
-        server_fail_memory(server);
+        buffer_finish(&sql);
+        return server_fail_memory(server);
     }
     server_read(server, buffer_text(&sql), &rows);
     while (row_binary_more(&rows)) {

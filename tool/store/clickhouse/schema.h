@@ -12,6 +12,9 @@
 
 enum { CLICKHOUSE_VERSION = 2 };
 
+/* The last day that the type Date has. */
+enum { CLICKHOUSE_DAY_MAX = 65535 };
+
 /* clickhouse_table - a table and what makes it. */
 struct clickhouse_table {
     const char *name;

@@ -367,6 +367,9 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
     if (server->failed) {
         return false;
     }
+    if (server->answer.failed) {
+        buffer_finish(&server->answer); /* so that it can be tried again */
+    }
     server->answer.size = 0;
     if (asprintf(&url, "%s?wait_end_of_query=1%s", server->address, parameters) < 0) {
         return server_fail_memory(server);
@@ -393,6 +396,9 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
         server->library->slist_free_all(headers);
     }
     free(url);
+    if (server->answer.failed) {
+        return server_fail_memory(server);
+    }
     if (result == CURLE_WRITE_ERROR) {
         return server_fail(server, "answers with more than is read of an answer");
     }
@@ -452,6 +458,9 @@ server_insert(struct server *server, const char *into, const struct buffer *rows
     char *sql = NULL;
     bool done = false;
 
+    if (rows->failed) {
+        return server_fail_memory(server);
+    }
     if (server->failed || rows->size == 0) {
         return !server->failed;
     }

@@ -87,7 +87,9 @@ open_database(struct database *store, int flags)
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-    database_run(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF");
+    /* A window leaves the spool when it has been added: it must be on the disk then. */
+    database_run(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF; PRAGMA "
+                        "synchronous=FULL");
 }
 
 /* Number of parts that are no tables or indices. What SQLite makes of a part is decided
@@ -146,7 +148,7 @@ sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
         database_fail(store, "is no regular file");
     } else {
         open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-        if (url->access.stop != NULL) {
+        if (!store->failed && url->access.stop != NULL) {
             sqlite3_progress_handler(store->db, STEPS_BETWEEN_LOOKS, is_stopped,
                                      (void *)(uintptr_t)url->access.stop);
         }
