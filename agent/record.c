@@ -316,7 +316,7 @@ record_hit(struct agent_shared *shared, uint64_t key)
             found = key;
         }
         if (found == key) {
-            (void)__atomic_fetch_add(&slot->hits, 1, __ATOMIC_RELAXED);
+            (void)__atomic_fetch_add(&slot->hits, 1, __ATOMIC_RELEASE);
             return;
         }
     }

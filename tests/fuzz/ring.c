@@ -146,18 +146,16 @@ resync(struct world *world, const uint8_t *data, size_t size)
     memcpy(text, data, size);
     if (perf_procfs_parse_mappings(text, &mappings) == 0) {
         struct perf_process *process = process_table_find(&world->stream.processes, 1);
+        const struct perf_found found = {.pid = 1,
+                                         .name = "forged",
+                                         .tids = tids,
+                                         .tid_count = 2,
+                                         .mappings = &mappings,
+                                         .read_ns = size > 0 ? data[size - 1] : 0};
 
         if (process != NULL) {
-            process_table_resync(&world->stream.processes, process, tids, 2, &mappings,
-                                 1);
+            process_table_resync(&world->stream.processes, process, &found, 1);
         } else {
-            const struct perf_found found = {.pid = 1,
-                                             .name = "forged",
-                                             .tids = tids,
-                                             .tid_count = 2,
-                                             .mappings = &mappings,
-                                             .read_ns = size > 0 ? data[size - 1] : 0};
-
             process_table_attach(&world->stream.processes, &found, 1, NULL);
         }
     }

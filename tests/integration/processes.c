@@ -431,6 +431,40 @@ exec__of_a_watched_process__hits_before_and_after_keep_apart(void **state)
     assert_exact_statistics(session, seen.source, 503, 503);
 }
 
+static int
+wait_until_told(const struct peer *test, void *argument)
+{
+    (void)argument;
+    peer_hear(test);
+    return 0;
+}
+
+/* The events of the first watch are not inherited by the children that the second one
+ * would have to count. */
+static void
+watch__with_descendants_after_one_without__refused(void **state)
+{
+    const KPROFILE_SOURCE source = ProfileTime;
+    const ntprof_watch_options options = {.size = sizeof(options),
+                                          .flags = NTPROF_WATCH_DESCENDANTS,
+                                          .source_count = 1,
+                                          .sources = &source};
+    struct peer peer;
+    HANDLE process;
+
+    (void)state;
+    peer_start(&peer, wait_until_told, NULL);
+    watch_peer(&peer, 0, source);
+    process = open_process(peer.pid);
+    assert_status(ntprof_session_watch(session, process, &options),
+                  STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "without its descendants"));
+    assert_success(NtClose(process));
+    watch_peer(&peer, 0, source);
+    peer_tell(&peer, 1);
+    peer_finish(&peer);
+}
+
 static void
 watch__on_exec__begins_with_the_program(void **state)
 {
@@ -698,6 +732,8 @@ main(void)
         fixture_test_of(fork__of_a_process_watched_alone__descendants_are_not_told,
                         FIXTURE_WATCHES),
         fixture_test_of(exec__of_a_watched_process__hits_before_and_after_keep_apart,
+                        FIXTURE_WATCHES),
+        fixture_test_of(watch__with_descendants_after_one_without__refused,
                         FIXTURE_WATCHES),
         fixture_test_of(watch__on_exec__begins_with_the_program, FIXTURE_WATCHES),
         fixture_test_of(fork__many_short_children__none_is_missed, FIXTURE_WATCHES),

@@ -228,8 +228,9 @@ static bool
 take_slot(struct agent_memory *memory, struct agent_slot *slot, agent_memory_hits *take,
           void *context)
 {
+    /* Pairs with the release in record_hit: a slot with hits has its key. */
+    uint32_t hits = __atomic_load_n(&slot->hits, __ATOMIC_ACQUIRE);
     const uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-    uint32_t hits = read_32(&slot->hits);
     const bool plain = (key & AGENT_KEY_PLAIN) != 0;
     const uint32_t number =
         (uint32_t)((key & ~AGENT_KEY_PLAIN) >> AGENT_KEY_NUMBER_BIT);

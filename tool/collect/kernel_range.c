@@ -13,9 +13,11 @@ const struct kernel_range kernel_range = {
      * region. */
     .begin = UINT64_C(0xffff800000000000),
     .length = UINT64_C(0x100000000),
-#else
+#elif UINTPTR_MAX == UINT32_MAX
     /* 32-bit kernels: the top 1 GB, minus its last bytes. */
     .begin = UINT64_C(0xc0000000),
     .length = UINT64_C(0x3ffffff0),
+#else
+    .length = 0,
 #endif
 };

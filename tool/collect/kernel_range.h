@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 struct kernel_range {
-    uint64_t begin; /* a multiple of 2 MB */
-    uint64_t length;
+    uint64_t begin;  /* a multiple of 2 MB */
+    uint64_t length; /* 0: not known for this architecture */
 };
 
 extern const struct kernel_range kernel_range;

@@ -257,7 +257,7 @@ mapping_add_kernel(struct collector *collector, struct process *process)
                               .place = kernel_range.begin,
                               .program = process->program};
 
-    if (!collector->options.kernel) {
+    if (!collector->options.kernel || kernel_range.length == 0) {
         return;
     }
     if (!mapping_make_kernel_counters(collector, mapping.program)) {

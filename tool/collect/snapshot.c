@@ -64,6 +64,9 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
     bool complete;
 
     delivery_lock(&collector->delivery);
+    if (collector->ended) {
+        naming_end(collector->naming);
+    }
     collector_measure(collector);
     complete = snapshot_sources(collector, profile, kind) &&
                snapshot_programs(collector, profile);
@@ -113,9 +116,6 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
     struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
     bool complete = images != NULL;
 
-    if (collector->ended) {
-        naming_end(collector->naming);
-    }
     profile->bucket_bytes = collector->options.bucket_bytes;
     complete = complete && naming_begin(collector->naming, images, count, profile);
     for (size_t i = 0; complete && i < count; i++) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their
- * ends. */
+/* hal/bpf/bpf.c - the session's state: the kernel's objects, and processes. */
 #include "hal/bpf/bpf.h"
 
 #include "hal/backend.h"

@@ -84,8 +84,7 @@ void bpf_notice(struct bpf *bpf);
  * run the program. Returns 0 or negative errno with the refusal. */
 int bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal);
 
-/* bpf_start, bpf_stop - see HAL_TABLE.StartProfileInterrupt, always for all
- * processes. */
+/* bpf_start, bpf_stop - HAL_TABLE.StartProfileInterrupt, always for all processes. */
 int bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor);
 void bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor);
 

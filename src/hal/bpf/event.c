@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they
- * counted. */
+/* hal/bpf/event.c - events of all processes: opening, closing, intervals, counts. */
 #include "hal/bpf/bpf.h"
 
 #include "hal/linux/descriptor.h"

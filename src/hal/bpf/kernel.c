@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/kernel.c - creating maps, loading and attaching the programs of
- * profile.bpf.c. */
+/* hal/bpf/kernel.c - creates maps; loads and attaches the programs of profile.bpf.c. */
 #include "hal/bpf/kernel.h"
 
 #include <assert.h>
@@ -278,8 +277,7 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     return fd;
 }
 
-/* Have the verifier check a program. Returns its descriptor, or negative errno with the
- * refusal. */
+/* Have the verifier check a program. Returns its descriptor or negative errno. */
 static int
 load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
                   uint32_t type, int types_fd, const uint64_t *instructions,

@@ -274,8 +274,7 @@ is_first_thread(ULONG64 pid_tgid)
     return (ULONG)pid_tgid == (ULONG)(pid_tgid >> 32);
 }
 
-/* The pid of the current process in the session's pid namespace; 0: it has none
- * there. */
+/* The pid of the current process in the session's pid namespace; 0: it has none. */
 INLINE ULONG
 current_process(ULONG64 pid_tgid)
 {

@@ -14,8 +14,7 @@
 #ifndef HAL_LINUX_DESCRIPTOR_H
 #define HAL_LINUX_DESCRIPTOR_H
 
-/* perf_descriptor_own - have forked children close fd; below 0 it is ignored. Returns
- * fd. */
+/* perf_descriptor_own - have forked children close fd, unless negative. Returns fd. */
 int perf_descriptor_own(int fd);
 
 /* perf_descriptor_close - close a descriptor that was given to perf_descriptor_own;

@@ -124,8 +124,7 @@ void perf_event_add_counts(struct perf_event *event,
  * stored it? When a processor goes offline, its events stop for ever. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
-/* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees the list, not the
- * events. */
+/* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees only the list. */
 int perf_events_add(struct perf_events *events, struct perf_event *event);
 void perf_events_finish(struct perf_events *events);
 

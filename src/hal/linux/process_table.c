@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/process_table.c - applies records to the process table and reports the
- * changes. */
+/* hal/linux/process_table.c - applies records to the process table; reports changes. */
 #include "hal/linux/process_table.h"
 
 #include <assert.h>
@@ -175,8 +174,7 @@ process_table_end(struct process_table *table, struct perf_process *process,
     process_free(process);
 }
 
-/* Have the watchers that follow the parent's children watch this one. Returns 0 or
- * -ENOMEM. */
+/* Let watchers of the parent's descendants watch this child. Returns 0 or -ENOMEM. */
 static int
 inherit_watchers(struct perf_process *child, const struct perf_process *parent)
 {
@@ -255,8 +253,7 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
     notify_start(table, process, record->time_ns, record->tid);
 }
 
-/* Apply a FORK record: a process created another one or, if both pids are the same, a
- * thread. */
+/* Apply a FORK record: a process created another or, with its own pid, a thread. */
 static void
 apply_fork(struct process_table *table, const struct perf_record *record)
 {
@@ -560,12 +557,13 @@ process_table_apply(struct process_table *table, const struct perf_record *recor
 
 void
 process_table_resync(struct process_table *table, struct perf_process *process,
-                     const uint32_t *tids, size_t tid_count,
-                     struct perf_mappings *mappings, uint64_t time_ns)
+                     const struct perf_found *found, uint64_t time_ns)
 {
-    keep_only_thread(table, process, tids[0]);
-    for (size_t i = 1; i < tid_count; i++) {
-        if (perf_idmap_put(&process->threads, tids[i], process) < 0) {
+    struct perf_mappings *const mappings = found->mappings;
+
+    keep_only_thread(table, process, found->tids[0]);
+    for (size_t i = 1; i < found->tid_count; i++) {
+        if (perf_idmap_put(&process->threads, found->tids[i], process) < 0) {
             table->dropped++;
         }
     }
@@ -576,6 +574,14 @@ process_table_resync(struct process_table *table, struct perf_process *process,
         if (!perf_mappings_contain(mappings, &old)) {
             make_room(table, process, old.base, old.length, time_ns, TID_UNKNOWN);
         }
+    }
+    if (found->name[0] != 0 &&
+        strncmp(process->name, found->name, sizeof(process->name) - 1) != 0) {
+        process_set_name(process, found->name);
+        notify_process(table,
+                       process->mappings.count == 0 ? NTPROF_PROCESS_EXEC
+                                                    : NTPROF_PROCESS_NAME,
+                       process, time_ns, TID_UNKNOWN);
     }
     for (size_t i = 0; i < mappings->count; i++) {
         mappings->items[i].image->references++;

@@ -108,15 +108,12 @@ void process_table_apply(struct process_table *table, const struct perf_record *
                          struct perf_watcher *watcher);
 
 /*
- * process_table_resync - after lost records, replace a process's threads and mappings
- * by those read in /proc.
- *
- *   tids      in: its threads as read now, at least one
- *   mappings  in: as read now; emptied
+ * process_table_resync - after lost records, replace a process's name, threads and
+ * mappings by those found in /proc. With another name and none of the old mappings it
+ * has executed another program.
  */
 void process_table_resync(struct process_table *table, struct perf_process *process,
-                          const uint32_t *tids, size_t tid_count,
-                          struct perf_mappings *mappings, uint64_t time_ns);
+                          const struct perf_found *found, uint64_t time_ns);
 
 /*
  * process_table_add_unreported - add mappings that Linux writes no record of, such as

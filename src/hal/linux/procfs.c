@@ -143,8 +143,7 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* Read what /proc says of a thread. Returns 0 or negative errno: -ESRCH if there is no
- * such thread. */
+/* Read what /proc says of a thread. Returns 0 or negative errno: -ESRCH once gone. */
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {

@@ -196,8 +196,7 @@ find_name(const struct perf_sources *sources, const char *name)
     return NULL;
 }
 
-/* Parse a whole text as a number: hexadecimal with 0x, or decimal. Returns 0 or
- * -EINVAL. */
+/* Parse a whole text as a number, hexadecimal with 0x or decimal: 0 or -EINVAL. */
 static int
 parse_parameter(const char *text, uint64_t *value)
 {

@@ -235,19 +235,21 @@ resync_process(struct perf_stream *stream, uint32_t pid, struct perf_tids *pids)
     struct process_table *const table = &stream->processes;
     struct perf_process *process = process_table_find(table, pid);
     struct perf_reading reading;
+    struct perf_found found = {.name = reading.name, .mappings = &reading.mappings};
     int result;
 
     if (process == NULL) {
         return;
     }
     result = perf_procfs_read(pid, &reading);
+    found.tids = reading.tids.items;
+    found.tid_count = reading.tids.count;
     if (result == -ESRCH || result == -ECHILD) {
         process_table_end(table, process, stream->last_ns);
     } else if (result == 0) {
-        process_table_resync(table, process, reading.tids.items, reading.tids.count,
-                             &reading.mappings, stream->last_ns);
+        process_table_resync(table, process, &found, stream->last_ns);
         report_children(stream, process, pids);
-    } else if (result == -EAGAIN) {
+    } else if (result == -EAGAIN || perf_is_shortage(result)) {
         stream->resync = true;
     }
     perf_reading_finish(&reading);

@@ -218,7 +218,7 @@ deliver_child(void *context, uint32_t pid, struct perf_watcher *watcher)
 {
     struct perf *const perf = context;
 
-    (void)perf_attach(perf, pid, perf->stream.last_ns, watcher);
+    perf_attach_found(perf, pid, perf->stream.last_ns, watcher);
 }
 
 const struct perf_stream_calls perf_deliver_calls = {

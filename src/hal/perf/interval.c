@@ -116,14 +116,12 @@ void
 perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interval)
 {
     const uint64_t allowed = perf_source_ask_interval(source, interval);
+    const uint64_t period = perf_source_period(source);
     struct perf_counts counts;
 
     if (allowed == source->interval) {
         return;
     }
-    perf_read_counts(perf, source, PERF_ALL_PROCESSORS, PERF_PERIOD_ENDS, &counts);
-    perf_tally_close_period(&source->tally, &counts, perf_source_period(source),
-                            source->unit == NTPROF_UNIT_100NS);
     source->interval = allowed;
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
@@ -134,4 +132,8 @@ perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interv
             change_period(target, source);
         }
     }
+    /* Now, as events with the old interval count until they are closed above. */
+    perf_read_counts(perf, source, PERF_ALL_PROCESSORS, PERF_PERIOD_ENDS, &counts);
+    perf_tally_close_period(&source->tally, &counts, period,
+                            source->unit == NTPROF_UNIT_100NS);
 }

@@ -165,19 +165,17 @@ perf_make_rings(struct perf *perf, bool large)
     return result;
 }
 
-struct perf_ring *
-perf_processor_ring(struct perf *perf, uint32_t processor, int *result)
+int
+perf_require_ring(struct perf *perf, uint32_t processor)
 {
-    *result = -ENODEV;
-    if (processor < perf->processor_limit) {
-        if (perf->rings[processor] == NULL) {
-            *result = make_ring(perf, processor, perf->ring_pages);
-        }
-        if (perf->rings[processor] != NULL) {
-            return perf->rings[processor];
-        }
+    int result;
+
+    if (perf->rings[processor] != NULL) {
+        return 0;
     }
-    perf_context_fail(&perf->context, *result, "cannot use processor %u: %s", processor,
-                      *result == -ENODEV ? "it is not online" : strerror(-*result));
-    return NULL;
+    result = make_ring(perf, processor, perf->ring_pages);
+    return result < 0 ? perf_context_fail(&perf->context, result,
+                                          "cannot use processor %u: %s", processor,
+                                          strerror(-result))
+                      : 0;
 }

@@ -18,11 +18,9 @@
  */
 int perf_make_rings(struct perf *perf, bool large);
 
-/* perf_processor_ring - return the ring of a processor, made now if the processor came
- * online later. Returns NULL with the error text set and negative errno in *result:
- * -ENODEV if it is not online. */
-struct perf_ring *perf_processor_ring(struct perf *perf, uint32_t processor,
-                                      int *result);
+/* perf_require_ring - make the ring of an online processor unless it has one. Returns 0
+ * or negative errno, with the error text set. */
+int perf_require_ring(struct perf *perf, uint32_t processor);
 
 /* perf_next_online - set *next to the first processor from *next on that is online.
  * Returns false if there is none below processor_limit. */

@@ -60,6 +60,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
            uint32_t pid)
 {
     const struct perf_target *target;
+    uint32_t online = processor;
     int result;
 
     result = perf_context_require(&perf->context, source);
@@ -69,9 +70,13 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     if (result < 0) {
         return result;
     }
-    if (perf_processor_ring(perf, processor, &result) == NULL) {
-        /* A processor that went offline after NtCreateProfileEx makes no interrupts. */
-        return result == -ENODEV ? 0 : result;
+    /* A processor that went offline after NtCreateProfileEx makes no interrupts. */
+    if (!perf_next_online(perf, &online) || online != processor) {
+        return 0;
+    }
+    result = perf_require_ring(perf, processor);
+    if (result < 0) {
+        return result;
     }
     if (perf_is_covered(perf, source, processor, pid)) {
         return 0;
@@ -88,17 +93,6 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
         perf->starting[processor / 64] |= (uint64_t)1 << processor % 64;
     }
     return 0;
-}
-
-static bool
-set_is_empty(const uint64_t *set, size_t words)
-{
-    for (size_t i = 0; i < words; i++) {
-        if (set[i] != 0) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Set the error text of a failed start. */
@@ -128,10 +122,14 @@ perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid)
         .side_band = pid != 0 ? PERF_SIDE_BAND_SELECTED : PERF_NO_SIDE_BAND};
     struct perf_thread_scan scan = {0};
     struct perf_target *target;
+    size_t first = 0;
     uint64_t from_ns;
     int result;
 
-    if (set_is_empty(perf->starting, words)) {
+    while (first < words && perf->starting[first] == 0) {
+        first++;
+    }
+    if (first == words) {
         return 0;
     }
     target = perf_find_private(perf, pid);

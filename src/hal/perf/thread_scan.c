@@ -125,8 +125,7 @@ add_children(struct perf_thread_scan *scan, uint32_t pid)
     return result;
 }
 
-/* Pass a thread to the caller. Returns 0, also if the thread has exited, or negative
- * errno. */
+/* Pass a thread to the caller. Returns 0, also if it has exited, or negative errno. */
 static int
 pass_thread(struct perf_thread_scan *scan, const struct perf_features *features,
             uint32_t pid, uint32_t tid, bool late, perf_thread_found *found,
@@ -150,8 +149,7 @@ pass_thread(struct perf_thread_scan *scan, const struct perf_features *features,
     return result;
 }
 
-/* Call found for the new threads of a process. Returns their number, or negative
- * errno. */
+/* Call found for new threads of a process. Returns their number or negative errno. */
 static int
 scan_process(struct perf_thread_scan *scan, const struct perf_features *features,
              uint32_t pid, bool late, perf_thread_found *found, void *context)

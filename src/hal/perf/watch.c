@@ -63,6 +63,19 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
     return attached < 0 && attached != -EEXIST ? attached : result;
 }
 
+void
+perf_attach_found(struct perf *perf, uint32_t pid, uint64_t time_ns,
+                  struct perf_watcher *watcher)
+{
+    const int result = perf_attach(perf, pid, time_ns, watcher);
+
+    if (result == -ENOMEM) {
+        perf->stream.processes.dropped++; /* the next delivery reads it again */
+    } else if (result < 0 && result != -ECHILD && result != -ESRCH) {
+        perf->unread++;
+    }
+}
+
 /* Report the target's process, which is already running. While delivering is set,
  * flushes that callbacks ask for do nothing: their records would change the process. */
 static int
@@ -122,10 +135,10 @@ counts_any(const struct perf_target *target, const struct perf_target *watch)
     return false;
 }
 
-/* Refuse a watch if events of started profiles count the same hits. Returns 0, or
- * -EOPNOTSUPP with the error text set. */
+/* Refuse a watch that would count hits twice, or that would use events of an earlier
+ * watch without descendants. Returns 0, or -EOPNOTSUPP with the error text set. */
 static int
-refuse_double_count(struct perf *perf, const struct perf_target *watch)
+refuse_overlap(struct perf *perf, const struct perf_target *watch)
 {
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
@@ -136,6 +149,14 @@ refuse_double_count(struct perf *perf, const struct perf_target *watch)
                 &perf->context, -EOPNOTSUPP,
                 "profiles of process %u have been started with the same source: stop "
                 "them, and start them after the watch",
+                target->pid);
+        }
+        if (target->watch && target->pid == watch->pid && watch->watcher.descendants &&
+            !target->watcher.descendants) {
+            return perf_context_fail(
+                &perf->context, -EOPNOTSUPP,
+                "process %u is watched already, without its descendants: begin with "
+                "the watch that has them, or open another session",
                 target->pid);
         }
     }
@@ -165,7 +186,7 @@ perf_watch(struct perf *perf, const HAL_WATCH *request)
     }
     target->watcher.descendants = (request->Flags & NTPROF_WATCH_DESCENDANTS) != 0;
     target->on_exec = (request->Flags & NTPROF_WATCH_ON_EXEC) != 0;
-    result = refuse_double_count(perf, target);
+    result = refuse_overlap(perf, target);
     if (result < 0) {
         perf_target_delete(perf, target);
         return result;

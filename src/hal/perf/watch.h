@@ -38,4 +38,9 @@ int perf_watch_create(struct perf *perf, const HAL_WATCH *request,
 int perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
                 struct perf_watcher *watcher);
 
+/* perf_attach_found - do the same for a process found in /proc: one that cannot be read
+ * is counted in unread, and tried again if memory ran out. */
+void perf_attach_found(struct perf *perf, uint32_t pid, uint64_t time_ns,
+                       struct perf_watcher *watcher);
+
 #endif

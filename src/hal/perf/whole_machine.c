@@ -34,19 +34,6 @@ notify_pid_0(struct perf *perf, uint64_t time_ns)
     process_table_notify(&perf->stream.processes, &notification);
 }
 
-/* Add a running process. One that cannot be read is counted, not an error. */
-static void
-attach_running(struct perf *perf, uint32_t pid, uint64_t time_ns)
-{
-    const int result = perf_attach(perf, pid, time_ns, NULL);
-
-    if (result == -ENOMEM) {
-        perf->stream.processes.dropped++; /* the next delivery reads it again */
-    } else if (result < 0 && result != -ECHILD && result != -ESRCH) {
-        perf->unread++;
-    }
-}
-
 /* Report pid 0 and all running processes. While delivering is set, flushes of callbacks
  * do nothing: their records would change a process that is being reported. */
 static void
@@ -57,7 +44,7 @@ attach_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
     perf->stream.delivering = true;
     notify_pid_0(perf, time_ns);
     for (size_t i = 0; i < pids->count; i++) {
-        attach_running(perf, pids->items[i], time_ns);
+        perf_attach_found(perf, pids->items[i], time_ns, NULL);
     }
     perf->stream.delivering = delivering;
 }
@@ -70,7 +57,7 @@ perf_machine_resync(struct perf *perf)
     if (perf_procfs_processes(&pids) == 0) {
         for (size_t i = 0; i < pids.count; i++) {
             if (process_table_find(&perf->stream.processes, pids.items[i]) == NULL) {
-                (void)perf_attach(perf, pids.items[i], perf->stream.last_ns, NULL);
+                perf_attach_found(perf, pids.items[i], perf->stream.last_ns, NULL);
             }
         }
     }
@@ -173,9 +160,8 @@ static void
 reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
     uint64_t from_ns;
-    int result;
 
-    if (perf_processor_ring(perf, processor, &result) == NULL) {
+    if (perf_require_ring(perf, processor) < 0) {
         return;
     }
     perf_target_close(perf, perf->machine, NULL, processor, now_ns);

@@ -38,6 +38,7 @@ struct timer_hal {
     struct _KE_SYSTEM *ke;
     struct thread_timer timer;
     bool running;                      /* threads have timers */
+    bool frozen;                       /* for ever: no thread gets one any more */
     uint64_t started[PROCESSOR_WORDS]; /* processors: bit n%64 of word n/64 */
     uint32_t started_count;
     uint64_t interval_100ns;
@@ -189,7 +190,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
 
     (void)source;
     (void)pid;
-    if (hal->running || hal->started_count == 0) {
+    if (hal->running || hal->frozen || hal->started_count == 0) {
         return STATUS_SUCCESS;
     }
     result = thread_timer_init(&hal->timer, &options);
@@ -212,15 +213,22 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
 
 /* Delete all timers, if there are any: after that no hit is made. */
 static void
-freeze(void *context)
+end_timers(struct timer_hal *hal)
 {
-    struct timer_hal *const hal = context;
-
     if (hal->running) {
         thread_timer_finish(&hal->timer);
         end_period(hal);
         hal->running = false;
     }
+}
+
+static void
+freeze(void *context)
+{
+    struct timer_hal *const hal = context;
+
+    hal->frozen = true;
+    end_timers(hal);
 }
 
 static void
@@ -234,7 +242,7 @@ stop_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
     /* The last stop ends all timers. The core has flushed before this call, but hits
      * may have been queued since. */
     if (hal->started_count == 1) {
-        freeze(hal);
+        end_timers(hal);
     }
     flush(hal);
     hal->started[processor / 64] &= ~(UINT64_C(1) << (processor % 64));

@@ -45,7 +45,7 @@ host_stat_parse(const char *text, char *state, uint64_t *threads, uint64_t *star
     const char *field = strrchr(text, ')');
     uint64_t values[STAT_START_TIME + 1] = {0};
 
-    if (field == NULL || field[1] != ' ' || !isupper((unsigned char)field[2])) {
+    if (field == NULL || field[1] != ' ' || !isalpha((unsigned char)field[2])) {
         return false;
     }
     *state = field[2];

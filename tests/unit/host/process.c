@@ -74,6 +74,10 @@ stat_parse__line_forms__fields(void **state)
     assert_int_equal(state_letter, 'S');
     assert_int_equal(threads, 3);
     assert_int_equal(start_time, 123456789012);
+    assert_true(host_stat_parse("12 (a) t 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
+                                "123456789012\n",
+                                &state_letter, &threads, &start_time));
+    assert_int_equal(state_letter, 't'); /* stopped by a debugger */
     assert_false(host_stat_parse("", &state_letter, &threads, &start_time));
     assert_false(host_stat_parse("12 (a", &state_letter, &threads, &start_time));
     assert_false(host_stat_parse("12 (a)", &state_letter, &threads, &start_time));

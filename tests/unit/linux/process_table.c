@@ -459,13 +459,15 @@ resync__after_a_loss__only_what_changed_is_told(void **state)
     struct world *world = *state;
     struct perf_mappings now = {0};
     const uint32_t tids[] = {SHELL, 105};
+    const struct perf_found found = {
+        .name = "sh", .tids = tids, .tid_count = 2, .mappings = &now};
 
     begin_shell(world);
     clone_thread(world, SHELL, 101);
     perf_mappings_insert(&now, mapping(0x70000, 0x8000, 2, "/lib/libc.so"));
     perf_mappings_insert(&now, mapping(0xA0000, 0x1000, 4, "/lib/new.so"));
-    process_table_resync(&world->table, process_table_find(&world->table, SHELL), tids,
-                         2, &now, world->now_ns);
+    process_table_resync(&world->table, process_table_find(&world->table, SHELL),
+                         &found, world->now_ns);
     EXPECT(world, {NTPROF_IMAGE_UNMAP, SHELL, 0x10000, 0x4000},
            {NTPROF_IMAGE_MAP, SHELL, 0xA0000, 0x1000});
     assert_int_equal(now.count, 0);
@@ -473,6 +475,45 @@ resync__after_a_loss__only_what_changed_is_told(void **state)
     assert_int_equal(world->ke.count, 0);
     exit_thread(world, SHELL, 105);
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
+}
+
+/* The records of its exec were lost. */
+static void
+resync__other_name_and_mappings__exec(void **state)
+{
+    struct world *world = *state;
+    struct perf_mappings now = {0};
+    const uint32_t tids[] = {SHELL};
+    const struct perf_found found = {
+        .name = "cc1", .tids = tids, .tid_count = 1, .mappings = &now};
+
+    begin_shell(world);
+    perf_mappings_insert(&now, mapping(0xA0000, 0x1000, 4, "/lib/cc1"));
+    process_table_resync(&world->table, process_table_find(&world->table, SHELL),
+                         &found, world->now_ns);
+    assert_string_equal(world->ke.seen[2].name, "cc1");
+    EXPECT(world, {NTPROF_IMAGE_UNMAP, SHELL, 0x70000, 0x8000},
+           {NTPROF_IMAGE_UNMAP, SHELL, 0x10000, 0x4000},
+           {NTPROF_PROCESS_EXEC, SHELL, 0, 0},
+           {NTPROF_IMAGE_MAP, SHELL, 0xA0000, 0x1000});
+}
+
+static void
+resync__other_name_only__name(void **state)
+{
+    struct world *world = *state;
+    struct perf_mappings now = {0};
+    const uint32_t tids[] = {SHELL};
+    const struct perf_found found = {
+        .name = "renamed", .tids = tids, .tid_count = 1, .mappings = &now};
+
+    begin_shell(world);
+    perf_mappings_insert(&now, mapping(0x10000, 0x4000, 1, "/bin/sh"));
+    perf_mappings_insert(&now, mapping(0x70000, 0x8000, 2, "/lib/libc.so"));
+    process_table_resync(&world->table, process_table_find(&world->table, SHELL),
+                         &found, world->now_ns);
+    assert_string_equal(world->ke.seen[0].name, "renamed");
+    EXPECT(world, {NTPROF_PROCESS_NAME, SHELL, 0, 0});
 }
 
 /* The shell has 0x10000 to 0x14000 and 0x70000 to 0x78000. */
@@ -663,6 +704,8 @@ main(void)
         table_test(map__data__ignored),
         table_test(attach__known_process__cover_added_nothing_told),
         table_test(resync__after_a_loss__only_what_changed_is_told),
+        table_test(resync__other_name_and_mappings__exec),
+        table_test(resync__other_name_only__name),
         table_test(add_unreported__code_moved__what_has_it_and_what_is_free_is_added),
         table_test(all__parent_not_known__child_begins_without_mappings),
         table_test(all__program_of_an_unknown_process__starts_without_a_cover),

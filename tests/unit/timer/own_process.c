@@ -211,6 +211,26 @@ interval__shorter_than_the_tick__is_the_tick(void **state)
     assert_int_equal(statistics().interval_granted, 200000);
 }
 
+/* A frozen session starts profiles that count nothing. */
+static void
+freeze__start_after_it__no_hits(void **state)
+{
+    static ULONG counters[COUNTERS];
+    HANDLE profile;
+
+    (void)state;
+    memset(counters, 0, sizeof(counters));
+    assert_int_equal(ntprof_session_freeze(session), STATUS_SUCCESS);
+    assert_int_equal(create(&profile, NtCurrentProcess(), ProfileTime, counters),
+                     STATUS_SUCCESS);
+    assert_int_equal(NtStartProfile(profile), STATUS_SUCCESS);
+    burn(100);
+    assert_int_equal(NtStopProfile(profile), STATUS_SUCCESS);
+    assert_int_equal(sum(counters), 0);
+    assert_int_equal(statistics().taken, 0);
+    assert_int_equal(NtClose(profile), STATUS_SUCCESS);
+}
+
 static void
 queue__full__loses_and_counts_the_newest(void **state)
 {
@@ -245,6 +265,7 @@ main(void)
         TEST(threads__made_after_the_start__count),
         TEST(other_processes_and_sources__refused),
         TEST(interval__shorter_than_the_tick__is_the_tick),
+        TEST(freeze__start_after_it__no_hits),
         cmocka_unit_test(queue__full__loses_and_counts_the_newest),
     };
 
