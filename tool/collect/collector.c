@@ -93,6 +93,7 @@ collector_new(const struct collector_options *options)
     delivery_init(&collector->delivery, options->session);
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
+    collector->kernel_range = kernel_range_find();
     collector_measure(collector);
     collector->naming = naming_new(options->memory_max, options->symbols);
     collector->statistics =

@@ -12,6 +12,7 @@
 #include "collect/agents.h"
 #include "collect/collector.h"
 #include "collect/delivery.h"
+#include "collect/kernel_range.h"
 #include "collect/naming.h"
 #include "collect/pause.h"
 #include "collect/program.h"
@@ -58,6 +59,7 @@ struct collector {
     struct delivery delivery;
     struct agents *agents; /* NULL: the hits are those of options.session */
     struct image_set images;
+    struct kernel_range kernel_range;
     uint64_t segments_measured; /* images.segments_made when memory was last measured */
     struct naming *naming;      /* used only by the thread that makes snapshots */
     struct program_set programs;

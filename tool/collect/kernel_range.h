@@ -3,13 +3,20 @@
 #ifndef COLLECT_KERNEL_RANGE_H
 #define COLLECT_KERNEL_RANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct kernel_range {
     uint64_t begin;  /* a multiple of 2 MB */
     uint64_t length; /* 0: not known for this architecture */
 };
 
-extern const struct kernel_range kernel_range;
+/* Return the range of the running kernel. */
+struct kernel_range kernel_range_find(void);
+
+/* Set range to what is around the kernel text by symbols, as of /proc/kallsyms. Returns
+ * false, and leaves range, if they do not say where that is. */
+bool kernel_range_around_text(FILE *symbols, struct kernel_range *range);
 
 #endif

@@ -7,7 +7,6 @@
  * of one part of an image by processes of one program share their counters.
  */
 #include "collect/collectorp.h"
-#include "collect/kernel_range.h"
 
 #include <stdlib.h>
 
@@ -200,6 +199,7 @@ mapping_add(struct collector *collector, struct process *process,
 static bool
 mapping_make_kernel_counters(struct collector *collector, uint32_t of_program)
 {
+    const struct kernel_range *const range = &collector->kernel_range;
     struct image_set *const set = &collector->images;
     struct image *const image = image_set_kernel(set, IMAGE_KERNEL);
     struct image *const map = image_set_kernel(set, IMAGE_KERNEL_MAP);
@@ -208,10 +208,10 @@ mapping_make_kernel_counters(struct collector *collector, uint32_t of_program)
     for (uint32_t at = 0; complete && at < collector->cpu_count; at++) {
         const uint32_t program = program_on_cpu(collector, of_program, at);
 
-        complete = image_segment_find(set, image, kernel_range.begin,
-                                      kernel_range.length, program) != NULL &&
-                   image_segment_find(set, map, kernel_range.begin, kernel_range.length,
-                                      program) != NULL;
+        complete =
+            image_segment_find(set, image, range->begin, range->length, program) !=
+                NULL &&
+            image_segment_find(set, map, range->begin, range->length, program) != NULL;
     }
     return complete;
 }
@@ -251,13 +251,14 @@ mapping_add_kernel(struct collector *collector, struct process *process)
 {
     struct image_set *const set = &collector->images;
     const size_t first = process->mapping_count;
-    struct mapping mapping = {.mapped_at = kernel_range.begin,
-                              .base = kernel_range.begin,
-                              .length = kernel_range.length,
-                              .place = kernel_range.begin,
+    const struct kernel_range *const range = &collector->kernel_range;
+    struct mapping mapping = {.mapped_at = range->begin,
+                              .base = range->begin,
+                              .length = range->length,
+                              .place = range->begin,
                               .program = process->program};
 
-    if (!collector->options.kernel || kernel_range.length == 0) {
+    if (!collector->options.kernel || range->length == 0) {
         return;
     }
     if (!mapping_make_kernel_counters(collector, mapping.program)) {
