@@ -72,6 +72,14 @@ class Store(CommandTest):
         self.assertEqual(self.rows(URL), self.rows("a"))
         self.succeed("store", "check", URL)
 
+    def test_hits_beyond_53_bits__not_stored(self):
+        """The sum of many such windows would not fit in the 63 bits of a database."""
+        for start, count, answer in (1000, 2**53, "added"), (2000, 2**53 + 1, "failed a window with more than 2^53"):
+            line = f"web1 e1 {start} 60 10000 - - /bin/x aa11 0x1000:{count}"
+            done = self.run_bare([program("synthetic-agent"), URL], input=line.encode())
+            self.assertTrue(text(done.stdout).startswith(answer), text(done.stdout + done.stderr))
+        self.assertEqual(self.statistics()["windows"], 1)
+
     def test_units__are_rows_of_report_and_diff(self):
         lines = ("web1 e1 1000 60 10000 nginx.service - /bin/x aa11 0x1000:1 0x1040:2",
                  "web1 e1 1060 60 10000 cron.service - /bin/x aa11 0x1000:4",

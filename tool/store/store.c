@@ -48,10 +48,50 @@ store_close(struct store *store)
     }
 }
 
+/* Add a figure to a sum. Returns false above STORE_FIGURE_MAX. */
+static bool
+add_figure(uint64_t figure, uint64_t *sum)
+{
+    return !__builtin_add_overflow(*sum, figure, sum) && *sum <= STORE_FIGURE_MAX;
+}
+
+/* Whether all figures of a window can be added up with those of many others. */
+static bool
+check_figures(const struct profile *profile)
+{
+    bool correct = profile->duration_ns <= INT64_MAX &&
+                   profile->time_ns <= INT64_MAX - profile->duration_ns;
+
+    for (size_t i = 0; correct && i < profile->source_count; i++) {
+        const struct profile_source *const source = &profile->sources[i];
+        const uint64_t figures[] = {
+            source->expected, source->taken,      source->counted,
+            source->outside,  source->lost,       source->throttled,
+            source->missed,   source->unfinished, source->excluded,
+        };
+        uint64_t hits = 0;
+
+        for (size_t k = 0; correct && k < sizeof(figures) / sizeof(figures[0]); k++) {
+            correct = add_figure(figures[k], &(uint64_t){0});
+        }
+        for (size_t k = 0; correct && k < profile->row_count; k++) {
+            correct = add_figure(profile->rows[k].hits[i], &hits);
+        }
+    }
+    return correct;
+}
+
 bool
 store_add(struct store *store, const struct profile *profile,
           const struct store_window *window, struct pprof_error *error)
 {
+    if (!check_figures(profile)) {
+        *error = (struct pprof_error){
+            .text = "a window with more than 2^53 hits or an end after the year 2262 "
+                    "is not stored",
+            .lasting = true};
+        return false;
+    }
     return store->engine->add(store, profile, window, error);
 }
 

@@ -354,11 +354,7 @@ put_hits(struct adding *adding, const struct sent_row *rows, size_t first, size_
     uint64_t sum = 0;
 
     for (size_t i = first; i < end; i++) {
-        if (__builtin_add_overflow(sum, rows[i].row->hits[source], &sum) ||
-            sum > INT64_MAX) {
-            server_fail_for_good(adding->server, "a sum above 2^63 is not stored");
-            return;
-        }
+        sum += rows[i].row->hits[source];
     }
     if (sum == 0) {
         return;

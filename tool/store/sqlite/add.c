@@ -388,9 +388,6 @@ add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3]
 {
     struct database *const store = adding->store;
 
-    if (count > INT64_MAX) {
-        database_fail_for_good(store, "a count above 2^63 is not stored");
-    }
     database_bind(store, statement, 1, adding->window);
     database_bind(store, statement, 2, adding->sources[source]);
     for (int i = 0; i < 3; i++) {
@@ -402,15 +399,12 @@ add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3]
 
 /* Return the sum of one source's hits in rows with the same key. */
 static uint64_t
-sum_hits(struct adding *adding, const struct stored_row *rows, size_t first, size_t end,
-         size_t source)
+sum_hits(const struct stored_row *rows, size_t first, size_t end, size_t source)
 {
     uint64_t sum = 0;
 
     for (size_t i = first; i < end; i++) {
-        if (__builtin_add_overflow(sum, rows[i].row->hits[source], &sum)) {
-            database_fail_for_good(adding->store, "a sum exceeds 64 bits");
-        }
+        sum += rows[i].row->hits[source];
     }
     return sum;
 }
@@ -433,7 +427,7 @@ add_group(struct adding *adding, const struct stored_row *rows, size_t first,
         return end;
     }
     for (size_t k = 0; k < profile->source_count; k++) {
-        const uint64_t sum = sum_hits(adding, rows, first, end, k);
+        const uint64_t sum = sum_hits(rows, first, end, k);
 
         if (sum != 0) {
             keys[2] = keys[2] != 0 ? keys[2] : add_place(adding, place, &rows[first]);
