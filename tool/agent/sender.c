@@ -8,6 +8,7 @@
 #include "util/clock.h"
 #include "util/text.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,9 +40,11 @@ add_window(const struct sender *sender, const void *bytes, size_t size,
     bool added;
 
     if (bytes == NULL) {
-        snprintf(error->text, sizeof(error->text),
-                 "a file of the spool cannot be read");
-        return LEFT;
+        const int why = errno;
+
+        snprintf(error->text, sizeof(error->text), "a file of the spool: %s",
+                 strerror(why));
+        return why == ENOMEM || why == EMFILE || why == ENFILE ? LEFT : REFUSED;
     }
     profile = pprof_decode(bytes, size, error);
     if (profile == NULL) {
@@ -91,6 +94,20 @@ report_outcome(enum outcome outcome, const char *name, const struct pprof_error 
     }
 }
 
+static enum spool_fate
+fate_of(enum outcome outcome)
+{
+    switch (outcome) {
+    case SENT:
+    case UNREADABLE:
+        return SPOOL_REMOVE;
+    case REFUSED:
+        return SPOOL_SET_ASIDE;
+    default:
+        return SPOOL_KEEP;
+    }
+}
+
 /* Add all windows. Returns false with the error set if one could not be added. */
 static bool
 send_all(struct sender *sender, struct pprof_error *error)
@@ -105,13 +122,16 @@ send_all(struct sender *sender, struct pprof_error *error)
            spool_take(sender->spool, name, name, &bytes, &size)) {
         outcome = add_window(sender, bytes, size, error);
         free(bytes);
+        if (!spool_done(sender->spool, name, fate_of(outcome))) {
+            /* It is added again: a store counts the same window once. */
+            snprintf(error->text, sizeof(error->text),
+                     "the spool keeps a window that was %s: %s",
+                     outcome == REFUSED ? "refused" : "added", strerror(errno));
+            outcome = LEFT;
+        }
         count_outcome(sender, outcome);
         report_outcome(outcome, name, error);
         complete = complete && outcome != FAILED && outcome != LEFT;
-        spool_done(sender->spool, name,
-                   outcome == SENT || outcome == UNREADABLE ? SPOOL_REMOVE
-                   : outcome == REFUSED                     ? SPOOL_SET_ASIDE
-                                                            : SPOOL_KEEP);
     }
     return complete;
 }

@@ -433,7 +433,7 @@ spool_bound(struct spool *spool)
 
 /* ---- reading ---- */
 
-/* Read a whole file. Returns NULL if that fails. */
+/* Read a whole file. Returns NULL with errno set if that fails. */
 static void *
 read_window(const struct spool *spool, const char *name, size_t *size)
 {
@@ -444,15 +444,21 @@ read_window(const struct spool *spool, const char *name, size_t *size)
     size_t used = 0;
     ssize_t more = 1;
 
-    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size <= file_bytes_max) {
-        *size = (size_t)status.st_size;
-        bytes = malloc(*size + 1);
+    int error;
+
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        errno = S_ISREG(status.st_mode) ? EFBIG : EINVAL;
+        if (S_ISREG(status.st_mode) && status.st_size <= file_bytes_max) {
+            *size = (size_t)status.st_size;
+            bytes = malloc(*size + 1);
+        }
     }
     while (bytes != NULL && more > 0 && used < *size) {
+        errno = EIO; /* it became shorter */
         more = read(fd, bytes + used, *size - used);
         used += more > 0 ? (size_t)more : 0;
     }
+    error = errno;
     if (fd >= 0) {
         close(fd);
     }
@@ -460,6 +466,7 @@ read_window(const struct spool *spool, const char *name, size_t *size)
         free(bytes);
         bytes = NULL;
     }
+    errno = error;
     return bytes;
 }
 
@@ -504,20 +511,22 @@ spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
     return found;
 }
 
-void
+bool
 spool_done(struct spool *spool, const char *name, enum spool_fate fate)
 {
     char aside[SPOOL_NAME_BYTES + sizeof(REFUSED)];
+    int result = 0;
 
     pthread_mutex_lock(&spool->lock);
     if (fate == SPOOL_REMOVE) {
-        (void)unlinkat(spool->folder, name, 0);
+        result = unlinkat(spool->folder, name, 0);
     } else if (fate == SPOOL_SET_ASIDE) {
         snprintf(aside, sizeof(aside), REFUSED "%s", name);
-        (void)renameat(spool->folder, name, spool->folder, aside);
+        result = renameat(spool->folder, name, spool->folder, aside);
     }
     spool->taken[0] = '\0';
     pthread_mutex_unlock(&spool->lock);
+    return result == 0 || errno == ENOENT;
 }
 
 void

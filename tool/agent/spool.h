@@ -98,7 +98,8 @@ void spool_bound(struct spool *spool);
  *   name   out: for spool_done, and for the next call
  *   bytes  out: malloc'd
  *
- * Returns false if there is none. A file that cannot be read has *bytes NULL.
+ * Returns false if there is none. A file that cannot be read has *bytes NULL and errno
+ * set.
  */
 bool spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
                 void **bytes, size_t *size);
@@ -106,8 +107,9 @@ bool spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYT
 /* spool_fate - what becomes of a window that was taken. */
 enum spool_fate { SPOOL_KEEP, SPOOL_REMOVE, SPOOL_SET_ASIDE };
 
-/* Return a window that was taken. */
-void spool_done(struct spool *spool, const char *name, enum spool_fate fate);
+/* Return a window that was taken. Returns false with errno set if it can be neither
+ * removed nor set aside: it stays. */
+bool spool_done(struct spool *spool, const char *name, enum spool_fate fate);
 
 void spool_get_statistics(struct spool *spool, struct spool_statistics *statistics);
 

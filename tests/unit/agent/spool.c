@@ -3,6 +3,7 @@
 #include "agent/spool.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -85,7 +86,7 @@ assert_starts(struct place *place, const uint64_t *starts, size_t count)
         assert_true(found < count);
         assert_int_equal(strtoull(name, NULL, 10), starts[found++]);
         free(bytes);
-        spool_done(&place->spool, name, SPOOL_KEEP);
+        assert_true(spool_done(&place->spool, name, SPOOL_KEEP));
     }
     assert_int_equal(found, count);
     spool_get_statistics(&place->spool, &statistics);
@@ -118,7 +119,7 @@ spool_done__removed__gone_and_the_others_stay(void **state)
     assert_true(spool_take(&place->spool, "", name, &bytes, &size));
     assert_int_equal(size, 10);
     free(bytes);
-    spool_done(&place->spool, name, SPOOL_REMOVE);
+    assert_true(spool_done(&place->spool, name, SPOOL_REMOVE));
     assert_starts(place, (const uint64_t[]){2}, 1);
 }
 
@@ -233,6 +234,49 @@ spool_bound__too_many__oldest_dropped_whatever_the_clock_says(void **state)
 }
 
 static void
+spool_done__cannot_be_set_aside__false_and_it_stays(void **state)
+{
+    struct place *const place = *state;
+    char name[SPOOL_NAME_BYTES] = "";
+    char aside[SPOOL_NAME_BYTES + 16];
+    void *bytes;
+    size_t size;
+
+    assert_true(put(place, 1, 10));
+    assert_true(spool_take(&place->spool, "", name, &bytes, &size));
+    free(bytes);
+    snprintf(aside, sizeof(aside), "refused-%s", name);
+    assert_int_equal(mkdirat(place->spool.folder, aside, 0700), 0);
+    assert_false(spool_done(&place->spool, name, SPOOL_SET_ASIDE));
+    assert_int_equal(errno, EISDIR);
+    assert_starts(place, (const uint64_t[]){1}, 1);
+    assert_int_equal(unlinkat(place->spool.folder, aside, AT_REMOVEDIR), 0);
+}
+
+/* A file that is larger than any window. */
+static void
+spool_take__too_large__no_bytes_and_the_reason(void **state)
+{
+    struct place *const place = *state;
+    char name[SPOOL_NAME_BYTES] = "";
+    void *bytes;
+    size_t size;
+    int fd;
+
+    assert_true(put(place, 1, 10));
+    assert_true(spool_take(&place->spool, "", name, &bytes, &size));
+    free(bytes);
+    assert_true(spool_done(&place->spool, name, SPOOL_KEEP));
+    fd = openat(place->spool.folder, name, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, (off_t)1 << 30), 0);
+    close(fd);
+    assert_true(spool_take(&place->spool, "", name, &bytes, &size));
+    assert_int_equal(errno, EFBIG);
+    assert_null(bytes);
+    assert_true(spool_done(&place->spool, name, SPOOL_REMOVE));
+}
+
+static void
 spool_done__set_aside__not_taken_again_but_bounded(void **state)
 {
     struct place *const place = *state;
@@ -245,7 +289,7 @@ spool_done__set_aside__not_taken_again_but_bounded(void **state)
     assert_true(put(place, 2, 20));
     assert_true(spool_take(&place->spool, "", name, &bytes, &size));
     free(bytes);
-    spool_done(&place->spool, name, SPOOL_SET_ASIDE);
+    assert_true(spool_done(&place->spool, name, SPOOL_SET_ASIDE));
     assert_starts(place, (const uint64_t[]){2}, 1);
     spool_get_statistics(&place->spool, &statistics);
     assert_int_equal(statistics.refused, 1);
@@ -340,6 +384,8 @@ main(void)
         TEST(spool_open__another_has_it__refused),
         TEST(spool_open__foreign_files__left_alone),
         TEST(spool_take__no_regular_file__left_out),
+        TEST(spool_take__too_large__no_bytes_and_the_reason),
+        TEST(spool_done__cannot_be_set_aside__false_and_it_stays),
         TEST(spool_open__others_can_write__refused),
         TEST(spool_bound__too_large__oldest_dropped_and_counted),
         TEST(spool_bound__too_many__oldest_dropped_whatever_the_clock_says),
