@@ -5,6 +5,7 @@ profile-maker prints the hits of each source, so that no reader or writer of our
 kind `hard` has hostile names, inlined code, and several sources, processes, ranges and builds.
 """
 import csv
+import gzip
 import io
 import json
 import os
@@ -193,6 +194,16 @@ class Gmon(Export):
         shown = self.read(["gprof", "-p", "-b", program, "gmon.out"])
         self.assertEqual(self.flat(shown), {"main": 400006, name: 131072})
         self.assertEqual(sum(self.flat(shown).values()), hits[1])
+
+    def test_gmon_of_buckets_of_4_gigabytes__one_bin(self):
+        self.make("image", "p", harness.program("profile-maker"), 100000, "4096:7")
+        raw = gzip.decompress((self.folder / "p").read_bytes())
+        sizes = b"ntprof.bucket_bytes 4294967295"
+        forged, count = re.subn(rb"2.ntprof\.bucket_bytes \d+", lambda _: b"2" + bytes([len(sizes)]) + sizes, raw)
+        self.assertEqual(count, 1)
+        (self.folder / "p").write_bytes(gzip.compress(forged))
+        result = self.ntprof("export", "--format", "gmon", "-o", "gmon.out", "p")
+        self.assertIn(result.returncode, (0, 125), text(result.stderr))
 
     @staticmethod
     def flat(shown):

@@ -83,6 +83,19 @@ class Clock(RegionTest):
         self.assertEqual(listing["target"]["kind"], "range")
         self.assertIn(listing["view"], ("instructions", "buckets"))
 
+    def test_function_with_a_cold_part__found_by_its_name(self):
+        """What a compiler split off has a symbol that demangles to the same name and [clone .cold]."""
+        (self.folder / "app.c").write_text(
+            'void foo(void) __asm__("_ZN2ns3fooEv");\nvoid cold(void) __asm__("_ZN2ns3fooEv.cold");\n'
+            "__attribute__((noinline)) void cold(void) { __asm__ volatile(\"\"); }\n"
+            "__attribute__((noinline)) void foo(void) { for (volatile int i = 0; i < 100000000; i++) { } }\n"
+            "int main(int n, char **v) { (void)v; n > 9 ? cold() : foo(); return 0; }\n")
+        built = self.run_bare(["cc", "-O1", "-o", "app", "app.c"])
+        self.assertEqual(built.returncode, 0, text(built.stderr))
+        report = self.region_json("ns::foo", "--", self.folder / "app")
+        self.assertEqual(report["region"]["symbol"], "ns::foo")
+        self.assertGreater(report["sources"][0]["counted"], 10)
+
     def test_table__a_row_for_each_instruction_and_what_is_outside(self):
         result = self.profile("--region", "right_three_units", "-F", "5k", "--", program("shares"), 200)
         said = text(result.stderr)

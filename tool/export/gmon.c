@@ -335,7 +335,7 @@ static bool
 put_all(struct writer *writer, const struct export_options *options,
         struct export_said *said)
 {
-    const uint32_t bucket_bytes = writer->profile->bucket_bytes;
+    const uint64_t bucket_bytes = writer->profile->bucket_bytes;
 
     if (!one_image_choose(&writer->image, writer->profile, options, ONE_IMAGE_OF_ANY,
                           said)) {

@@ -256,7 +256,8 @@ receive_source(struct receiver *receiver, uint32_t *index)
     source.missed = wire_get(wire);
     source.unfinished = wire_get(wire);
     source.excluded = wire_get(wire);
-    return profile_add_source(receiver->profile, &source, index);
+    return source.outside <= source.taken &&
+           profile_add_source(receiver->profile, &source, index);
 }
 
 static bool

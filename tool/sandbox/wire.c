@@ -12,6 +12,9 @@
 /* Bytes that are sent, and received, at once. */
 enum { STEP_BYTES = 64 * 1024 };
 
+/* What a name takes beside its characters. */
+enum { NAME_OVERHEAD_BYTES = 32 };
+
 void
 wire_init(struct wire *wire, int fd, wire_wait *wait, void *context)
 {
@@ -263,6 +266,7 @@ static bool
 keep_name(struct wire *wire, struct wire_names *names)
 {
     const char *const text = wire_get_text(wire, names->bytes_left);
+    uint64_t bytes;
     char *copy;
 
     if (names->count == names->room) {
@@ -275,12 +279,14 @@ keep_name(struct wire *wire, struct wire_names *names)
         names->texts = larger;
         names->room = room;
     }
-    copy = wire->failed || text[0] == '\0' ? NULL : strdup(text);
+    bytes = strlen(text) + NAME_OVERHEAD_BYTES;
+    copy = wire->failed || text[0] == '\0' || bytes > names->bytes_left ? NULL
+                                                                        : strdup(text);
     if (copy == NULL) {
         return false;
     }
-    names->bytes_left -= strlen(copy);
-    names->bytes += strlen(copy);
+    names->bytes_left -= bytes;
+    names->bytes += bytes;
     names->texts[names->count++] = copy;
     return true;
 }

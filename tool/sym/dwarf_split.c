@@ -113,7 +113,7 @@ find_row(const struct index *index, uint64_t id)
 static const enum sym_dwarf_section columns[] = {
     [DW_SECT_ABBREV] = SYM_DWARF_ABBREV,
     [DW_SECT_STR_OFFSETS] = SYM_DWARF_STR_OFFSETS,
-    [DW_SECT_RNGLISTS] = SYM_DWARF_RNGLISTS, /* from version 5 on */
+    [DW_SECT_RNGLISTS] = SYM_DWARF_RNGLISTS, /* before version 5: macros */
 };
 
 /* What is of a unit. False: it is not in its section. */
@@ -130,9 +130,9 @@ read_parts(const struct index *index, uint64_t row,
     parts[SYM_DWARF_STR] = package->parts[SYM_DWARF_STR];
     for (uint64_t column = 0; column < index->columns; column++) {
         const uint32_t kind = index_word(index, ids + 4 * column);
-        const enum sym_dwarf_section id = kind < sizeof(columns) / sizeof(columns[0])
-                                              ? columns[kind]
-                                              : SYM_DWARF_INFO;
+        const bool known = kind < sizeof(columns) / sizeof(columns[0]) &&
+                           (kind != DW_SECT_RNGLISTS || index->version == 5);
+        const enum sym_dwarf_section id = known ? columns[kind] : SYM_DWARF_INFO;
         const uint64_t offset = index_word(index, offsets + at + 4 * column);
         const uint64_t size = index_word(index, sizes + at + 4 * column);
 

@@ -4,7 +4,8 @@
  *
  * On x86-64 and AArch64 a stub has 16 bytes, and stubs end with their section, .plt or
  * .plt.sec, in the order of their slots in .got.plt, where the relocations of .rela.plt
- * are. Others, such as those of .plt.got, and every other machine go without.
+ * are. Others, such as those of .plt.got, or beside the code of TLS descriptors, which
+ * also ends with .plt, and every other machine go without.
  */
 #include "sym/elf_symbols.h"
 
@@ -27,18 +28,25 @@ read_relocation(const struct stubs *stubs, uint64_t index, GElf_Rela *relocation
            gelf_getrela(stubs->relocations, (int)index, relocation) != NULL;
 }
 
-static void
+/* Returns false if there are TLS descriptors. */
+static bool
 count_relocations(struct stubs *stubs)
 {
     GElf_Rela relocation;
 
     stubs->first_slot = UINT64_MAX;
     while (read_relocation(stubs, stubs->count, &relocation)) {
+        const uint64_t type = GELF_R_TYPE(relocation.r_info);
+
+        if (type == R_X86_64_TLSDESC || type == R_AARCH64_TLSDESC) {
+            return false;
+        }
         stubs->count++;
         if (relocation.r_offset < stubs->first_slot) {
             stubs->first_slot = relocation.r_offset;
         }
     }
+    return true;
 }
 
 static bool
@@ -50,7 +58,8 @@ add_section(const struct sym_elf *file, const char *name, const struct stubs *st
     GElf_Rela relocation;
     GElf_Sym symbol;
 
-    if (section->sh_size / STUB_BYTES < stubs->count || end < section->sh_addr) {
+    if (section->sh_size / STUB_BYTES < stubs->count || end < section->sh_addr ||
+        section->sh_entsize > STUB_BYTES) {
         return true;
     }
     for (uint64_t i = 0; read_relocation(stubs, i, &relocation); i++) {
@@ -89,10 +98,10 @@ sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table)
         sym_elf_symbols_open(&stubs.symbols, file, SHT_DYNSYM, NULL) != 0) {
         return 0;
     }
-    count_relocations(&stubs);
     return sym_table_own(table, stubs.symbols.strings) &&
-                   add_section(file, ".plt", &stubs, table) &&
-                   add_section(file, ".plt.sec", &stubs, table)
+                   (!count_relocations(&stubs) ||
+                    (add_section(file, ".plt", &stubs, table) &&
+                     add_section(file, ".plt.sec", &stubs, table)))
                ? 1
                : -ENOMEM;
 }

@@ -149,8 +149,8 @@ sym_elf_add_symbols(const struct sym_elf *file, uint32_t type, struct sym_table 
     if (error != 0) {
         return error == -ENOENT || error == -EIO ? 0 : error;
     }
-    added = sym_table_take(table, symbols.strings_size) &&
-            sym_table_own(table, symbols.strings);
+    added = sym_table_own(table, symbols.strings) &&
+            sym_table_take(table, symbols.strings_size);
     for (uint64_t i = 0; added && sym_elf_symbol(&symbols, i, &symbol, &name); i++) {
         added = add_symbol(file, &symbol, name, table);
     }

@@ -40,7 +40,8 @@ add_names(const struct sym_elf *file, const char *path, const struct sym_files *
     return added < 0 ? added : 0;
 }
 
-/* Is it this name: the whole of it, or all before a version, or before parameters? */
+/* Is it this name: the whole of it, or all before a version or parameters? What was
+ * split off, such as "f() [clone .cold]", is no function. */
 static bool
 is_named(const char *entry, const char *name, char behind)
 {
@@ -54,7 +55,8 @@ static bool
 is_demangled_as(const char *entry, const char *name)
 {
     char *const demangled = sym_demangle(entry);
-    const bool named = demangled != NULL && is_named(demangled, name, '(');
+    const bool named = demangled != NULL && strstr(demangled, " [clone ") == NULL &&
+                       is_named(demangled, name, '(');
 
     free(demangled);
     return named;

@@ -35,6 +35,9 @@
 /* One image leaves time for others. */
 enum { IMAGE_SHARE = 3 };
 
+/* Of one answer. The places of a request have some ten thousands in real code. */
+enum { ANSWER_FRAMES_MAX = 1 << 21 };
+
 /* answer - of a place that was asked for. */
 struct answer {
     uint64_t place;
@@ -223,6 +226,10 @@ get_frames(struct sym_image *image, struct answers *answers)
     struct wire *const wire = &image->process.wire;
     const size_t count = (size_t)wire_get_most(wire, FRAMES_MAX);
 
+    if (answers->frame_count > ANSWER_FRAMES_MAX) {
+        wire->failed = true;
+        return 0;
+    }
     if (answers->frame_room - answers->frame_count < count) {
         const size_t room = 2 * answers->frame_room + FRAMES_MAX;
         struct sym_frame *const larger =

@@ -63,7 +63,7 @@ download_file(struct opener *opener, struct wire *wire, char *path, size_t path_
     size_t size;
     const void *const sent = wire_get_bytes(wire, sizeof(id), &size);
 
-    if (sent == NULL || opener->download == NULL ||
+    if (sent == NULL || size == 0 || opener->download == NULL ||
         opener->downloads++ >= DOWNLOADS_MAX) {
         return -ENOENT;
     }

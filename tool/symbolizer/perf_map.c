@@ -13,12 +13,11 @@
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define CPU_NS_MAX (UINT64_C(20) * CLOCK_SECOND_NS)
 
-/* Room for the ranges of a map: a bucket has two places to name, each of which may be
- * in one of two ranges of a line. */
+/* Most ranges of a map: each has the first or the last byte of a bucket. */
 static size_t
 most_ranges(const struct sym_wanted *wanted)
 {
-    return 4 * wanted->count;
+    return 2 * wanted->count;
 }
 
 /* The owned copy of a text that came; NULL: it failed. */

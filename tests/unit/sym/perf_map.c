@@ -446,6 +446,27 @@ lines__that_cover_everything__each_place_found_once(void **state)
     free(places);
 }
 
+/* Code that was reused again and again: parts of older lines lie around the newest one.
+ * As sent by the process that reads the map. */
+static void
+lines__of_reused_code__the_places_keep_their_names(void **state)
+{
+    const uint64_t places[] = {0x10f0, 0x1050, 0x1050};
+    const struct sym_wanted wanted = {places, 3, 1};
+    const int fd =
+        parse("1000 100 oldest\n1008 f0 older\n1010 e0 old\n1018 d0 late\n"
+              "1020 c0 later\n1028 b0 latest\n1030 a0 newer\n1038 90 newest\n");
+    struct sym_map *const map = sym_map_read_perf(fd, size_of(fd), &wanted);
+
+    (void)state;
+    assert_non_null(map);
+    assert_named(map, 0x1050, "newest");
+    assert_named(map, 0x10f0, "older");
+    assert_named(map, 0x1004, NULL);
+    sym_map_close(map);
+    close(fd);
+}
+
 static void
 map__shorter_than_it_was__estale(void **state)
 {
@@ -614,6 +635,7 @@ main(void)
         cmocka_unit_test(line__longer_than_is_kept__its_beginning),
         cmocka_unit_test(lines__of_what_is_not_wanted__not_kept),
         cmocka_unit_test(lines__that_cover_everything__each_place_found_once),
+        cmocka_unit_test(lines__of_reused_code__the_places_keep_their_names),
         cmocka_unit_test(map__shorter_than_it_was__estale),
         cmocka_unit_test(map__shared__closed_by_each),
         cmocka_unit_test(map__mounted_over__refused),
