@@ -197,7 +197,8 @@ is_profile_name(const char *text)
 static void
 set_words(struct arguments *arguments, const struct options_words *words)
 {
-    const bool file_alone = words->count == 1 && is_profile_name(words->list[0]);
+    const bool file_alone = words->count == 1 && (is_profile_name(words->list[0]) ||
+                                                  store_is_url(words->list[0]));
 
     arguments->what = words->count > 0 && !file_alone ? words->list[0] : NULL;
     arguments->file = file_alone         ? words->list[0]

@@ -14,7 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +29,8 @@ enum { IGNORED = sizeof(ignored_signals) / sizeof(ignored_signals[0]) };
 
 static struct rlimit saved_files;
 static struct sigaction saved_ignored[IGNORED];
+static struct sigaction saved_child; /* of SIGCHLD */
+static char **saved_environment;
 static sigset_t handled_signals;
 static struct sigaction saved_actions[NSIG];
 static sigset_t saved_mask;
@@ -36,11 +40,29 @@ void
 child_prepare(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
+    size_t count = 0;
 
+    /* A copy of the pointers: setenv changes those of environ. */
+    while (environ[count] != NULL) {
+        count++;
+    }
+    saved_environment = calloc(count + 1, sizeof(*saved_environment));
+    if (saved_environment != NULL) {
+        memcpy(saved_environment, environ, count * sizeof(*saved_environment));
+    }
     getrlimit(RLIMIT_NOFILE, &saved_files);
+    /* Where SIGCHLD is ignored, the exit status of a child is lost. */
+    sigaction(SIGCHLD, &standard, &saved_child);
     for (size_t i = 0; i < IGNORED; i++) {
         sigaction(ignored_signals[i], &ignore, &saved_ignored[i]);
     }
+}
+
+char **
+child_environment(void)
+{
+    return saved_environment != NULL ? saved_environment : environ;
 }
 
 /*
@@ -143,6 +165,7 @@ child_main(int go_fd, int result_fd, char **command,
     int failure;
 
     restore_signals();
+    sigaction(SIGCHLD, &saved_child, NULL);
     for (size_t i = 0; i < IGNORED; i++) {
         sigaction(ignored_signals[i], &saved_ignored[i], NULL);
     }
@@ -156,7 +179,8 @@ child_main(int go_fd, int result_fd, char **command,
     } while (got < 0 && errno == EINTR);
     if (got == 1) {
         execvpe(command[0], command,
-                setting->environment != NULL ? setting->environment : environ);
+                setting->environment != NULL ? setting->environment
+                                             : child_environment());
         failure = errno;
         got = write(result_fd, &failure, sizeof(failure));
     }
@@ -277,6 +301,7 @@ child_pass_on(const struct child *child)
     }
     signal_number = WTERMSIG(child->status);
     setrlimit(RLIMIT_CORE, &no_core);
+    (void)fflush(NULL);
     signal(signal_number, SIG_DFL);
     sigemptyset(&one);
     sigaddset(&one, signal_number);

@@ -18,14 +18,17 @@ struct child {
 
 /* child_setting - what the command gets beside what ntprof has. */
 struct child_setting {
-    char **environment; /* NULL: that of ntprof */
+    char **environment; /* NULL: child_environment() */
     int inherited_fd;   /* stays open; -1: none does */
 };
 
-/* Save the limits and signals that the command will get, and call this first. Then
- * ignore the signals that would end ntprof while it writes (closed pipe, file size
- * limit). */
+/* Save the limits, signals and environment that the command will get, and call this
+ * first. Then ignore the signals that would end ntprof while it writes (closed pipe,
+ * file size limit). */
 void child_prepare(void);
+
+/* Return the environment that child_prepare saved. */
+char **child_environment(void);
 
 /* Fork; the child waits. Returns 0 or a negative errno. */
 int child_fork(struct child *child, char **command,

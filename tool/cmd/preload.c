@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* preload.c - see preload.h. */
 #include "cmd/preload.h"
+#include "cmd/child.h"
 #include "cmd/loadable.h"
 #include "cmd/program_file.h"
 #include "cmd/record_options.h"
@@ -136,21 +137,22 @@ is_of(const char *string, const char *variable)
 static bool
 make_environment(struct preload *preload, const char *agent)
 {
+    char **const given = child_environment();
     char *preloaded = NULL;
     char *memory = NULL;
     const char *before = "";
     size_t count = 0;
     size_t kept = 0;
 
-    while (environ[count] != NULL) {
+    while (given[count] != NULL) {
         count++;
     }
     preload->environment = calloc(count + 3, sizeof(char *));
     for (size_t i = 0; preload->environment != NULL && i < count; i++) {
-        if (is_of(environ[i], preload_variable)) {
-            before = environ[i] + strlen(preload_variable);
-        } else if (!is_of(environ[i], AGENT_VARIABLE "=")) {
-            preload->environment[2 + kept++] = environ[i];
+        if (is_of(given[i], preload_variable)) {
+            before = given[i] + strlen(preload_variable);
+        } else if (!is_of(given[i], AGENT_VARIABLE "=")) {
+            preload->environment[2 + kept++] = given[i];
         }
     }
     if (preload->environment == NULL ||

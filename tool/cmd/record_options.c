@@ -597,6 +597,9 @@ check_keys(const struct record_options *options)
         return bad(options, "--by", "thread",
                    "ntprof counts by program; use --by process");
     }
+    if (report_has_key(&options->by, REPORT_BY_UNIT)) {
+        return bad(options, "--by", "unit", "only ntprof agent records units");
+    }
     if (report_has_key(&options->by, REPORT_BY_CPU) && !options->per_cpu) {
         return bad(options, "--by", "cpu", "needs --per cpu");
     }
@@ -699,13 +702,21 @@ record_options_take(struct record_options *options, const struct record_syntax *
         .rows = CMD_ROWS_DEFAULT,
         .delay_ns = delay_default_ns,
     };
-    return options_take(&taken, argc, argv, &given, &words, exit_status) &&
+    /* A copy: the caller's words describe the recording, and taking them changes it. */
+    options->words = calloc((size_t)argc + 1, sizeof(*options->words));
+    if (options->words == NULL) {
+        *exit_status = cmd_fail(syntax->command, "out of memory");
+        return false;
+    }
+    memcpy(options->words, argv, (size_t)argc * sizeof(*options->words));
+    return options_take(&taken, argc, options->words, &given, &words, exit_status) &&
            complete(&given, &words);
 }
 
 void
 record_options_finish(struct record_options *options)
 {
+    free(options->words);
     free(options->source_text);
     free(options->pids);
     free(options->cgroup);

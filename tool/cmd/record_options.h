@@ -33,6 +33,7 @@ struct record_syntax {
 
 struct record_options {
     const struct record_syntax *syntax;
+    char **words;      /* copy of argv, which command points into */
     char *source_text; /* copy of the value of -e, split at its commas */
     const char *sources[RECORD_SOURCES_MAX]; /* pointers into source_text */
     size_t source_count;

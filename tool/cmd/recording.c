@@ -582,6 +582,7 @@ recording_print(const struct recording *recording, const struct profile *profile
     bool printed;
 
     terminal_fit(recording->report, &options);
+    errno = 0;
     if (recording->options->region != NULL && !recording->options->json) {
         printed = region_report_print(recording->report, &region) &&
                   report_print_statistics(recording->report, profile);
@@ -620,19 +621,19 @@ recording_conclude(struct recording *recording)
     return printed;
 }
 
-/* Print why the report cannot be written; errno has the reason. */
+/* Print why the report cannot be written; errno has the reason, 0: memory ran out. */
 static void
 recording_fail_report(const struct recording *recording)
 {
     const char *const path = recording->options->report;
-    const int error = errno;
+    const char *const why = strerror(errno != 0 ? errno : ENOMEM);
     char shown[200];
 
     if (path == NULL) {
-        cmd_fail(recording->command, "cannot write the report: %s", strerror(error));
+        cmd_fail(recording->command, "cannot write the report: %s", why);
     } else {
         cmd_fail(recording->command, "--report: %s: cannot write the report: %s",
-                 text_show(shown, sizeof(shown), path), strerror(error));
+                 text_show(shown, sizeof(shown), path), why);
     }
 }
 

@@ -343,9 +343,8 @@ turn(struct top *top, struct waiting *waiting)
         return false;
     }
     if (polls[2].revents != 0) {
-        take_signals(top, waiting);
-    }
-    if (polls[0].revents != 0 && !take_keys(top, waiting)) {
+        take_signals(top, waiting); /* which may have stopped: keys are polled again */
+    } else if (polls[0].revents != 0 && !take_keys(top, waiting)) {
         return false;
     }
     work(top, waiting);

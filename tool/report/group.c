@@ -399,6 +399,15 @@ take_row(struct grouper *grouper, const struct row_filter *filter,
     return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) || add_row(grouper, row);
 }
 
+static void
+sort_groups(struct grouper *grouper)
+{
+    if (grouper->groups->count > 1) {
+        qsort_r(grouper->groups->groups, grouper->groups->count,
+                sizeof(struct report_group), compare_groups, grouper);
+    }
+}
+
 static bool
 group_rows(struct grouper *grouper, const struct row_filter *filter)
 {
@@ -410,10 +419,7 @@ group_rows(struct grouper *grouper, const struct row_filter *filter)
     if (grouper->keys == BIT(REPORT_BY_SOURCE)) {
         return group_sources(grouper);
     }
-    if (grouper->groups->count > 1) {
-        qsort_r(grouper->groups->groups, grouper->groups->count,
-                sizeof(struct report_group), compare_groups, grouper);
-    }
+    sort_groups(grouper);
     return true;
 }
 
@@ -482,43 +488,6 @@ is_user_left_out(const struct profile *profile)
     return true;
 }
 
-/* Return where to insert the last group: before the first one that has fewer hits of
- * the first source in which they differ. */
-static size_t
-place_of_last(const struct report_groups *groups)
-{
-    const struct report_group *const last = &groups->groups[groups->count - 1];
-    size_t at = 0;
-
-    while (at < groups->count - 1) {
-        for (size_t i = 0; i < groups->profile->source_count; i++) {
-            const uint64_t hits = report_group_hits(groups, &groups->groups[at], i);
-            const uint64_t own = report_group_hits(groups, last, i);
-
-            if (hits != own) {
-                if (hits < own) {
-                    return at;
-                }
-                break;
-            }
-        }
-        at++;
-    }
-    return at;
-}
-
-/* Move the last group to its place in the order. */
-static void
-move_last(struct report_groups *groups)
-{
-    const struct report_group added = groups->groups[groups->count - 1];
-    const size_t at = place_of_last(groups);
-
-    memmove(&groups->groups[at + 1], &groups->groups[at],
-            (groups->count - 1 - at) * sizeof(added));
-    groups->groups[at] = added;
-}
-
 /* Add a row for the outside hits of one source, or of all if it is NULL. */
 static bool
 add_outside_row(struct report_groups *groups, const struct profile_source *source)
@@ -554,7 +523,6 @@ add_outside_row(struct report_groups *groups, const struct profile_source *sourc
             *hits_of(groups, added) = profile->sources[i].outside;
         }
     }
-    move_last(groups);
     return true;
 }
 
@@ -592,6 +560,10 @@ bool
 report_groups_add_outside(struct report_groups *groups)
 {
     const struct profile *const profile = groups->profile;
+    const bool by_source = report_groups_by(groups, REPORT_BY_SOURCE);
+    struct grouper grouper = {.profile = profile,
+                              .groups = groups,
+                              .width = by_source ? 1 : profile->source_count};
     bool outside = false;
 
     for (size_t i = 0; i < profile->source_count; i++) {
@@ -604,8 +576,13 @@ report_groups_add_outside(struct report_groups *groups)
     if (!outside || groups->filtered) {
         return true;
     }
-    return report_groups_by(groups, REPORT_BY_SOURCE) ? add_outside_by_source(groups)
-                                                      : add_outside_row(groups, NULL);
+    if (!(by_source ? add_outside_by_source(groups) : add_outside_row(groups, NULL))) {
+        return false;
+    }
+    if (groups->keys != BIT(REPORT_BY_SOURCE)) {
+        sort_groups(&grouper); /* shares have changed, too */
+    }
+    return true;
 }
 
 void

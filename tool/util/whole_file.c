@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,10 @@ write_all(int fd, const char *bytes, size_t size)
         const ssize_t written = write(fd, bytes, size);
 
         if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written < 0 && errno == EAGAIN) { /* a pipe that others made non-blocking */
+            (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }
         if (written <= 0) {

@@ -305,15 +305,15 @@ static uint64_t
 draw_first_ns(uint64_t interval_ns, int number)
 {
     const uint64_t tick_ns = thread_timer_tick_ns();
-    const uint64_t ticks = interval_ns / tick_ns;
     struct timespec now = {0, 0};
     uint64_t draw;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    draw = ((uint64_t)now.tv_nsec ^ (uint64_t)number << 32) *
-               UINT64_C(0x9E3779B97F4A7C15) >>
-           32;
-    return 1 + draw % (ticks > 0 ? ticks : 1) * tick_ns;
+    draw =
+        ((uint64_t)now.tv_nsec ^ (uint64_t)number << 32) * UINT64_C(0x9E3779B97F4A7C15);
+    draw ^= draw >> 32;
+    /* The last tick has a smaller chance if the interval is no multiple of ticks. */
+    return 1 + draw % interval_ns / tick_ns * tick_ns;
 }
 
 /* Have a timer expire at each interval, from now on. */

@@ -418,8 +418,14 @@ outside__hits_in_no_row__have_one_and_count_in_shares(void **state)
     profile_delete(profile);
 }
 
+static double
+main_share(const struct report_groups *groups, const struct report_group *group)
+{
+    return report_group_share(groups, group, report_group_main_source(groups, group));
+}
+
 /* By source alone a row is all hits of it; by source and more each has a row of its
- * own. */
+ * own, in the order of shares. */
 static void
 outside__by_source__in_its_row_or_beside_it(void **state)
 {
@@ -429,6 +435,7 @@ outside__by_source__in_its_row_or_beside_it(void **state)
     struct profile *profile = make_profile();
     struct report_groups groups;
     size_t count;
+    int found = 0;
 
     (void)state;
     profile->sources[0].outside = 100;
@@ -445,8 +452,18 @@ outside__by_source__in_its_row_or_beside_it(void **state)
     count = groups.count;
     assert_true(report_groups_add_outside(&groups));
     assert_int_equal(groups.count, count + 1);
-    assert_string_equal(groups.groups[0].function->name, "[user mode]");
-    assert_ptr_equal(groups.groups[0].source, &profile->sources[0]);
+    for (size_t i = 0; i < groups.count; i++) {
+        const struct report_group *const group = &groups.groups[i];
+        const double share = main_share(&groups, group);
+
+        assert_true(i == 0 || share <= main_share(&groups, group - 1));
+        if (strcmp(group->image->path, "[user mode]") == 0) {
+            assert_ptr_equal(group->source, &profile->sources[0]);
+            assert_true(share == 0.5);
+            found++;
+        }
+    }
+    assert_int_equal(found, 1);
     assert_int_equal(sum_of(&groups, 0), 200);
     report_groups_finish(&groups);
     profile_delete(profile);
