@@ -24,6 +24,7 @@ static struct {
     int (*thrd_create)(thrd_t *, thrd_start_t, void *); /* NULL: an old libc */
     int (*dlclose)(void *);
     sighandler_t (*signal)(int, sighandler_t);
+    sighandler_t (*sysv_signal)(int, sighandler_t); /* NULL: no glibc */
     void (*exit_now)(int) __attribute__((noreturn));
 } libc;
 
@@ -42,6 +43,7 @@ static bool
 find_all(void)
 {
     (void)agent_find("thrd_create", &libc.thrd_create);
+    (void)agent_find("__sysv_signal", &libc.sysv_signal);
     return agent_find("sigaction", &libc.shared.sigaction) &&
            agent_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
            agent_find("pthread_create", &libc.pthread_create) &&
@@ -185,18 +187,32 @@ sigaction(int number, const struct sigaction *action, struct sigaction *previous
     return libc.shared.sigaction(number, action, previous);
 }
 
-REPLACES sighandler_t
-signal(int number, sighandler_t handler)
+static sighandler_t
+set_handler(sighandler_t (*const *set)(int, sighandler_t), int number,
+            sighandler_t handler)
 {
     const int saved_errno = errno;
 
-    if (!ready()) {
+    if (!ready() || *set == NULL) {
         errno = ENOSYS;
         return SIG_ERR;
     }
     agent_leave_signal(number);
     errno = saved_errno;
-    return libc.signal(number, handler);
+    return (*set)(number, handler);
+}
+
+REPLACES sighandler_t
+signal(int number, sighandler_t handler)
+{
+    return set_handler(&libc.signal, number, handler);
+}
+
+/* signal() of programs that were compiled as plain ISO C. */
+REPLACES sighandler_t
+__sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(&libc.sysv_signal, number, handler);
 }
 
 /* ---- The end ---- */

@@ -71,6 +71,31 @@ all_realtime_signals(void)
 }
 
 static void
+count_plain(int number)
+{
+    (void)number;
+    seen++;
+}
+
+/* What signal() is in a program that is compiled as plain ISO C. */
+extern sighandler_t __sysv_signal(int number, sighandler_t handler);
+
+static void
+all_realtime_signals_in_plain_c(void)
+{
+    burn(10);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        must(__sysv_signal(number, count_plain) == SIG_DFL, "signal");
+    }
+    burn(20);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        raise(number);
+        burn(1);
+    }
+    puts(seen == SIGRTMAX - SIGRTMIN + 1 ? "each came once" : "not each once");
+}
+
+static void
 signals_at_start(void)
 {
     sigset_t mask;
@@ -461,6 +486,7 @@ die_by_fault(void)
 static const struct scenario scenarios[] = {
     {"raise", raise_signals},
     {"all-realtime", all_realtime_signals},
+    {"all-realtime-in-plain-c", all_realtime_signals_in_plain_c},
     {"at-start", signals_at_start},
     {"sigwait", sigwait_thread},
     {"wait-for-nothing", wait_for_nothing},
