@@ -215,6 +215,12 @@ __sysv_signal(int number, sighandler_t handler)
     return set_handler(&libc.sysv_signal, number, handler);
 }
 
+REPLACES sighandler_t
+sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(&libc.sysv_signal, number, handler);
+}
+
 /* ---- The end ---- */
 
 REPLACES void

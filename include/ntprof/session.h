@@ -270,7 +270,7 @@ typedef struct ntprof_watch_options {
  * A watch of a process is refused while profiles of that process have been started with
  * one of its sources, with NTPROF_WATCH_DESCENDANTS while those of any single process
  * have: start them after it. With NTPROF_WATCH_DESCENDANTS it is also refused while
- * that process is watched without: its later children would not be counted.
+ * another watch of that process lacks that flag, whose events do not follow children.
  *
  * A watch of a running process waits for its threads as NtStartProfile does: for a
  * second at most, while other threads may make the same calls as there.

@@ -3,7 +3,7 @@
 """Programs under ntprof run --hal timer behave as they do without it: output, exit status, the signal that ends them.
 
 Each scenario of programs/signal_scenarios.c and programs/process_scenarios.c runs once without ntprof and
-NTPROF_RUNS times with it: once, and 60 times in make check-long, which makes 2,100 runs of 35 scenarios.
+NTPROF_RUNS times with it: once, and 60 times in make check-long, which makes 2,160 runs of 36 scenarios.
 """
 import concurrent.futures
 import json

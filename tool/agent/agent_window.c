@@ -414,19 +414,21 @@ agent_finish_window(struct agent *agent)
     const struct window_end end = window_finish(&agent->window, &now);
     const bool changed = agent->interval_pending;
     uint64_t hits = 0;
+    uint64_t taken;
     struct profile *profile;
 
     change_interval(agent);
     if (!agent_look(agent)) {
         cmd_fail("agent", "out of memory: the hits go to the next window");
     }
+    taken = agent->part.hits;
     profile = part_take(&agent->part);
     if (profile != NULL) {
         hits = time_hits(profile);
         if (store_window(agent, profile, &end)) {
             take_lost(agent);
         } else {
-            agent->part.lost += hits;
+            agent->part.lost += taken;
         }
     }
     pthread_mutex_lock(&agent->metrics_lock);

@@ -125,8 +125,11 @@ send_all(struct sender *sender, struct pprof_error *error)
         if (!spool_done(sender->spool, name, fate_of(outcome))) {
             /* It is added again: a store counts the same window once. */
             snprintf(error->text, sizeof(error->text),
-                     "the spool keeps a window that was %s: %s",
-                     outcome == REFUSED ? "refused" : "added", strerror(errno));
+                     "the spool keeps a window that %s: %s",
+                     outcome == SENT         ? "was added"
+                     : outcome == UNREADABLE ? "is no profile"
+                                             : "was refused",
+                     strerror(errno));
             outcome = LEFT;
         }
         count_outcome(sender, outcome);

@@ -470,8 +470,22 @@ read_window(const struct spool *spool, const char *name, size_t *size)
     return bytes;
 }
 
-/* Find the oldest window after a name, by the names only: after a long outage there may
- * be ten thousands, and each is taken. Returns false if there is none. */
+/* Not every file system tells the type with the name. */
+static bool
+is_regular(const struct spool *spool, const struct dirent *file)
+{
+    struct stat status;
+
+    if (file->d_type != DT_UNKNOWN) {
+        return file->d_type == DT_REG;
+    }
+    return fstatat(spool->folder, file->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(status.st_mode);
+}
+
+/* Find the oldest window after a name. Returns false if there is none. This is called
+ * for each of the windows, of which a long outage leaves ten thousands, so it does not
+ * sort them. */
 static bool
 find_next(const struct spool *spool, const char *after, char next[SPOOL_NAME_BYTES])
 {
@@ -481,8 +495,7 @@ find_next(const struct spool *spool, const char *after, char next[SPOOL_NAME_BYT
     next[0] = '\0';
     while (folder != NULL && (found = readdir(folder)) != NULL) {
         if (is_window(found->d_name) && !is_refused(found->d_name) &&
-            (found->d_type == DT_REG || found->d_type == DT_UNKNOWN) &&
-            strcmp(found->d_name, after) > 0 &&
+            is_regular(spool, found) && strcmp(found->d_name, after) > 0 &&
             (next[0] == '\0' || strcmp(found->d_name, next) < 0)) {
             snprintf(next, SPOOL_NAME_BYTES, "%s", found->d_name);
         }

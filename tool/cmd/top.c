@@ -343,7 +343,7 @@ turn(struct top *top, struct waiting *waiting)
         return false;
     }
     if (polls[2].revents != 0) {
-        take_signals(top, waiting); /* which may have stopped: keys are polled again */
+        take_signals(top, waiting); /* may stop top; the shell reads the keys then */
     } else if (polls[0].revents != 0 && !take_keys(top, waiting)) {
         return false;
     }

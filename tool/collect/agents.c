@@ -30,10 +30,10 @@ static const uint64_t look_slack_ns = 100000000;
 struct agent_seen {
     bool seen; /* all below is set */
     bool alive;
-    bool
-        agent_loaded; /* a record of AGENT_SPAWNED: its program loaded an agent since */
-    uint32_t kind;    /* AGENT_EXECED ... */
-    uint32_t pid;     /* 0: unknown, as its PID namespace is another one */
+    /* only for AGENT_SPAWNED: the program that the child executed has an agent */
+    bool agent_loaded;
+    uint32_t kind; /* AGENT_EXECED ... */
+    uint32_t pid;  /* 0: unknown, as its PID namespace is another one */
     uint32_t parent;
     uint32_t inner_pid; /* its number in its PID namespace */
     uint32_t pid_namespace;

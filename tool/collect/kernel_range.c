@@ -14,7 +14,7 @@ kernel_range_around_text(FILE *symbols, struct kernel_range *range)
 {
     char *line = NULL;
     size_t size = 0;
-    uint64_t text = 0; /* as is shown where addresses are hidden */
+    uint64_t text = 0; /* Linux shows 0 where it hides the addresses */
 
     while (getline(&line, &size, symbols) > 0) {
         if (strstr(line, " _text\n") != NULL) {

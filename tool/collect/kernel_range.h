@@ -15,8 +15,8 @@ struct kernel_range {
 /* Return the range of the running kernel. */
 struct kernel_range kernel_range_find(void);
 
-/* Set range to what is around the kernel text by symbols, as of /proc/kallsyms. Returns
- * false, and leaves range, if they do not say where that is. */
+/* Set range to the addresses around the kernel's text. symbols: /proc/kallsyms, or text
+ * of that form. Returns false, and does not change range, if it has no such address. */
 bool kernel_range_around_text(FILE *symbols, struct kernel_range *range);
 
 #endif

@@ -87,8 +87,8 @@ store_add(struct store *store, const struct profile *profile,
 {
     if (!check_figures(profile)) {
         *error = (struct pprof_error){
-            .text = "a window with more than 2^53 hits or an end after the year 2262 "
-                    "is not stored",
+            .text = "a window with more than 2^53 hits or events, or an end after the "
+                    "year 2262, is not stored",
             .lasting = true};
         return false;
     }

@@ -173,7 +173,8 @@ void store_close(struct store *store); /* may be NULL */
 /* store_is_remote - whether opening a store takes a while, so that it is kept open. */
 bool store_is_remote(const struct store *store);
 
-/* Most hits of a source in a window: the sum of a thousand windows fits in 63 bits. */
+/* Most hits or events of a source in a window: the sum of a thousand windows fits in 63
+ * bits. */
 #define STORE_FIGURE_MAX (UINT64_C(1) << 53)
 
 /* store_add - add a profile as one window, whole or not at all. Threads and processors

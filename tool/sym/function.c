@@ -40,8 +40,7 @@ add_names(const struct sym_elf *file, const char *path, const struct sym_files *
     return added < 0 ? added : 0;
 }
 
-/* Is it this name: the whole of it, or all before a version or parameters? What was
- * split off, such as "f() [clone .cold]", is no function. */
+/* Is it this name: the whole of it, or all before a version or parameters? */
 static bool
 is_named(const char *entry, const char *name, char behind)
 {
@@ -51,12 +50,14 @@ is_named(const char *entry, const char *name, char behind)
            (entry[length] == '\0' || entry[length] == behind);
 }
 
+/* Cold parts and others that a compiler split off are no functions. */
 static bool
 is_demangled_as(const char *entry, const char *name)
 {
     char *const demangled = sym_demangle(entry);
-    const bool named = demangled != NULL && strstr(demangled, " [clone ") == NULL &&
-                       is_named(demangled, name, '(');
+    const bool named = demangled != NULL && is_named(demangled, name, '(') &&
+                       strstr(demangled, " [clone .cold") == NULL &&
+                       strstr(demangled, " [clone .part") == NULL;
 
     free(demangled);
     return named;

@@ -35,7 +35,7 @@
 /* One image leaves time for others. */
 enum { IMAGE_SHARE = 3 };
 
-/* Of one answer. The places of a request have some ten thousands in real code. */
+/* Limit for one answer; for real code an answer has some ten thousand frames. */
 enum { ANSWER_FRAMES_MAX = 1 << 21 };
 
 /* answer - of a place that was asked for. */

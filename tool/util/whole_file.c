@@ -201,7 +201,7 @@ write_all(int fd, const char *bytes, size_t size)
         if (written < 0 && errno == EINTR) {
             continue;
         }
-        if (written < 0 && errno == EAGAIN) { /* a pipe that others made non-blocking */
+        if (written < 0 && errno == EAGAIN) { /* a full pipe that does not block */
             (void)poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
             continue;
         }

@@ -50,13 +50,11 @@ int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
  * it any more. */
 void bpf_pools_return(struct bpf_pools *pools, const void *memory, size_t bytes);
 
-/* bpf_pools_map - another mapping of whole pages that were taken. Returns 0 or negative
- * errno. */
+/* bpf_pools_map - map whole pages that were taken once more. Returns 0 or -errno. */
 int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
 
-/* bpf_pools_locate - pool and number of a counter, as in profile.h. False if it is in
- * no pool. */
+/* bpf_pools_locate - find pool and number of a counter. False if it is in no pool. */
 bool bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location);
 
 #endif

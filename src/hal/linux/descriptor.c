@@ -18,8 +18,7 @@ enum { WORD_BITS = 64, DESCRIPTORS = 1048576 };
 static uint64_t owned[DESCRIPTORS / WORD_BITS]; /* bit fd % 64 of word fd / 64 */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Close the parent's owned descriptors: runs in a forked child, before it has a second
- * thread. */
+/* Close the parent's owned descriptors, in a forked child with its only thread. */
 static void
 close_in_child(void)
 {

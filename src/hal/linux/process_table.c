@@ -560,6 +560,8 @@ process_table_resync(struct process_table *table, struct perf_process *process,
                      const struct perf_found *found, uint64_t time_ns)
 {
     struct perf_mappings *const mappings = found->mappings;
+    bool kept = false;
+    bool removed = false;
 
     keep_only_thread(table, process, found->tids[0]);
     for (size_t i = 1; i < found->tid_count; i++) {
@@ -570,18 +572,21 @@ process_table_resync(struct process_table *table, struct perf_process *process,
     /* Remove mappings that no longer exist, then add new ones. */
     for (size_t i = process->mappings.count; i-- > 0;) {
         const struct perf_mapping old = process->mappings.items[i];
+        const bool user = (int64_t)old.base >= 0; /* all have the vsyscall page */
 
-        if (!perf_mappings_contain(mappings, &old)) {
+        if (perf_mappings_contain(mappings, &old)) {
+            kept = kept || user;
+        } else {
+            removed = removed || user;
             make_room(table, process, old.base, old.length, time_ns, TID_UNKNOWN);
         }
     }
-    if (found->name[0] != 0 &&
+    /* Threads of the kernel, without mappings, change their names all the time. */
+    if ((kept || removed) && found->name[0] != 0 &&
         strncmp(process->name, found->name, sizeof(process->name) - 1) != 0) {
         process_set_name(process, found->name);
-        notify_process(table,
-                       process->mappings.count == 0 ? NTPROF_PROCESS_EXEC
-                                                    : NTPROF_PROCESS_NAME,
-                       process, time_ns, TID_UNKNOWN);
+        notify_process(table, kept ? NTPROF_PROCESS_NAME : NTPROF_PROCESS_EXEC, process,
+                       time_ns, TID_UNKNOWN);
     }
     for (size_t i = 0; i < mappings->count; i++) {
         mappings->items[i].image->references++;

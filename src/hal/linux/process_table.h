@@ -54,8 +54,7 @@ struct process_table {
     uint64_t dropped;         /* changes not applied because memory ran out */
 };
 
-/* process_table_init - make an empty table. process_table_finish frees it without
- * notifications. */
+/* process_table_init - make an empty table. process_table_finish notifies nothing. */
 void process_table_init(struct process_table *table, perf_notify *notify,
                         void *context);
 void process_table_finish(struct process_table *table);
@@ -109,8 +108,8 @@ void process_table_apply(struct process_table *table, const struct perf_record *
 
 /*
  * process_table_resync - after lost records, replace a process's name, threads and
- * mappings by those found in /proc. With another name and none of the old mappings it
- * has executed another program.
+ * mappings by those found in /proc. With another name and none of the old mappings of
+ * user mode it has executed another program.
  */
 void process_table_resync(struct process_table *table, struct perf_process *process,
                           const struct perf_found *found, uint64_t time_ns);

@@ -37,8 +37,7 @@ unlist(struct perf_event *event)
             (events->count - i) * sizeof(struct perf_event *));
 }
 
-/* Close an event whose hits another event counts too, and remove its counts from the
- * statistics. */
+/* Close an event whose hits another one counts too, and subtract what it counted. */
 static void
 end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 {

@@ -76,7 +76,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     }
     result = perf_require_ring(perf, processor);
     if (result < 0) {
-        return result;
+        return result == -ENODEV ? 0 : result;
     }
     if (perf_is_covered(perf, source, processor, pid)) {
         return 0;

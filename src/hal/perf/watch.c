@@ -69,7 +69,7 @@ perf_attach_found(struct perf *perf, uint32_t pid, uint64_t time_ns,
 {
     const int result = perf_attach(perf, pid, time_ns, watcher);
 
-    if (result == -ENOMEM) {
+    if (perf_is_shortage(result)) {
         perf->stream.processes.dropped++; /* the next delivery reads it again */
     } else if (result < 0 && result != -ECHILD && result != -ESRCH) {
         perf->unread++;
@@ -152,7 +152,8 @@ refuse_overlap(struct perf *perf, const struct perf_target *watch)
                 target->pid);
         }
         if (target->watch && target->pid == watch->pid && watch->watcher.descendants &&
-            !target->watcher.descendants) {
+            !target->watcher.descendants &&
+            process_table_find(&perf->stream.processes, target->pid) != NULL) {
             return perf_context_fail(
                 &perf->context, -EOPNOTSUPP,
                 "process %u is watched already, without its descendants: begin with "

@@ -195,10 +195,18 @@ static void
 agent_settings_take__short_for_config__refused(void **state)
 {
     struct agent_settings settings;
+    char path[64];
+    char option[96];
 
     (void)state;
-    assert_false(take(&settings, (const char *const[]){"--conf=/dev/null", NULL}));
+    write_config(path, "window = 10s\n");
+    snprintf(option, sizeof(option), "--config=%s", path);
+    assert_true(take(&settings, (const char *const[]){option, NULL}));
     agent_settings_finish(&settings);
+    snprintf(option, sizeof(option), "--conf=%s", path);
+    assert_false(take(&settings, (const char *const[]){option, NULL}));
+    agent_settings_finish(&settings);
+    unlink(path);
 }
 
 int

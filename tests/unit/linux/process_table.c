@@ -477,6 +477,8 @@ resync__after_a_loss__only_what_changed_is_told(void **state)
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
 }
 
+#define VSYSCALL UINT64_C(0xffffffffff600000)
+
 /* The records of its exec were lost. */
 static void
 resync__other_name_and_mappings__exec(void **state)
@@ -488,7 +490,10 @@ resync__other_name_and_mappings__exec(void **state)
         .name = "cc1", .tids = tids, .tid_count = 1, .mappings = &now};
 
     begin_shell(world);
+    map(world, SHELL, VSYSCALL, 0x1000, 0, "[vsyscall]");
+    world->ke.count = 0;
     perf_mappings_insert(&now, mapping(0xA0000, 0x1000, 4, "/lib/cc1"));
+    perf_mappings_insert(&now, mapping(VSYSCALL, 0x1000, 0, "[vsyscall]"));
     process_table_resync(&world->table, process_table_find(&world->table, SHELL),
                          &found, world->now_ns);
     assert_string_equal(world->ke.seen[2].name, "cc1");
@@ -496,6 +501,23 @@ resync__other_name_and_mappings__exec(void **state)
            {NTPROF_IMAGE_UNMAP, SHELL, 0x10000, 0x4000},
            {NTPROF_PROCESS_EXEC, SHELL, 0, 0},
            {NTPROF_IMAGE_MAP, SHELL, 0xA0000, 0x1000});
+}
+
+/* The kernel's threads have no mappings, and names that change with their work. */
+static void
+resync__other_name_without_mappings__nothing(void **state)
+{
+    struct world *world = *state;
+    struct perf_mappings now = {0};
+    const uint32_t tids[] = {SHELL};
+    const struct perf_found found = {
+        .name = "kworker/0:1-events", .tids = tids, .tid_count = 1, .mappings = &now};
+
+    exec(world, SHELL, "kworker/0:1");
+    world->ke.count = 0;
+    process_table_resync(&world->table, process_table_find(&world->table, SHELL),
+                         &found, world->now_ns);
+    assert_int_equal(world->ke.count, 0);
 }
 
 static void
@@ -706,6 +728,7 @@ main(void)
         table_test(resync__after_a_loss__only_what_changed_is_told),
         table_test(resync__other_name_and_mappings__exec),
         table_test(resync__other_name_only__name),
+        table_test(resync__other_name_without_mappings__nothing),
         table_test(add_unreported__code_moved__what_has_it_and_what_is_free_is_added),
         table_test(all__parent_not_known__child_begins_without_mappings),
         table_test(all__program_of_an_unknown_process__starts_without_a_cover),

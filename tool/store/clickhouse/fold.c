@@ -19,9 +19,9 @@
 
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
 
-/* A sender asks for the time of a window and then adds it. So long after the time of a
- * fold its sums are made: they then have all windows with an earlier time, unless
- * adding one took longer. */
+/* A sender asks the server for the time, and then adds its window with that time. So a
+ * fold takes its own time and waits as long as adding usually takes: its sums then have
+ * all windows with an earlier time. */
 enum { ADDING_S = 2 };
 
 /* At most about so many rows are added up at a time, those of some of the hosts: the
@@ -225,12 +225,12 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
              ") GROUP BY host, epoch, start_ns) FORMAT RowBinary",
              end_day);
     windows = server_number(server, sql);
+    /* Sums of a day that has windows left would still contain the removed ones. */
+    drop_days(server, "sums", "", end_day, list);
     drop_days(server, "windows", "", end_day, list);
     for (size_t i = 0; i < 2; i++) {
         drop_days(server, tables[i], no_window, end_day, list);
     }
-    /* Sums of a day that has windows left would still contain the removed ones. */
-    drop_days(server, "sums", "", end_day, list);
     return windows;
 }
 
