@@ -31,13 +31,15 @@ kernel_range_around_text(FILE *symbols, struct kernel_range *range)
     return true;
 }
 
-#if defined(__aarch64__)
-
-/* The kernel is at a random place of the vmalloc region, of many TB. */
 struct kernel_range
 kernel_range_find(void)
 {
-    /* Where it would not be moved: modules, and then the kernel. */
+#if defined(__x86_64__)
+    /* Kernel text and modules: the top 2 GB, minus its last bytes so that the end does
+     * not wrap. */
+    return (struct kernel_range){UINT64_C(0xffffffff80000000), UINT64_C(0x7ffffff0)};
+#elif defined(__aarch64__)
+    /* Where they are if the kernel was not moved at its start (KASLR). */
     struct kernel_range range = {UINT64_C(0xffff800000000000), UINT64_C(0x100000000)};
     FILE *const symbols = fopen("/proc/kallsyms", "re");
 
@@ -46,17 +48,6 @@ kernel_range_find(void)
         fclose(symbols);
     }
     return range;
-}
-
-#else
-
-struct kernel_range
-kernel_range_find(void)
-{
-#if defined(__x86_64__)
-    /* Kernel text and modules: the top 2 GB, minus its last bytes so that the end does
-     * not wrap. */
-    return (struct kernel_range){UINT64_C(0xffffffff80000000), UINT64_C(0x7ffffff0)};
 #elif UINTPTR_MAX == UINT32_MAX
     /* 32-bit kernels: the top 1 GB, minus its last bytes. */
     return (struct kernel_range){UINT64_C(0xc0000000), UINT64_C(0x3ffffff0)};
@@ -64,5 +55,3 @@ kernel_range_find(void)
     return (struct kernel_range){0, 0};
 #endif
 }
-
-#endif

@@ -8,6 +8,12 @@
 
 #include "store/overview.h"
 
+/* Figures of a source's accounting, in the order of the columns of both engines. */
+enum { STORE_FIGURES = 9 };
+
+void store_list_figures(const struct profile_source *source,
+                        uint64_t figures[STORE_FIGURES]);
+
 /* store - the first member of each engine's own struct. */
 struct store {
     const struct store_engine *engine;

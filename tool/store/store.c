@@ -48,11 +48,16 @@ store_close(struct store *store)
     }
 }
 
-/* Add a figure to a sum. Returns false above STORE_FIGURE_MAX. */
-static bool
-add_figure(uint64_t figure, uint64_t *sum)
+void
+store_list_figures(const struct profile_source *source, uint64_t figures[STORE_FIGURES])
 {
-    return !__builtin_add_overflow(*sum, figure, sum) && *sum <= STORE_FIGURE_MAX;
+    const uint64_t list[STORE_FIGURES] = {
+        source->expected, source->taken,      source->counted,
+        source->outside,  source->lost,       source->throttled,
+        source->missed,   source->unfinished, source->excluded,
+    };
+
+    memcpy(figures, list, sizeof(list));
 }
 
 /* Whether all figures of a window can be added up with those of many others. */
@@ -63,19 +68,16 @@ check_figures(const struct profile *profile)
                    profile->time_ns <= INT64_MAX - profile->duration_ns;
 
     for (size_t i = 0; correct && i < profile->source_count; i++) {
-        const struct profile_source *const source = &profile->sources[i];
-        const uint64_t figures[] = {
-            source->expected, source->taken,      source->counted,
-            source->outside,  source->lost,       source->throttled,
-            source->missed,   source->unfinished, source->excluded,
-        };
+        uint64_t figures[STORE_FIGURES];
         uint64_t hits = 0;
 
-        for (size_t k = 0; correct && k < sizeof(figures) / sizeof(figures[0]); k++) {
-            correct = add_figure(figures[k], &(uint64_t){0});
+        store_list_figures(&profile->sources[i], figures);
+        for (size_t k = 0; k < STORE_FIGURES; k++) {
+            correct = correct && figures[k] <= STORE_FIGURE_MAX;
         }
         for (size_t k = 0; correct && k < profile->row_count; k++) {
-            correct = add_figure(profile->rows[k].hits[i], &hits);
+            correct = !__builtin_add_overflow(hits, profile->rows[k].hits[i], &hits) &&
+                      hits <= STORE_FIGURE_MAX;
         }
     }
     return correct;

@@ -124,8 +124,7 @@ search_by_build_id(const struct search *search)
     return try_both_roots(search, path);
 }
 
-/* prefix + folder of the image + middle + link, in both roots or only in the image's.
- */
+/* prefix + folder of the image + middle + link, in both roots or only the image's. */
 static bool
 try_beside(const struct search *search, const char *prefix, const char *middle,
            bool both_roots)
@@ -237,8 +236,7 @@ search_servers(struct search *search)
     return true;
 }
 
-/* A name in .gnu_debugaltlink is absolute, or begins at the folder of the file that has
- * it. */
+/* A name in .gnu_debugaltlink is absolute, or relative to the folder of its file. */
 static bool
 search_by_name(const struct search *search, const char *name)
 {

@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* libiberty keeps some 60 bytes of stack for each byte of name, and recurses with it.
- */
+/* libiberty takes some 60 bytes of stack for each byte of name, and recurses. */
 #define MANGLED_BYTES_MAX 4096u
 
 /* Nobody reads more. */
@@ -22,8 +21,7 @@
 char *
 sym_demangle(const char *mangled)
 {
-    /* Its own limit on recursion refuses names from 1024 bytes on, and real ones are
-     * longer. */
+    /* Its own limit on recursion refuses 1024 bytes and more; real names are longer. */
     const int options =
         DMGL_PARAMS | DMGL_ANSI |
         (strnlen(mangled, MANGLED_BYTES_MAX) * 2 < DEMANGLE_RECURSION_LIMIT

@@ -28,8 +28,7 @@ enum { PACKING_ZSTD = 2 };
 
 enum { NAME_BYTES = 32 };
 
-/* Behind ".debug_" of ordinary sections; of split ones with ".dwo", but for the index.
- */
+/* Behind ".debug_" of ordinary sections; split ones add ".dwo", except the index. */
 static const char *const section_names[SYM_DWARF_SECTIONS] = {
     [SYM_DWARF_INFO] = "info",
     [SYM_DWARF_ABBREV] = "abbrev",

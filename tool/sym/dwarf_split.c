@@ -44,8 +44,7 @@ open_path(const struct sym_dwarf_split *split, const char *path,
 
 /* --- packages --- */
 
-/* index - .debug_cu_index: a hash table of unit ids, and each unit's part of each
- * section. */
+/* index - .debug_cu_index: a hash table of unit ids, and their parts of sections. */
 struct index {
     const struct sym_dwarf_part *section;
     uint32_t version;

@@ -17,8 +17,7 @@
 /* Linux writes up to a page of /proc/kallsyms at once. */
 #define CHUNK_BYTES 8192
 
-/* Code outside all known texts (BPF programs, trampolines): how far a name is believed.
- */
+/* How far a name holds outside all known texts (BPF programs, trampolines). */
 #define LOOSE_BYTES (UINT64_C(1) << 16)
 
 /* text - a stretch of code that has a known end. */
@@ -155,8 +154,7 @@ end_of_text(const struct texts *texts, uint64_t address)
     return address <= UINT64_MAX - LOOSE_BYTES ? address + LOOSE_BYTES : UINT64_MAX;
 }
 
-/* Index of a module's name. Lines of one module stand together, so the last one is
- * looked at. */
+/* Index of a module's name: mostly the last one, as lines of a module are together. */
 static bool
 module_index(struct sym_map *map, const char *name, uint32_t *index)
 {

@@ -10,8 +10,7 @@
 
 #include <stdio.h>
 
-/* sym_map - names by run-time address. The tag of an entry is the index of its module.
- */
+/* sym_map - names by run-time address. The tag of an entry is its module's index. */
 struct sym_map {
     struct sym_table table;
     const char **modules; /* [0] is ""; strings are owned by the table */

@@ -67,15 +67,13 @@ open_how(int folder, const char *path, int flags, uint64_t resolve)
     const long place = syscall(SYS_openat2, folder, path, &how, sizeof(how));
 
     if (place < 0) {
-        /* openat2 itself never fails with EPERM: a sandbox refuses what it does not
-         * know. */
+        /* openat2 itself never fails with EPERM: a sandbox does not know the call. */
         return errno == EPERM ? -ENOSYS : -errno;
     }
     return (int)place;
 }
 
-/* Opens a place, not the file: opening with O_PATH has no effect on devices and pipes.
- */
+/* Opens a place, not the file: with O_PATH, devices and pipes notice nothing. */
 static int
 open_place(const char *root, const char *path, int flags)
 {
@@ -96,8 +94,7 @@ open_place(const char *root, const char *path, int flags)
     return place;
 }
 
-/* The last component is what it is called: neither a link nor what was mounted over it.
- */
+/* The last component is the file itself: no link, and nothing is mounted over it. */
 static int
 open_place_plain(const char *root, const char *path)
 {

@@ -72,7 +72,7 @@ reader_finish(struct reader *reader)
     buffer_finish(&reader->names);
 }
 
-/* Has a line of that range something to name? */
+/* Does the range have the first or last byte of a bucket? */
 static bool
 is_wanted(const struct reader *reader, uint64_t start, uint64_t end)
 {
@@ -133,8 +133,21 @@ read_lines(struct reader *reader, const char *text, size_t size)
     }
 }
 
-/* Ranges of lines that overlap become those that hold, with the names in the map's
- * care. */
+static void
+drop_unwanted(const struct reader *reader, struct sym_table *table)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < table->range_count; i++) {
+        if (is_wanted(reader, table->ranges[i].start, table->ranges[i].end)) {
+            table->ranges[kept++] = table->ranges[i];
+        }
+    }
+    table->range_count = kept;
+}
+
+/* Of lines that overlap the latest holds. What is left of older ones around the places
+ * is dropped: there may be any number of such ranges. The map owns the names. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
@@ -158,7 +171,9 @@ fill_map(struct reader *reader, struct sym_map *map)
 
         complete = sym_table_add(&map->table, &entry);
     }
-    return complete && sym_table_build(&map->table, SYM_OVERLAP_LATEST);
+    complete = complete && sym_table_build(&map->table, SYM_OVERLAP_LATEST);
+    drop_unwanted(reader, &map->table);
+    return complete;
 }
 
 /* 0, or a negative errno. */

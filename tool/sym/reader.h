@@ -53,8 +53,7 @@ struct sym_reader *sym_reader_open_vdso(void);
 
 void sym_reader_close(struct sym_reader *reader); /* NULL is allowed */
 
-/* Before the first lookup. The settings are copied; what they lead to outlives the
- * reader. */
+/* Before the first lookup. The settings are copied, and not what they point to. */
 void sym_reader_configure(struct sym_reader *reader,
                           const struct sym_reader_settings *settings);
 

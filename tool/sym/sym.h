@@ -102,8 +102,7 @@ bool sym_image_is_bounded(struct sym_image *image);
 /* "" or, for people, why names are missing: a debug file refused, memory short. */
 const char *sym_image_note(struct sym_image *image);
 
-/* Link-time address of a file offset, by the program headers. False if no segment holds
- * it. */
+/* Link-time address of a file offset, by the program headers. False if it has none. */
 bool sym_image_address(struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
@@ -248,8 +247,7 @@ bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name
 bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
                            struct sym_name *name, const char **module);
 
-/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL if it is no mangled name.
- */
+/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL for other names. */
 char *sym_demangle(const char *mangled);
 
 #endif

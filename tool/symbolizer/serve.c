@@ -315,40 +315,15 @@ symbolizer_serve_image(struct wire *wire)
 
 /* --- perf maps and functions --- */
 
-static int
-compare_places(const void *left, const void *right)
-{
-    const uint64_t a = *(const uint64_t *)left;
-    const uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* Whether a range has the byte at this distance from the start of a bucket. */
-static bool
-has_byte(const struct sym_range *range, const struct sym_wanted *wanted, uint64_t byte)
-{
-    const uint64_t start = range->start > byte ? range->start - byte : 0;
-    const size_t place =
-        sym_count_below(wanted->places, wanted->count, sizeof(*wanted->places), start);
-
-    return place < wanted->count && range->end > byte &&
-           wanted->places[place] < range->end - byte;
-}
-
-/* Send the ranges that have the first or last byte of a bucket. Others are left of
- * older code, of which any number may lie around a bucket. places: by address. */
 static void
-put_map(struct wire *wire, struct sym_map *map, const struct sym_wanted *wanted)
+put_map(struct wire *wire, struct sym_map *map)
 {
     for (size_t i = 0; i < map->table.range_count; i++) {
         struct sym_range *const range = &map->table.ranges[i];
         const char *name;
         const char *system_name;
 
-        if ((has_byte(range, wanted, 0) ||
-             has_byte(range, wanted, wanted->bytes - 1)) &&
-            sym_range_name(range, &name, &system_name)) {
+        if (sym_range_name(range, &name, &system_name)) {
             wire_put(wire, 1);
             wire_put(wire, range->start);
             wire_put(wire, range->end);
@@ -379,8 +354,7 @@ symbolizer_serve_perf_map(struct wire *wire)
     sandbox_stage("map", wire);
     wire_put(wire, map == NULL ? (uint64_t)errno : 0);
     if (map != NULL) {
-        qsort(places, wanted.count, sizeof(*places), compare_places);
-        put_map(wire, map, &wanted);
+        put_map(wire, map);
     }
     sandbox_stage("answer", wire);
     wire_send(wire, -1);

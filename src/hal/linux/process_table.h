@@ -54,7 +54,7 @@ struct process_table {
     uint64_t dropped;         /* changes not applied because memory ran out */
 };
 
-/* process_table_init - make an empty table. process_table_finish notifies nothing. */
+/* process_table_init - make an empty table. process_table_finish frees it silently. */
 void process_table_init(struct process_table *table, perf_notify *notify,
                         void *context);
 void process_table_finish(struct process_table *table);

@@ -143,7 +143,7 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* Read what /proc says of a thread. Returns 0 or negative errno: -ESRCH once gone. */
+/* Read what /proc says of a thread. Returns 0, -ESRCH if it has exited, or -errno. */
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {

@@ -398,13 +398,10 @@ send_accounting(struct adding *adding)
     out->size = 0;
     for (size_t i = 0; i < adding->profile->source_count; i++) {
         const struct profile_source *const source = &adding->profile->sources[i];
-        const uint64_t figures[] = {
-            source->expected, source->taken,      source->counted,
-            source->outside,  source->lost,       source->throttled,
-            source->missed,   source->unfinished, source->excluded,
-        };
+        uint64_t figures[STORE_FIGURES];
         uint64_t version = 0;
 
+        store_list_figures(source, figures);
         put_window_key(adding, false);
         row_binary_put_text(out, source->name);
         row_binary_put(out, source->granted, 8);
@@ -414,7 +411,7 @@ send_accounting(struct adding *adding)
         row_binary_put(out, source->user_left_out, 1);
         row_binary_put(out, source->asked, 8);
         row_binary_put_double(out, source->measured);
-        for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++) {
+        for (size_t k = 0; k < STORE_FIGURES; k++) {
             row_binary_put(out, figures[k], 8);
             /* Each only grows: a later state has a larger sum. */
             if (__builtin_add_overflow(version, figures[k], &version)) {

@@ -269,19 +269,16 @@ static void
 bind_accounting(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
     const struct profile_source *const source = &adding->profile->sources[index];
-    const uint64_t figures[] = {
-        source->expected, source->taken,      source->counted,
-        source->outside,  source->lost,       source->throttled,
-        source->missed,   source->unfinished, source->excluded,
-    };
+    uint64_t figures[STORE_FIGURES];
 
+    store_list_figures(source, figures);
     database_bind(adding->store, statement, 1, adding->window);
     database_bind(adding->store, statement, 2, adding->sources[index]);
     database_bind(adding->store, statement, 3, source->asked);
     if (!adding->store->failed) {
         sqlite3_bind_double(statement, 4, source->measured);
     }
-    for (int i = 0; i < (int)(sizeof(figures) / sizeof(figures[0])); i++) {
+    for (int i = 0; i < STORE_FIGURES; i++) {
         database_bind(adding->store, statement, 5 + i, figures[i]);
     }
 }
