@@ -83,7 +83,7 @@ take_rows(const uint8_t *data, size_t size)
         abort();
     }
     profile->bucket_bytes = 1;
-    (void)rows_take(profile, &reader);
+    (void)rows_take(profile, 0, &reader);
     if (reader.at < data || reader.at > data + size) {
         abort();
     }

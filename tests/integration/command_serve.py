@@ -125,6 +125,24 @@ class Serve(CommandTest):
                 self.assertIn(part, data["refused"])
                 self.assertIn(list(selected)[0], [name for name, _ in data["given"]])
 
+    def test_more_rows_than_a_page_holds__refused(self):
+        """One store has 500,000 places and two, another window few."""
+        self.add_two()
+        database = sqlite3.connect(self.folder / "s.db")
+        database.executescript(
+            "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 500000) "
+            "INSERT INTO place SELECT 1000 + n, image, 16384 + 16 * n, variant, function, line, frame FROM place "
+            "JOIN number WHERE place.id = (SELECT min(id) FROM place);"
+            "INSERT INTO hits SELECT window, source, process, unit, place.id, 1 FROM hits JOIN place "
+            "WHERE place.id > 1000 AND hits.place = (SELECT min(id) FROM place)")
+        database.close()
+        self.serve()
+        for selected, refused in (({}, True), ({"host": "web1"}, True), ({"host": "web2"}, False),
+                                  ({"host": "web2", "old.host": "web1"}, True)):
+            with self.subTest(selected):
+                said = self.page(**selected)["selection-data"]["refused"]
+                self.assertEqual("more rows are selected than can be shown" in said, refused, said)
+
     def test_hostile_names_and_arguments__stay_texts(self):
         made = self.run_bare([program("profile-maker"), "hard", "a"])
         self.assertEqual(made.returncode, 0, text(made.stderr))

@@ -122,7 +122,7 @@ class Stores(ServerCase):
             self.assertEqual(self.hits(), 1031)
 
     def test_fold_of_millions__host_by_host(self):
-        """More rows than are added up at a time: 300 hosts with 4,000 addresses each."""
+        """More rows than are added up at a time, or than a page holds: 300 hosts with 4,000 addresses each."""
         self.agent("web1 e1 1000 60 10000 nginx.service - /bin/x aa11 0x1000:3")
         time.sleep(1.1)
         rows = {name: self.server.ask(f"SELECT name FROM system.columns WHERE database = '{self.base}' "
@@ -132,7 +132,8 @@ class Stores(ServerCase):
         host = "concat('host', toString(n))"
         for table, source in (("windows", hosts), ("accounting", hosts),
                               ("hits", f"(SELECT n, m FROM {hosts} CROSS JOIN {addresses})")):
-            values = [{"host": host, "address": "address + 64 * m + 64"}.get(name, name) for name in rows[table]]
+            values = [{"host": host, "address": "address + 64 * (4000 * n + m) + 64"}.get(name, name)
+                      for name in rows[table]]
             self.server.ask(f"INSERT INTO {self.base}.{table} SELECT {', '.join(values)} FROM {self.base}.{table} "
                             f"CROSS JOIN {source}")
         self.assertEqual(self.server.ask(f"SELECT count() FROM {self.base}.hits"), "1200001\n")
@@ -140,6 +141,9 @@ class Stores(ServerCase):
         self.assertEqual(self.server.ask(f"SELECT count(), sum(count), uniqExact(host), uniqExact(host, address) FROM "
                                          f"{self.base}.sums WHERE source != ''"), "1200001\t3600003\t301\t1200001\n")
         self.assertEqual(self.hits("--host", "host299"), 12000)
+        page = self.serve()
+        self.assertIn("more rows are selected than can be shown", page("")["refused"])
+        self.assertEqual(page("?host=host299")["refused"], "")
 
     def test_folds_at_once__no_window_is_missing(self):
         self.agent(*WINDOWS)
@@ -153,18 +157,24 @@ class Stores(ServerCase):
         self.assertEqual(self.server.ask(f"SELECT count() FROM system.tables WHERE database = '{self.base}' AND "
                                          "name LIKE 'folding%'"), "0\n")
 
-    def test_pages__have_what_the_server_has(self):
-        self.agent(*WINDOWS)
+    def serve(self):
+        """Returns what gives the data of a page by its query."""
         port = harness.free_port()
         if b"without libmicrohttpd" in self.ntprof("serve", self.url, "--listen", "1.2.3.4:1").stderr:
             self.skipTest("this ntprof was built without libmicrohttpd")
-        child = self.start(self.arguments("serve", self.url, "--listen", str(port)), stderr=subprocess.DEVNULL)
+        self.server_of_pages = self.start(self.arguments("serve", self.url, "--listen", str(port)),
+                                          stderr=subprocess.DEVNULL)
 
         def page(query):
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/{query}", timeout=60) as answer:
                 return json.loads(answer.read().split(b'id="selection-data">\n', 1)[1].split(b"</script>", 1)[0])
 
         harness.wait_for(lambda: harness.listens(port), "the server")
+        return page
+
+    def test_pages__have_what_the_server_has(self):
+        self.agent(*WINDOWS)
+        page = self.serve()
         data = page("")
         self.assertEqual(data["refused"], "")
         self.assertEqual(data["hosts"], ["db';", "web1", "web2"])
@@ -178,9 +188,8 @@ class Stores(ServerCase):
         self.assertIn("no window is selected", page("?host=')%20OR%20('1'%3D'1")["refused"])
         self.agent("web1 e1 86370 60 10000 - - /bin/x aa11 0x1000:50")  # from one day into the next
         self.assertEqual(sum(page("?since=1970-01-02T00:00&until=1970-01-02T00:10")["hits"]), 50)
-        child.send_signal(signal.SIGTERM)
-        child.wait(timeout=harness.TIME_LIMIT_S)
-        self.assertEqual(child.returncode, 0)
+        self.server_of_pages.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server_of_pages.wait(timeout=harness.TIME_LIMIT_S), 0)
 
     def test_half_a_window__is_not_there(self):
         self.agent(*WINDOWS)

@@ -58,7 +58,8 @@ select_both(struct page *page, int64_t now_ns)
     bool right;
 
     page->selection = page->url.selection;
-    page->old = page->url.selection;
+    page->selection.rows_max = SERVE_ROWS_MAX;
+    page->old = page->selection;
     right =
         serve_read_selection(page->query, "", now_ns, &page->selection, &page->error) &&
         serve_read_selection(page->query, "old.", now_ns, &page->old, &page->error);
@@ -68,23 +69,6 @@ select_both(struct page *page, int64_t now_ns)
         page->old.until_ns = page->selection.until_ns;
     }
     return right;
-}
-
-/* Read a selection. Returns NULL with the error set. */
-static struct profile *
-read_side(struct page *page, const struct store_selection *selection)
-{
-    struct profile *const profile = store_read(page->store, selection, &page->error);
-
-    if (profile != NULL && profile->row_count > SERVE_ROWS_MAX) {
-        snprintf(page->error.text, sizeof(page->error.text),
-                 "%zu rows are selected, and a page holds %d: select less time, a "
-                 "host, a unit or a build",
-                 profile->row_count, SERVE_ROWS_MAX);
-        profile_delete(profile);
-        return NULL;
-    }
-    return profile;
 }
 
 /* Put what changed against the old side. */
@@ -116,9 +100,9 @@ read_all(struct page *page, int64_t now_ns)
                  "the store has no windows yet");
     } else if (selected && store_get_overview(page->store, &page->selection,
                                               &page->overview, &page->error)) {
-        page->profile = read_side(page, &page->selection);
+        page->profile = store_read(page->store, &page->selection, &page->error);
         if (page->profile != NULL && serve_compares(page->query)) {
-            page->old_profile = read_side(page, &page->old);
+            page->old_profile = store_read(page->store, &page->old, &page->error);
         }
     }
     if (page->profile == NULL) {

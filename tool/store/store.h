@@ -45,6 +45,8 @@ struct store_selection {
     const char *unit;     /* glob of the row's unit; NULL: all */
     const char *image;    /* glob of the path; NULL: all images */
     const char *build_id; /* prefix of the build-id; NULL: all builds */
+    size_t rows_max;      /* if hits of more places are selected, none are read; 0: any
+                             number. A place counts for each source and process */
 };
 
 /* store_stop - asked at least once a second while a server is waited for: whether to

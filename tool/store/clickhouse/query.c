@@ -257,7 +257,11 @@ query_rows(struct buffer *sql, const struct store_selection *selection,
     if (folded[0] != '\0') {
         put_sums(sql, selection, range, folded);
     }
-    buffer_append_text(sql, ") GROUP BY " KEYS ") ANY LEFT JOIN " IMAGES
+    buffer_append_text(sql, ") GROUP BY " KEYS);
+    if (selection->rows_max != 0) {
+        buffer_print(sql, " LIMIT %zu", selection->rows_max + 1);
+    }
+    buffer_append_text(sql, ") ANY LEFT JOIN " IMAGES
                             " USING (image, bias)) ANY LEFT JOIN (" BEST_PLACES);
     if (selection->image != NULL || selection->build_id != NULL) {
         buffer_append_text(sql, " WHERE 1");

@@ -53,6 +53,8 @@ void query_line(struct buffer *sql, const struct store_selection *selection,
 /* query_rows - append: ROWS_COLUMNS of rows.h.
  *
  *   folded  text: an SQL list of days whose sums are to be taken instead; "" for none
+ *
+ * At most one row more than the selection's rows_max.
  */
 void query_rows(struct buffer *sql, const struct store_selection *selection,
                 const struct query_range *range, const char *folded);

@@ -295,7 +295,7 @@ read_rows(struct reading *reading)
     if (!ask(reading, &rows)) {
         return;
     }
-    why = rows_take(reading->profile, &rows);
+    why = rows_take(reading->profile, reading->selection->rows_max, &rows);
     if (why != NULL) {
         server_fail(reading->server, why);
     }
@@ -350,8 +350,10 @@ struct profile *
 clickhouse_places(struct store *store, struct pprof_error *error)
 {
     static const struct profile_source source = {.name = "places"};
+    static const struct store_selection all = {0};
     struct server *const server = (struct server *)store;
-    struct reading reading = {.server = server, .profile = profile_new()};
+    struct reading reading = {
+        .server = server, .selection = &all, .profile = profile_new()};
     uint64_t bytes;
     uint32_t index;
 

@@ -227,9 +227,10 @@ take_row(struct taking *taking)
 }
 
 const char *
-rows_take(struct profile *profile, struct row_binary_reader *reader)
+rows_take(struct profile *profile, size_t rows_max, struct row_binary_reader *reader)
 {
     struct taking *const taking = calloc(1, sizeof(*taking));
+    size_t count = 0;
     const char *why;
 
     if (taking == NULL) {
@@ -238,6 +239,10 @@ rows_take(struct profile *profile, struct row_binary_reader *reader)
     taking->profile = profile;
     taking->reader = reader;
     while (row_binary_more(reader) && take_row(taking)) {
+        if (++count > rows_max && rows_max != 0) {
+            fail(taking, STORE_TOO_MANY_ROWS);
+            break;
+        }
     }
     why = taking->why;
     for (int i = 0; i < TEXTS; i++) {

@@ -16,8 +16,12 @@
     "function, system_name, file, start_line, line, caller_functions, "        \
     "caller_system_names, caller_files, caller_start_lines, caller_lines, hits"
 
-/* rows_take - add all rows of an answer to a profile that has its sources. Returns
- * NULL, or why that failed. */
-const char *rows_take(struct profile *profile, struct row_binary_reader *reader);
+/* rows_take - add all rows of an answer to a profile that has its sources.
+ *
+ *   rows_max  in: more of them are a failure; 0: any number
+ *
+ * Returns NULL, or why that failed. */
+const char *rows_take(struct profile *profile, size_t rows_max,
+                      struct row_binary_reader *reader);
 
 #endif

@@ -35,6 +35,7 @@ struct reading {
     size_t frame_count;
     size_t frame_capacity;
     struct hash_index frame_index;
+    size_t row_count;
 };
 
 static bool
@@ -586,6 +587,7 @@ read_row(struct reading *reading, sqlite3_stmt *row)
 static void
 read_rows(struct reading *reading, const char *sql)
 {
+    const size_t rows_max = reading->selection->rows_max;
     sqlite3_stmt *const statement = database_prepare(reading->store, sql);
 
     reading->frame = database_prepare(
@@ -594,6 +596,10 @@ read_rows(struct reading *reading, const char *sql)
                         "frame.id = ?");
     bind_selection(reading, statement);
     while (database_step(reading->store, statement)) {
+        if (++reading->row_count > rows_max && rows_max != 0) {
+            database_fail(reading->store, STORE_TOO_MANY_ROWS);
+            break;
+        }
         read_row(reading, statement);
     }
     sqlite3_finalize(statement);
