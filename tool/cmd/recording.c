@@ -720,6 +720,9 @@ recording_deliver(struct recording *recording)
 void
 recording_close(struct recording *recording)
 {
+    if (recording->command == NULL) {
+        return; /* its descriptors are zero, which is standard input */
+    }
     if (recording->replaces_report) {
         whole_file_discard(&recording->report_file);
     } else if (recording->report != NULL && recording->report != stderr &&

@@ -115,6 +115,8 @@ void recording_adapt(struct recording *recording);
  * statistics. */
 bool recording_conclude(struct recording *recording);
 
+/* Close what recording_open opened, also in part. Without that call before, nothing:
+ * the recording must be zero but for its options. */
 void recording_close(struct recording *recording);
 
 /* Print "WHAT NAME: reason", with NAME escaped. Returns false, so that callers can
