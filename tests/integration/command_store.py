@@ -133,7 +133,7 @@ class Store(CommandTest):
         self.assertEqual(self.rows("sum"), self.rows("a"))
 
     def agent(self, *windows):
-        """Windows as synthetic_agent.c takes them, all of which are added."""
+        """Adds windows: HOST EPOCH START_S LENGTH_S INTERVAL UNIT LABEL IMAGE BUILD ADDRESS:HITS..."""
         done = self.run_bare([program("synthetic-agent"), URL], input="\n".join(windows).encode())
         self.assertEqual(done.stdout.split(), [b"added"] * len(windows), text(done.stdout + done.stderr))
 
@@ -229,15 +229,6 @@ class Store(CommandTest):
         self.assertEqual((after["windows"], after["rows"], after["places"]), (0, 0, 0))
         self.assertLess(after["bytes"], before["bytes"])
         self.succeed("store", "check", URL)
-
-    def agent(self, *lines):
-        """Adds windows: HOST EPOCH START_S LENGTH_S INTERVAL UNIT LABEL IMAGE BUILD ADDRESS:HITS..."""
-        added = self.run_bare([program("synthetic-agent"), URL], input="\n".join(lines).encode() + b"\n")
-        self.assertEqual(added.stdout, b"added\n" * len(lines), text(added.stderr))
-
-    def hits(self, *selected):
-        report = json.loads(self.succeed("report", URL, "--json", "--rows", "0", *selected).stdout)
-        return sum(row["hits"] for row in report["rows"])
 
     def change(self, *statements):
         database = sqlite3.connect(self.folder / "s.db")
