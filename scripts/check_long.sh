@@ -25,8 +25,7 @@ step 'long tests' scripts/run_tests.sh "$build" --suite long
 step 'storms of kills, stops and threads' env NTPROF_KILLS=20 NTPROF_STOPS=5000 scripts/run_tests.sh "$build" \
     --timeout-multiplier 2 \
     integration-command-killed integration-live_counters integration-threads integration-threads-by-uprobes
-step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined \
-    --no-suite browser --no-suite scripts
+step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined --no-suite scripts
 step 'TSan' scripts/run_sanitized.sh "$build-tsan" thread --suite threads --no-suite integration
 step 'Debian packages' scripts/check_package.sh
 step 'model' "$build/tests/model/sim-model" --seconds "$seconds"
