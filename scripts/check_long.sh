@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 seconds=${2:-600}
 failed=
+export NTPROF_TEST_USERS=all
 
 step() { # NAME COMMAND...
     local name=$1 start=$SECONDS

@@ -9,7 +9,7 @@ import sys
 
 import flat_profile
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user_if_long, text
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "golden"))
 import validate_schema
@@ -112,7 +112,7 @@ class AnnotateTest(CommandTest):
         return " | ".join(note["text"] for note in listing["notes"] if note["kind"] == kind)
 
 
-@for_each_user
+@for_each_user_if_long
 class Code(AnnotateTest):
     def test_instruction__alone_in_its_bucket__has_the_hits(self):
         program = self.make()
@@ -216,7 +216,7 @@ class Code(AnnotateTest):
         self.assertIn("no symbol says where code starts", self.notes(listing, "decoder"))
 
 
-@for_each_user
+@for_each_user_if_long
 class Source(AnnotateTest):
     def test_source__inlined_function__its_line_has_the_hits(self):
         program = self.make()
@@ -280,7 +280,7 @@ class Source(AnnotateTest):
                       self.notes(self.annotate("outer", profile), "source"))
 
 
-@for_each_user
+@for_each_user_if_long
 class Missing(AnnotateTest):
     def test_other_build__said__source_is_left(self):
         program = self.make()
@@ -352,7 +352,7 @@ class Missing(AnnotateTest):
                       self.notes(listing, "decoder"))
 
 
-@for_each_user
+@for_each_user_if_long
 class Choosing(AnnotateTest):
     def make_two(self):
         made = flat_profile.FlatProfile()
@@ -462,7 +462,7 @@ class Choosing(AnnotateTest):
         self.assertTrue(text(result.stdout).startswith("Examples\n"))
 
 
-@for_each_user
+@for_each_user_if_long
 class Real(AnnotateTest):
     def test_recorded__hot_loop__found(self):
         program = self.make()

@@ -8,7 +8,7 @@ import resource
 import subprocess
 
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user_if_long, text
 
 LIGHT = ["/usr/bin/python3", "-S", "-c", "for _ in range(20): sum(range(200000))"]
 HEAVY = ["/usr/bin/python3", "-S", "-c", "for _ in range(200): sum(range(200000))"]
@@ -52,7 +52,7 @@ def added(*parts):
     return total
 
 
-@for_each_user
+@for_each_user_if_long
 class Merge(ProfilesTest):
     def test_runs__hits_and_statistics_add_up(self):
         self.record("a", LIGHT)
@@ -156,7 +156,7 @@ class Merge(ProfilesTest):
         self.assert_nothing_left("a", "sum")
 
 
-@for_each_user
+@for_each_user_if_long
 class Diff(ProfilesTest):
     def diff(self, *words):
         return json.loads(self.succeed("diff", *words, "--json", "--rows", "0", "--all").stdout)

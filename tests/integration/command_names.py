@@ -9,7 +9,7 @@ import shutil
 import threading
 
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user_if_long, text
 
 SOURCE = """\
 volatile unsigned sink;
@@ -129,7 +129,7 @@ class NamesTest(CommandTest):
             self.assertEqual((row["file"], row["line"]), ("", 0), row)
 
 
-@for_each_user
+@for_each_user_if_long
 class Recording(NamesTest):
     def test_lines__files_gone_at_report__still_shown(self):
         program = self.make()
@@ -188,7 +188,7 @@ class Recording(NamesTest):
         self.assertIn("app.debug is not used: its CRC", text(result.stderr))
 
 
-@for_each_user
+@for_each_user_if_long
 class Symbolizing(NamesTest):
     def test_symbolize__lines_missing__added(self):
         profile = self.record("--no-lines", "--", self.make())
@@ -239,7 +239,7 @@ class Symbolizing(NamesTest):
         self.assertEqual((folder / "file").read_text(), "kept")
 
 
-@for_each_user
+@for_each_user_if_long
 class Downloading(NamesTest):
     def setUp(self):
         super().setUp()

@@ -12,7 +12,7 @@ import signal
 import subprocess
 
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user_if_long, text
 
 BURN = ["sh", "-c", f"exec {harness.BURN}"]
 FILE = "ntprof.pb.gz"
@@ -61,7 +61,7 @@ def check_schema(schema, value, where="report", root=None):
             check_schema(schema.get("items", {}), part, f"{where}[{number}]", root)
 
 
-@for_each_user
+@for_each_user_if_long
 class Table(CommandTest):
     def rows(self, *words):
         """Rows of the table, without its head and the sum."""
@@ -107,7 +107,7 @@ class Table(CommandTest):
         self.assertIn("too few hits to mean anything", text(result.stderr))
 
 
-@for_each_user
+@for_each_user_if_long
 class Json(CommandTest):
     def setUp(self):
         super().setUp()
@@ -177,7 +177,7 @@ class Json(CommandTest):
             self.assertNotIn(b"\x1b", table.stdout)
 
 
-@for_each_user
+@for_each_user_if_long
 class Sources(CommandTest):
     def test_interval_of_one__page_faults_are_counted_each(self):
         # 500 fresh pages, touched one by one.
@@ -241,7 +241,7 @@ class Sources(CommandTest):
             self.assertLess(there["sources"][0]["taken"], here["sources"][0]["taken"] / 2)
 
 
-@for_each_user
+@for_each_user_if_long
 class File(CommandTest):
     def test_second_run__keeps_the_first_as_old(self):
         for name in (FILE, "other.pb.gz"):
@@ -360,7 +360,7 @@ class File(CommandTest):
         self.assertEqual((self.folder / "target.old").read_bytes(), b"precious")
 
 
-@for_each_user
+@for_each_user_if_long
 class DiskFull(CommandTest):
     def test_disk_full__table_comes_and_old_file_stays(self):
         if not harness.is_root():

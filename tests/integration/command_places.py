@@ -16,7 +16,7 @@ import subprocess
 import unittest
 
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user_if_long, text
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "programs"
 OWN = {"compare", "draw", "triple", "divide", "fill", "sort", "work"}
@@ -156,7 +156,7 @@ class PlacesTest(CommandTest):
                 self.assert_exact(program, size)
 
 
-@for_each_user
+@for_each_user_if_long
 class ExactForAll(PlacesTest):
     def test_gcc_Os(self):
         self.assert_places("gcc", "-Os")

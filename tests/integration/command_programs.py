@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import harness
-from harness import CommandTest, for_each_user, program, text
+from harness import CommandTest, for_each_user_if_long, program, text
 
 FILE = "ntprof.pb.gz"
 
@@ -34,7 +34,7 @@ class ProgramTest(CommandTest):
         return path
 
 
-@for_each_user
+@for_each_user_if_long
 class OneProcess(ProgramTest):
     def test_work_of_three_to_one__has_these_shares(self):
         report = self.report_json("--", program("shares"), "800")
@@ -113,7 +113,7 @@ class OneProcess(ProgramTest):
         self.assertGreater(taken[1], 5 * taken[0])
 
 
-@for_each_user
+@for_each_user_if_long
 class Images(ProgramTest):
     # A shell's words: the program runs, and has for a while.
     begun = f"./program 300 & {harness.until_runs('./program')}; sleep 0.1"
@@ -231,7 +231,7 @@ class Namespaces(ProgramTest):
             self.assertIn("wrong_three_units", names)
 
 
-@for_each_user
+@for_each_user_if_long
 class Processes(ProgramTest):
     def test_compiler__its_parts_are_seen(self):
         gcc = self.tool("gcc")
@@ -297,7 +297,7 @@ class Processes(ProgramTest):
         self.assertGreater(self.shares(report).get("right_three_units", 0), 0.4)
 
 
-@for_each_user
+@for_each_user_if_long
 class Jit(ProgramTest):
     def test_node__functions_of_the_script_are_named(self):
         node = self.tool("node")

@@ -64,7 +64,7 @@ class Places(RegionTest):
         report = json.loads(report.read_text())
         self.assert_statistics(report)
         self.assert_in_region(report)
-        self.assertGreater(report["sources"][0]["counted"], 10)
+        self.assertGreater(report["sources"][0]["counted"], 0)
         self.assertEqual(os.path.basename(report["region"]["image"]), "shares")
 
 

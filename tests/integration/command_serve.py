@@ -13,13 +13,13 @@ import unittest
 import urllib.parse
 
 import harness
-from harness import CommandTest, for_each_user, free_port, listens, program, text, wait_for
+from harness import CommandTest, for_each_user_if_long, free_port, listens, program, text, wait_for
 
 URL = "sqlite:s.db"
 DATA = re.compile(rb'<script type="application/json" id="([a-z-]+)">\n(.*?)</script>', re.S)
 
 
-@for_each_user
+@for_each_user_if_long
 class Serve(CommandTest):
     def setUp(self):
         super().setUp()

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import harness
-from harness import CommandTest, for_each_user, program, text
+from harness import CommandTest, for_each_user_if_long, program, text
 
 URL = "sqlite:s.db"
 
@@ -19,7 +19,7 @@ def limit_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
 
 
-@for_each_user
+@for_each_user_if_long
 class Store(CommandTest):
     def setUp(self):
         super().setUp()

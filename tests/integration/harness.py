@@ -7,7 +7,8 @@ ordinary user. Build folders may be out of that user's reach, so what is run is 
 From the environment, set by meson.build: NTPROF (the command), NTPROF_LIBRARY (what it needs),
 NTPROF_AGENT_LIBRARY (what run preloads), NTPROF_PROGRAMS (a list of test programs),
 NTPROF_SCHEMA (of its JSON). NTPROF_TEST_USERS=caller
-leaves the ordinary user out: for sanitizer runs, in which that shows nothing new.
+leaves the ordinary user out: for sanitizer runs, in which that shows nothing new. NTPROF_TEST_USERS=all is
+for make check-long: with the ordinary user where rights hardly matter, too.
 """
 import gzip
 import json
@@ -207,6 +208,11 @@ def for_each_user(case):
         variant = type(name, (case,), {"user": USER, "__module__": case.__module__})
         setattr(module, name, variant)
     return case
+
+
+def for_each_user_if_long(case):
+    """The same for what the other user's rights hardly matter to: only in make check-long."""
+    return for_each_user(case) if os.environ.get("NTPROF_TEST_USERS") == "all" else case
 
 
 def text(raw):
