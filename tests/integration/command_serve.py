@@ -126,7 +126,7 @@ class Serve(CommandTest):
                 self.assertIn(list(selected)[0], [name for name, _ in data["given"]])
 
     def test_more_rows_than_a_page_holds__refused(self):
-        """One store has 500,000 places and two, another window few."""
+        """The window of web1 has 500,002 rows, that of web2 two."""
         self.add_two()
         database = sqlite3.connect(self.folder / "s.db")
         database.executescript(
@@ -141,7 +141,7 @@ class Serve(CommandTest):
                                   ({"host": "web2", "old.host": "web1"}, True)):
             with self.subTest(selected):
                 said = self.page(**selected)["selection-data"]["refused"]
-                self.assertEqual("more rows are selected than can be shown" in said, refused, said)
+                self.assertEqual("more rows are selected than are shown" in said, refused, said)
 
     def test_hostile_names_and_arguments__stay_texts(self):
         made = self.run_bare([program("profile-maker"), "hard", "a"])

@@ -121,29 +121,36 @@ class Stores(ServerCase):
             self.succeed("store", "fold", self.url)
             self.assertEqual(self.hits(), 1031)
 
-    def test_fold_of_millions__host_by_host(self):
-        """More rows than are added up at a time, or than a page holds: 300 hosts with 4,000 addresses each."""
+    def fill(self, hosts):
+        """A window of 4,000 addresses for each host, beside one of one address."""
         self.agent("web1 e1 1000 60 10000 nginx.service - /bin/x aa11 0x1000:3")
-        time.sleep(1.1)
         rows = {name: self.server.ask(f"SELECT name FROM system.columns WHERE database = '{self.base}' "
                                       f"AND table = '{name}'").split() for name in ("windows", "accounting", "hits")}
-        hosts = "(SELECT number AS n FROM system.numbers LIMIT 300)"
+        numbers = f"(SELECT number AS n FROM system.numbers LIMIT {hosts})"
         addresses = "(SELECT number AS m FROM system.numbers LIMIT 4000)"
         host = "concat('host', toString(n))"
-        for table, source in (("windows", hosts), ("accounting", hosts),
-                              ("hits", f"(SELECT n, m FROM {hosts} CROSS JOIN {addresses})")):
+        for table, source in (("windows", numbers), ("accounting", numbers),
+                              ("hits", f"(SELECT n, m FROM {numbers} CROSS JOIN {addresses})")):
             values = [{"host": host, "address": "address + 64 * (4000 * n + m) + 64"}.get(name, name)
                       for name in rows[table]]
             self.server.ask(f"INSERT INTO {self.base}.{table} SELECT {', '.join(values)} FROM {self.base}.{table} "
                             f"CROSS JOIN {source}")
+
+    def test_fold_of_millions__host_by_host(self):
+        """More rows than are added up at a time."""
+        self.fill(300)
+        time.sleep(1.1)
         self.assertEqual(self.server.ask(f"SELECT count() FROM {self.base}.hits"), "1200001\n")
         self.assertIn(b"folded 1 day", self.succeed("store", "fold", self.url).stderr)
         self.assertEqual(self.server.ask(f"SELECT count(), sum(count), uniqExact(host), uniqExact(host, address) FROM "
                                          f"{self.base}.sums WHERE source != ''"), "1200001\t3600003\t301\t1200001\n")
         self.assertEqual(self.hits("--host", "host299"), 12000)
+
+    def test_more_rows_than_a_page_holds__refused(self):
+        self.fill(125)
         page = self.serve()
-        self.assertIn("more rows are selected than can be shown", page("")["refused"])
-        self.assertEqual(page("?host=host299")["refused"], "")
+        self.assertIn("more rows are selected than are shown", page("")["refused"])
+        self.assertEqual(page("?host=host12*")["refused"], "")
 
     def test_folds_at_once__no_window_is_missing(self):
         self.agent(*WINDOWS)

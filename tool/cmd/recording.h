@@ -115,8 +115,8 @@ void recording_adapt(struct recording *recording);
  * statistics. */
 bool recording_conclude(struct recording *recording);
 
-/* Close what recording_open opened, also in part. Without that call before, nothing:
- * the recording must be zero but for its options. */
+/* recording_close - close what recording_open opened, also in part. If it was not
+ * called, do nothing; all members but the options must then be zero. */
 void recording_close(struct recording *recording);
 
 /* Print "WHAT NAME: reason", with NAME escaped. Returns false, so that callers can

@@ -54,9 +54,9 @@ extern const struct store_engine *const store_sqlite;
 extern const struct store_engine *const store_clickhouse;
 
 /* More than a selection's rows_max. */
-#define STORE_TOO_MANY_ROWS                                                        \
-    "more rows are selected than can be shown: select less time, a host, a unit, " \
-    "an image or a build"
+#define STORE_TOO_MANY_ROWS                                                         \
+    "more rows are selected than are shown at a time: select less time, a host, a " \
+    "unit, a source, an image or a build"
 
 /* store_is_build - whether an address of the image is the same code in each run. */
 bool store_is_build(const struct profile_image *image);

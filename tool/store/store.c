@@ -120,6 +120,7 @@ join_selections(struct store_selection *selection, const struct store_selection 
     selection->since_ns = also->since_ns != 0 ? also->since_ns : selection->since_ns;
     selection->until_ns = also->until_ns != 0 ? also->until_ns : selection->until_ns;
     selection->interval = also->interval != 0 ? also->interval : selection->interval;
+    selection->rows_max = also->rows_max != 0 ? also->rows_max : selection->rows_max;
     if (also->label_count != 0) {
         memcpy(selection->labels, also->labels, sizeof(selection->labels));
         selection->label_count = also->label_count;

@@ -45,8 +45,7 @@ struct store_selection {
     const char *unit;     /* glob of the row's unit; NULL: all */
     const char *image;    /* glob of the path; NULL: all images */
     const char *build_id; /* prefix of the build-id; NULL: all builds */
-    size_t rows_max;      /* if hits of more places are selected, none are read; 0: any
-                             number. A place counts for each source and process */
+    size_t rows_max;      /* reading more rows fails; 0: any number */
 };
 
 /* store_stop - asked at least once a second while a server is waited for: whether to
@@ -190,7 +189,8 @@ bool store_add(struct store *store, const struct profile *profile,
  * store_read - add up what the selection contains.
  *
  * Returns a profile, which the caller owns; NULL with the error set if nothing is
- * selected, or if a source has several intervals in it, as such hits do not add up.
+ * selected, if a source has several intervals in it, as such hits do not add up, or if
+ * the profile would have more rows than rows_max.
  * The profile's command says what the selection holds, its gaps which windows are
  * missing.
  */

@@ -286,6 +286,15 @@ list_folded(struct reading *reading)
     server_end(reading->server, &rows);
 }
 
+/* Return how many rows to ask for: one more than rows_take takes, so that it fails. */
+static uint64_t
+answer_rows_max(const struct reading *reading)
+{
+    const uint64_t rows_max = reading->selection->rows_max;
+
+    return rows_max != 0 ? rows_max * reading->profile->source_count + 1 : 0;
+}
+
 static void
 read_rows(struct reading *reading)
 {
@@ -340,7 +349,7 @@ clickhouse_read(struct store *store, const struct store_selection *selection,
         list_folded(&reading);
         folded = buffer_text(&reading.folded);
         query_rows(&reading.sql, selection, &reading.range,
-                   folded != NULL ? folded : "");
+                   folded != NULL ? folded : "", answer_rows_max(&reading));
         read_rows(&reading);
     }
     return finish_reading(&reading);

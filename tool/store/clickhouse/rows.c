@@ -230,7 +230,8 @@ const char *
 rows_take(struct profile *profile, size_t rows_max, struct row_binary_reader *reader)
 {
     struct taking *const taking = calloc(1, sizeof(*taking));
-    size_t count = 0;
+    const uint64_t answer_max = (uint64_t)rows_max * profile->source_count;
+    uint64_t count = 0;
     const char *why;
 
     if (taking == NULL) {
@@ -239,7 +240,8 @@ rows_take(struct profile *profile, size_t rows_max, struct row_binary_reader *re
     taking->profile = profile;
     taking->reader = reader;
     while (row_binary_more(reader) && take_row(taking)) {
-        if (++count > rows_max && rows_max != 0) {
+        count++;
+        if (rows_max != 0 && (profile->row_count > rows_max || count > answer_max)) {
             fail(taking, STORE_TOO_MANY_ROWS);
             break;
         }

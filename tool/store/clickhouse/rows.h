@@ -18,7 +18,8 @@
 
 /* rows_take - add all rows of an answer to a profile that has its sources.
  *
- *   rows_max  in: more of them are a failure; 0: any number
+ *   rows_max  in: more rows of the profile, or of the answer for each source, are a
+ *             failure; 0: any number
  *
  * Returns NULL, or why that failed. */
 const char *rows_take(struct profile *profile, size_t rows_max,

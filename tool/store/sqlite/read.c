@@ -35,7 +35,6 @@ struct reading {
     size_t frame_count;
     size_t frame_capacity;
     struct hash_index frame_index;
-    size_t row_count;
 };
 
 static bool
@@ -596,11 +595,10 @@ read_rows(struct reading *reading, const char *sql)
                         "frame.id = ?");
     bind_selection(reading, statement);
     while (database_step(reading->store, statement)) {
-        if (++reading->row_count > rows_max && rows_max != 0) {
-            database_fail(reading->store, STORE_TOO_MANY_ROWS);
-            break;
-        }
         read_row(reading, statement);
+        if (rows_max != 0 && reading->profile->row_count > rows_max) {
+            database_fail(reading->store, STORE_TOO_MANY_ROWS);
+        }
     }
     sqlite3_finalize(statement);
     sqlite3_finalize(reading->frame);
