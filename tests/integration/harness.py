@@ -292,7 +292,7 @@ class _CaseResult(unittest.TestResult):
     """Prints each case as cmocka does, which scripts/test_summary.py reads."""
 
     def _name(self, test):
-        return f"{type(test).__name__}.{test._testMethodName}"
+        return f"{type(test).__name__}.{getattr(test, '_testMethodName', test.id())}"
 
     def startTest(self, test):
         super().startTest(test)
