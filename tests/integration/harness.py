@@ -7,8 +7,8 @@ ordinary user. Build folders may be out of that user's reach, so what is run is 
 From the environment, set by meson.build: NTPROF (the command), NTPROF_LIBRARY (what it needs),
 NTPROF_AGENT_LIBRARY (what run preloads), NTPROF_PROGRAMS (a list of test programs),
 NTPROF_SCHEMA (of its JSON). NTPROF_TEST_USERS=caller
-leaves the ordinary user out: for sanitizer runs, in which that shows nothing new. NTPROF_TEST_USERS=all is
-for make check-long: with the ordinary user where rights hardly matter, too.
+leaves the ordinary user out: for sanitizer runs, in which that shows nothing new. NTPROF_TEST_USERS=all, in
+make check-long, adds the ordinary user to commands that only read, to which rights hardly matter.
 """
 import gzip
 import json
@@ -211,7 +211,7 @@ def for_each_user(case):
 
 
 def for_each_user_if_long(case):
-    """The same for what the other user's rights hardly matter to: only in make check-long."""
+    """for_each_user in make check-long only: for commands that only read, to which rights hardly matter."""
     return for_each_user(case) if os.environ.get("NTPROF_TEST_USERS") == "all" else case
 
 

@@ -168,7 +168,7 @@ class Cluster(store_agents.AgentsCase):
                 server.ask(f"SYSTEM SYNC REPLICA fleet.{table}_local")
 
     def prune(self, url):
-        """A server that has just started may not have a leader of its tables for a moment: it is asked again."""
+        """Replicas that have just started may still choose a leader, and refuse meanwhile: they are asked again."""
         end = time.monotonic() + 60
         while True:
             removed = self.ntprof("store", "prune", url, "--before", "2000-01-01")

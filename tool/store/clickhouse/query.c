@@ -249,7 +249,7 @@ put_sums(struct buffer *sql, const struct store_selection *selection,
 
 void
 query_rows(struct buffer *sql, const struct store_selection *selection,
-           const struct query_range *range, const char *folded, uint64_t rows_max)
+           const struct query_range *range, const char *folded, uint64_t limit)
 {
     buffer_append_text(sql, "SELECT " ROWS_COLUMNS " FROM (SELECT * FROM (SELECT " KEYS
                             ", sum(c) AS hits FROM (");
@@ -258,8 +258,8 @@ query_rows(struct buffer *sql, const struct store_selection *selection,
         put_sums(sql, selection, range, folded);
     }
     buffer_append_text(sql, ") GROUP BY " KEYS);
-    if (rows_max != 0) {
-        buffer_print(sql, " LIMIT %" PRIu64, rows_max);
+    if (limit != 0) {
+        buffer_print(sql, " LIMIT %" PRIu64, limit);
     }
     buffer_append_text(sql, ") ANY LEFT JOIN " IMAGES
                             " USING (image, bias)) ANY LEFT JOIN (" BEST_PLACES);

@@ -52,11 +52,11 @@ void query_line(struct buffer *sql, const struct store_selection *selection,
 
 /* query_rows - append: ROWS_COLUMNS of rows.h.
  *
- *   folded    text: an SQL list of days whose sums are to be taken instead; "" for none
- *   rows_max  in: so many rows at most; 0: any number
+ *   folded  text: an SQL list of days whose sums are to be taken instead; "" for none
+ *   limit   in: most rows of the answer; 0: any number
  */
 void query_rows(struct buffer *sql, const struct store_selection *selection,
-                const struct query_range *range, const char *folded, uint64_t rows_max);
+                const struct query_range *range, const char *folded, uint64_t limit);
 
 /* query_places - append: the same, once for each place in a file of a known build. */
 void query_places(struct buffer *sql);

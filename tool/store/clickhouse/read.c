@@ -286,13 +286,14 @@ list_folded(struct reading *reading)
     server_end(reading->server, &rows);
 }
 
-/* Return how many rows to ask for: one more than rows_take takes, so that it fails. */
+/* Return the limit of the query for rows: one row more than rows_take takes, so that
+ * it fails; 0 for none. */
 static uint64_t
-answer_rows_max(const struct reading *reading)
+answer_limit(const struct reading *reading)
 {
-    const uint64_t rows_max = reading->selection->rows_max;
+    const size_t rows_max = reading->selection->rows_max;
 
-    return rows_max != 0 ? rows_max * reading->profile->source_count + 1 : 0;
+    return rows_max != 0 ? rows_answer_max(reading->profile, rows_max) + 1 : 0;
 }
 
 static void
@@ -349,7 +350,7 @@ clickhouse_read(struct store *store, const struct store_selection *selection,
         list_folded(&reading);
         folded = buffer_text(&reading.folded);
         query_rows(&reading.sql, selection, &reading.range,
-                   folded != NULL ? folded : "", answer_rows_max(&reading));
+                   folded != NULL ? folded : "", answer_limit(&reading));
         read_rows(&reading);
     }
     return finish_reading(&reading);

@@ -226,11 +226,17 @@ take_row(struct taking *taking)
     return add_row(taking, &place, exact, source, row_binary_get(taking->reader, 8));
 }
 
+uint64_t
+rows_answer_max(const struct profile *profile, size_t rows_max)
+{
+    return (uint64_t)rows_max * profile->source_count;
+}
+
 const char *
 rows_take(struct profile *profile, size_t rows_max, struct row_binary_reader *reader)
 {
     struct taking *const taking = calloc(1, sizeof(*taking));
-    const uint64_t answer_max = (uint64_t)rows_max * profile->source_count;
+    const uint64_t answer_max = rows_answer_max(profile, rows_max);
     uint64_t count = 0;
     const char *why;
 

@@ -16,6 +16,9 @@
     "function, system_name, file, start_line, line, caller_functions, "        \
     "caller_system_names, caller_files, caller_start_lines, caller_lines, hits"
 
+/* rows_answer_max - return how many rows of an answer rows_take takes at most. */
+uint64_t rows_answer_max(const struct profile *profile, size_t rows_max);
+
 /* rows_take - add all rows of an answer to a profile that has its sources.
  *
  *   rows_max  in: more rows of the profile, or of the answer for each source, are a
