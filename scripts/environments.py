@@ -66,7 +66,11 @@ class Programs:
             "static": [harness.program("shares_static"), work],
         }
         python = pathlib.Path(self.commands["python3"][0])
+        # Debian's node reads parts of itself from /usr/share; builds of others hold them.
+        parts_of_node = pathlib.Path("/usr/share/nodejs")
         self.folders = [harness.stage(), pathlib.Path("/usr/lib") / python.name]
+        if parts_of_node.is_dir():
+            self.folders.append(parts_of_node)
         self.files = [str(harness.stage() / "tool" / "ntprof"), "/bin/dash", "/bin/true",
                       self.commands["python3"][0], self.commands["node"][0]]
 
