@@ -6,7 +6,7 @@
  *   hot    one address of this program
  *   spread 65536 addresses of no known code, one after the other
  */
-#include "agent/agent.h"
+#include "preload/preload.h"
 
 #include <stdio.h>
 #include <sys/mman.h>

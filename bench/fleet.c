@@ -9,8 +9,8 @@
  * rare ones, as real ones have. Odd hosts have another build of the image with most
  * hits. Prints the number of windows, of rows, and the seconds that adding them took.
  */
+#include "base/clock.h"
 #include "store/store.h"
-#include "util/clock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
  * of real programs do. With HITS each row has about so many instead. Some functions
  * have no name. Four processes; two sources, time and page-faults.
  */
+#include "base/number.h"
 #include "profile/pprof.h"
-#include "util/number.h"
 
 #include <inttypes.h>
 #include <stdio.h>

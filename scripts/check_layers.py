@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Reads every #include of src, include, agent, tool and examples and holds it against ARCHITECTURE.md.
+"""Reads every #include of src, include, preload, tool and examples and holds it against ARCHITECTURE.md.
 
 usage: check_layers.py [TREE]
 
@@ -123,14 +123,14 @@ def check_agent(tree, path, sign, name):
     if sign == "<" and not name.startswith("ntprof/"):
         return None
     header = own_header(tree, path, name, [".", "src"]) if sign == '"' else None
-    if header and (header.parts[0] == "agent" or str(header) in AGENT_HEADERS):
+    if header and (header.parts[0] == "preload" or str(header) in AGENT_HEADERS):
         return None
     return f"the agent may not include {name}"
 
 
 def check_tool(tree, path, sign, name):
     """A client, which reads the memory that agents count into."""
-    return None if name == "agent/shared.h" else check_client(tree, path, sign, name)
+    return None if name == "preload/shared.h" else check_client(tree, path, sign, name)
 
 
 def check_client(tree, path, sign, name):
@@ -152,7 +152,7 @@ def check_example(tree, path, sign, name):
     return f'"{name}" is not for those who embed the core'
 
 
-CHECKS = {"src": check_src, "include": check_public, "agent": check_agent, "tool": check_tool,
+CHECKS = {"src": check_src, "include": check_public, "preload": check_agent, "tool": check_tool,
           "examples": check_example}
 
 

@@ -241,7 +241,7 @@ def main():
         sys.exit(__doc__)
     ntprof, print_options = words[:2]
     tree = pathlib.Path(words[2] if len(words) > 2 else pathlib.Path(__file__).parent.parent)
-    commands = re.findall(r'\{"([a-z]+)", cmd_\w+\}', (tree / "tool/main.c").read_text())
+    commands = re.findall(r'\{"([a-z]+)", cmd_\w+\}', (tree / "tool/cli/main.c").read_text())
     options = {command: parser_options(print_options, command) for command in commands}
     options["top"] |= parser_options(print_options, "top", "sqlite:p.db")  # a parser of its own
 

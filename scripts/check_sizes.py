@@ -20,7 +20,7 @@ GENERATED = {"src/hal/bpf/instructions.h"}
 PARTS = [  # folders, aim, ceiling
     (("src/hal/linux", "src/hal/perf", "src/hal/bpf"), 11500, 11500),
     (("src/host/linux",), 2500, 2500),
-    (("tool/sym",), 6000, 6000),
+    (("tool/symbols/reader",), 6000, 6000),
 ]
 FILE_MAX, FUNCTION_MAX = 800, 60
 

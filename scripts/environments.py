@@ -306,7 +306,7 @@ def find_build(build):
     build = pathlib.Path(build).resolve()
     found = build / "tests/integration/programs"
     os.environ.update(NTPROF=str(build / "tool/ntprof"), NTPROF_LIBRARY=str(build / "src/libntprof.so.0"),
-                      NTPROF_AGENT_LIBRARY=str(build / "agent/libntprof-agent.so"),
+                      NTPROF_AGENT_LIBRARY=str(build / "preload/libntprof-agent.so"),
                       NTPROF_PROGRAMS=":".join(str(found / name) for name in
                                                ("shares", "shares_threads", "shares_static")))
 

@@ -21,7 +21,7 @@ POLICY = ("default-src 'none'; script-src {script}; style-src {style}; img-src d
           "form-action {form}; require-trusted-types-for 'script'; trusted-types 'none'")
 HEAD = """/* SPDX-License-Identifier: MIT */
 /* Made by scripts/make_page.py: do not edit. */
-#include "export/html_page.h"
+#include "view/export/html_page.h"
 """
 TABLE = """
 const struct html_page {name} = {{

@@ -6,7 +6,7 @@
  * process, segment, slot, path or header, as far as there are any. What must hold is
  * checked: statistics add up, and each counted hit is in an image.
  */
-#include "collect/collectorp.h"
+#include "record/collect/collectorp.h"
 
 #include <stdlib.h>
 #include <string.h>

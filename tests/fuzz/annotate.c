@@ -10,8 +10,8 @@
  */
 #include "harmless.h"
 
-#include "annotate/decode.h"
-#include "annotate/print.h"
+#include "view/listing/decode.h"
+#include "view/listing/print.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * config.c - fuzz target: a forged configuration file, and the same bytes as the text
  * of /proc/PID/cgroup.
  */
-#include "agent/config.h"
-#include "collect/unit.h"
+#include "daemon/config.h"
+#include "record/collect/unit.h"
 
 #include <stdint.h>
 #include <stdlib.h>

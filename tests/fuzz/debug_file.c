@@ -7,8 +7,8 @@
  * and its bytes. A name that is looked for is that of the file whose ending it has,
  * wherever that may be.
  */
-#include "sym/elf_file.h"
-#include "sym/reader.h"
+#include "symbols/reader/elf_file.h"
+#include "symbols/reader/reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

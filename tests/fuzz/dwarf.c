@@ -10,7 +10,7 @@
  * supplementary file, 32 and more: of a file of split units), three bytes of size,
  * lowest first, and its bytes.
  */
-#include "sym/dwarf_split.h"
+#include "symbols/reader/dwarf_split.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

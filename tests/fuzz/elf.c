@@ -2,8 +2,8 @@
 /*
  * elf.c - fuzz target: names, addresses and lines of a forged ELF image.
  */
-#include "sym/reader.h"
-#include "sym/symbol_list.h"
+#include "symbols/border/symbol_list.h"
+#include "symbols/reader/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  */
 #include "harmless.h"
 
-#include "export/export.h"
 #include "profile/pprof.h"
+#include "view/export/export.h"
 
 #include <stdint.h>
 #include <stdio.h>

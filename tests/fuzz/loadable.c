@@ -3,7 +3,7 @@
  * loadable.c - fuzz target: the beginning of a forged program, by which ntprof run
  * chooses the agent that it preloads.
  */
-#include "cmd/loadable.h"
+#include "record/loadable.h"
 
 #include <stdint.h>
 #include <stdlib.h>

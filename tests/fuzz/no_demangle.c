@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * no_demangle.c - in place of tool/sym/demangle.c: a forged name can take libiberty for
- * ever, which the time of a reader's process ends and a fuzzer reports.
+ * no_demangle.c - in place of tool/symbols/border/demangle.c: a forged name can take
+ * libiberty for ever, which the time of a reader's process ends and a fuzzer reports.
  */
-#include "sym/sym.h"
+#include "symbols/client/image.h"
 
 #include <stddef.h>
 

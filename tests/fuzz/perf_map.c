@@ -3,8 +3,8 @@
  * perf_map.c - fuzz target: a forged perf map; and the same bytes as the kernel's
  * symbols and as a mangled name.
  */
-#include "sym/name_map.h"
-#include "sym/reader.h"
+#include "symbols/border/name_map.h"
+#include "symbols/reader/reader.h"
 
 #include <stdlib.h>
 #include <string.h>

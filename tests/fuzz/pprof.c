@@ -8,10 +8,10 @@
  */
 #include "harmless.h"
 
+#include "profile/difference.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
-#include "report/diff.h"
-#include "report/report.h"
+#include "view/report/report.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -8,13 +8,13 @@
  * the linker has them ask here first.
  */
 #include "hal/linux/procfs.h"
-#include "cmd/cgroup.h"
-#include "cmd/record_options.h"
-#include "collect/usage.h"
 #include "hal/linux/refusal.h"
 #include "hal/perf/perf.h"
 #include "host/linux/linuxp.h"
-#include "sym/sym.h"
+#include "record/cgroup.h"
+#include "record/collect/usage.h"
+#include "record/record_options.h"
+#include "symbols/client/image.h"
 
 #include <errno.h>
 #include <fcntl.h>

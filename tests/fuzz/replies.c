@@ -6,9 +6,9 @@
 #include "in_process.h"
 
 #include "profile/pprof.h"
-#include "sym/function.h"
-#include "sym/sym.h"
-#include "sym/symbol_list.h"
+#include "symbols/border/symbol_list.h"
+#include "symbols/client/function.h"
+#include "symbols/client/image.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

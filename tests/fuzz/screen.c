@@ -4,7 +4,7 @@
  * on the screen of ntprof top. What is drawn keeps the rules of draw.h, and the cursor
  * is within its window.
  */
-#include "../unit/tui/paper.h"
+#include "../unit/screen/paper.h"
 
 #include <locale.h>
 

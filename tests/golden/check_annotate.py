@@ -4,7 +4,7 @@
 
 usage: check_annotate.py NTPROF SAMPLE [--update]
 
-SAMPLE is tests/unit/annotate/sample.S, built. --update writes the kept outputs anew: read the
+SAMPLE is tests/unit/listing/sample.S, built. --update writes the kept outputs anew: read the
 difference before committing it. Exit status 77 if ntprof has no disassembler built in.
 """
 import os

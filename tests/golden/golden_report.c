@@ -6,7 +6,7 @@
  *                                    empty, foreign, events, threads, newer, long
  *   golden-report report|diff|merge ARGUMENT... as ntprof report and so on
  */
-#include "cmd/cmd.h"
+#include "cli/cmd.h"
 #include "profile/pprof.h"
 
 #include <stdio.h>

@@ -139,7 +139,7 @@ class Descriptors(AttackTest):
 
 class Agent(CommandTest):
     def test_loaded_without_the_command__does_nothing(self):
-        agent = harness.stage() / "agent" / "libntprof-agent.so"
+        agent = harness.stage() / "preload" / "libntprof-agent.so"
         self.assertTrue(agent.exists())
         for value in (None, "1:3", f"{os.getpid()}:0"):
             variables = {**harness.bare_environment(), "LD_PRELOAD": str(agent)}
@@ -153,7 +153,7 @@ class Agent(CommandTest):
 
     def test_memory_that_is_no_memfd_of_the_command__is_not_used(self):
         """A file of the right size, or a memfd that can be shortened, could be cut under the agent's feet."""
-        agent = harness.stage() / "agent" / "libntprof-agent.so"
+        agent = harness.stage() / "preload" / "libntprof-agent.so"
         path = pathlib.Path(self.folder / "file")
         with path.open("wb") as file:
             file.write((0x31746E656761746E).to_bytes(8, "little"))

@@ -183,7 +183,7 @@ class Counted(TimerTest):
 
     def test_32_bit_program__is_seen_or_its_agent_is_missed(self):
         shares_i386 = harness.stage() / "programs" / "shares_i386"
-        agent = harness.stage() / "agent" / "libntprof-agent-i386.so"
+        agent = harness.stage() / "preload" / "libntprof-agent-i386.so"
         if not shares_i386.exists():
             self.skipTest("no compiler of 32-bit programs here")
         hidden = agent.rename(agent.with_suffix(".hidden"))

@@ -50,15 +50,15 @@ def stage():
     if _stage is None:
         _stage = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-tests-"))
         _stage.chmod(0o755)
-        for folder in ("tool", "src", "agent", "programs"):
+        for folder in ("tool", "src", "preload", "programs"):
             (_stage / folder).mkdir()
         # The command finds its library beside its own folder.
         shutil.copy(os.environ["NTPROF"], _stage / "tool" / "ntprof")
         shutil.copy(os.environ["NTPROF_LIBRARY"], _stage / "src" / "libntprof.so.0")
         if "NTPROF_AGENT_LIBRARY" in os.environ:
-            shutil.copy(os.environ["NTPROF_AGENT_LIBRARY"], _stage / "agent" / "libntprof-agent.so")
+            shutil.copy(os.environ["NTPROF_AGENT_LIBRARY"], _stage / "preload" / "libntprof-agent.so")
         if "NTPROF_AGENT_LIBRARY_I386" in os.environ:
-            shutil.copy(os.environ["NTPROF_AGENT_LIBRARY_I386"], _stage / "agent" / "libntprof-agent-i386.so")
+            shutil.copy(os.environ["NTPROF_AGENT_LIBRARY_I386"], _stage / "preload" / "libntprof-agent-i386.so")
         for program in os.environ.get("NTPROF_PROGRAMS", "").split(":"):
             if program:
                 shutil.copy(program, _stage / "programs")

@@ -108,7 +108,7 @@ class CheckOptions(Copy):
         self.assert_fault(said, "nurse: no command, but completed by zsh")
 
     def test_new_command__is_looked_for_everywhere(self):
-        self.change("tool/main.c", '{"version", cmd_version},',
+        self.change("tool/cli/main.c", '{"version", cmd_version},',
                     '{"version", cmd_version}, {"push", cmd_push},')
         status, said = self.check("--no-shells")
         self.assertEqual(status, 1)

@@ -236,7 +236,7 @@ class CheckLayers(Folder):
         self.assertIn("target comes before opening in hal/perf", text)
 
     def test_tool_includes_library_inside__breach(self):
-        status, text = self.check("tool/cmd/run.c", '"ke/ke.h"', "src/ke/ke.h")
+        status, text = self.check("tool/cli/run.c", '"ke/ke.h"', "src/ke/ke.h")
         self.assertEqual(status, 1)
         self.assertIn("public headers only", text)
 

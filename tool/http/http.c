@@ -2,7 +2,7 @@
 /* http.c - addresses, hosts and texts: what needs no library. */
 #include "http/http.h"
 
-#include "util/number.h"
+#include "base/number.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

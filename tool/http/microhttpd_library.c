@@ -2,7 +2,7 @@
 /* microhttpd_library.c - see microhttpd_library.h. */
 #include "http/microhttpd_library.h"
 
-#include "util/library.h"
+#include "base/library.h"
 
 bool
 microhttpd_load(struct microhttpd_library *library)

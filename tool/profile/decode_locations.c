@@ -2,7 +2,7 @@
 /* decode_locations.c - the second walk: function, line and image of each location. */
 #include "profile/decoder.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 /* --- second walk: locations --- */
 

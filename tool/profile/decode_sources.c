@@ -3,7 +3,7 @@
  * foreign files. */
 #include "profile/decoder.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* decode_strings.c - strings by number, each interned once even if used often. */
 #include "profile/decoder.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

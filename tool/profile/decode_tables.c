@@ -2,7 +2,7 @@
 /* decode_tables.c - the first walk: tables of names, then sorted by id. */
 #include "profile/decoder.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -13,11 +13,11 @@
 #ifndef PROFILE_DECODER_H
 #define PROFILE_DECODER_H
 
+#include "base/buffer.h"
+#include "base/hash_index.h"
 #include "profile/pprof.h"
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
-#include "util/buffer.h"
-#include "util/hash_index.h"
 
 /* Each sample has a value for each type, so only this table could multiply the
  * memory. */

@@ -5,7 +5,7 @@
 #ifndef PROFILE_GZIP_H
 #define PROFILE_GZIP_H
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 #include <zlib.h>
 

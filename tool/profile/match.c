@@ -2,7 +2,7 @@
 /* match.c - finds the names of a profile that a user's name or glob refers to. */
 #include "profile/match.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <fnmatch.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #ifndef PROFILE_MATCH_H
 #define PROFILE_MATCH_H
 
+#include "base/buffer.h"
 #include "profile/profile.h"
-#include "util/buffer.h"
 
 /* Return whether glob equals the name or matches it (*, ?, [...]), in the escaped form
  * in which names are printed. "[kernel]" and "operator[]" are names, and globs too.

@@ -10,8 +10,8 @@
  */
 #include "profile/merge.h"
 
-#include "util/hash_index.h"
-#include "util/text.h"
+#include "base/hash_index.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>

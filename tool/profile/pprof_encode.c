@@ -15,8 +15,8 @@
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
 
-#include "util/string_set.h"
-#include "util/text.h"
+#include "base/string_set.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

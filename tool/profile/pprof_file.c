@@ -2,13 +2,13 @@
 /* pprof_file.c - pprof files on disk. */
 #include "profile/pprof.h"
 
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/whole_file.h"
 #include "profile/transfer.h"
 #include "sandbox/process.h"
 #include "sandbox/stage.h"
-#include "util/buffer.h"
-#include "util/clock.h"
-#include "util/text.h"
-#include "util/whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

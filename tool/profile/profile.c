@@ -8,8 +8,8 @@
  */
 #include "profile/profile.h"
 
-#include "util/hash_index.h"
-#include "util/string_set.h"
+#include "base/hash_index.h"
+#include "base/string_set.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef PROFILE_PROTOBUF_H
 #define PROFILE_PROTOBUF_H
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 enum {
     PROTOBUF_VARINT = 0,

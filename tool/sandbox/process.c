@@ -2,9 +2,9 @@
 /* process.c - the template, and the processes that are forked from it. */
 #include "sandbox/process.h"
 
+#include "base/clock.h"
 #include "sandbox/rights.h"
 #include "sandbox/stage.h"
-#include "util/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #ifndef SANDBOX_WIRE_H
 #define SANDBOX_WIRE_H
 
-#include "util/buffer.h"
-#include "util/string_set.h"
+#include "base/buffer.h"
+#include "base/string_set.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
 #include "serve/page_data.h"
 #include "serve/serve.h"
 
-#include "export/html_page.h"
-#include "report/diff.h"
-#include "util/clock.h"
+#include "base/clock.h"
+#include "profile/difference.h"
+#include "view/export/html_page.h"
 
 #include <stdio.h>
 #include <stdlib.h>

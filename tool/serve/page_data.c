@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* page_data.c - see page_data.h; tool/export/page/serve/selection.js reads it. */
+/* page_data.c - see page_data.h; tool/view/export/page/serve/selection.js reads it. */
 #include "serve/page_data.h"
 
-#include "export/html_page.h"
-#include "report/diff.h"
-#include "util/json.h"
+#include "base/json.h"
+#include "profile/difference.h"
+#include "view/export/html_page.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

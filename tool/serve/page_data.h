@@ -7,7 +7,7 @@
 #include "serve/serve.h"
 #include "store/overview.h"
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 struct diff;
 

@@ -10,9 +10,9 @@
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H
 
-#include "export/export.h"
 #include "http/http.h"
 #include "store/store.h"
+#include "view/export/export.h"
 
 enum {
     SERVE_QUEUE_MAX = 8,     /* pages that wait; more are refused */
@@ -69,8 +69,8 @@ void serve_make_page(const struct serve_settings *settings,
 struct http_server *serve_start(const struct serve_settings *settings, char *why,
                                 size_t size);
 
-/* serve_run - serve pages until signal_fd, of cmd/ending.h, is readable; then stop the
- * server. */
+/* serve_run - serve pages until signal_fd, of record/ending.h, is readable; then stop
+ * the server. */
 void serve_run(const struct serve_settings *settings, struct http_server *server,
                int signal_fd);
 

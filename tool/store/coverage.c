@@ -3,7 +3,7 @@
 #include "store/coverage.h"
 #include "store/store.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
 #ifndef STORE_COVERAGE_H
 #define STORE_COVERAGE_H
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

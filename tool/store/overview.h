@@ -8,7 +8,7 @@
 
 #include "store/store.h"
 
-#include "util/string_set.h"
+#include "base/string_set.h"
 
 /* Later times, which a store or a client may name, are this one: the year 2200. So
  * differences and sums of times fit into their type. */

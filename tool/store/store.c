@@ -2,7 +2,7 @@
 /* store.c - hands each operation to the store's engine. */
 #include "store/engine.h"
 
-#include "util/clock.h"
+#include "base/clock.h"
 
 #include <string.h>
 

@@ -7,8 +7,8 @@
  */
 #include "store/engine.h"
 
-#include "util/number.h"
-#include "util/text.h"
+#include "base/number.h"
+#include "base/text.h"
 
 #include <limits.h>
 #include <stdio.h>

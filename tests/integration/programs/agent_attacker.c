@@ -6,7 +6,7 @@
  * usage: agent_attacker ATTACK [SEED]. Prints "none" if there is no such memory, and
  * otherwise "done": what it does must harm nobody but itself.
  */
-#include "agent/shared.h"
+#include "preload/shared.h"
 #include "scenarios.h"
 
 #include <fcntl.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "export/debug_check.h"
-#include "export/said.h"
+#include "view/export/debug_check.h"
+#include "view/export/messages.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "export/html_data.h"
+#include "view/export/html_data.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "export/llvm_names.h"
-#include "export/sample_tree.h"
+#include "view/export/llvm_names.h"
+#include "view/export/sample_tree.h"
 
 #include <string.h>
 

@@ -8,11 +8,11 @@
  */
 #include "fixture.h"
 
-#include "export/export.h"
+#include "profile/difference.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
-#include "report/diff.h"
-#include "report/report.h"
+#include "view/export/export.h"
+#include "view/report/report.h"
 
 #include <stdio.h>
 

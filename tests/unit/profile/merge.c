@@ -3,8 +3,8 @@
  * refused. */
 #include "fixture.h"
 
+#include "base/buffer.h"
 #include "profile/merge.h"
-#include "util/buffer.h"
 
 #include <stdio.h>
 

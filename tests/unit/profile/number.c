@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
-#include "util/number.h"
+#include "base/number.h"
 
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
-#include "util/json.h"
-#include "util/text.h"
+#include "base/json.h"
+#include "base/text.h"
 
 static void
 assert_escaped(const char *text, const char *expected)

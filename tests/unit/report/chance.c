@@ -3,7 +3,7 @@
  * chance.c - chances of counts and shares against values that were computed with whole
  * fractions, and how often pure noise is taken for a change.
  */
-#include "report/chance.h"
+#include "profile/chance.h"
 
 #include <math.h>
 #include <setjmp.h>

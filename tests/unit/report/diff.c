@@ -3,8 +3,8 @@
  * which order. */
 #include "../profile/fixture.h"
 
-#include "report/diff.h"
-#include "report/diffp.h"
+#include "profile/difference.h"
+#include "profile/difference_rows.h"
 
 #include <math.h>
 #include <stdio.h>

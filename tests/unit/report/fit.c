@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/fit.h"
+#include "view/report/fit.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* counts.c - hits in 64 bits: merging, moving, growing. */
-#include "collect/counts.h"
+#include "record/collect/counts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

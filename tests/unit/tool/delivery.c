@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* delivery.c - the thread that delivers a session: begins, is kept out, ends. */
-#include "collect/delivery.h"
+#include "record/collect/delivery.h"
 
 #include <setjmp.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
  *
  * No session is needed: hits are added to the counters as the counting routine does.
  */
-#include "collect/image.h"
+#include "record/collect/image.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_range.c - where kernel code may be, by /proc/kallsyms. */
-#include "collect/kernel_range.h"
+#include "record/collect/kernel_range.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

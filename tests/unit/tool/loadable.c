@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* loadable.c - which programs load an agent, by the first bytes of their file. */
-#include "cmd/loadable.h"
+#include "record/loadable.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* pause.c - statistics without the time in which counting was paused. */
-#include "collect/pause.h"
+#include "record/collect/pause.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rate.c - the cost of a hit from gaps, and intervals that follow from it. */
-#include "cmd/rate.h"
-#include "cmd/pace.h"
+#include "record/rate.h"
+#include "record/pace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

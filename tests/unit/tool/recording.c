@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cmd/recording.h"
+#include "record/recording.h"
 
 #include <fcntl.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* region_cut.c - mappings of a file, cut to a region of it. */
-#include "collect/region_cut.h"
+#include "record/collect/region_cut.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

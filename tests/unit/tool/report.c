@@ -3,8 +3,8 @@
  * tests/golden. */
 #include "../profile/fixture.h"
 
-#include "report/estimate.h"
-#include "report/group.h"
+#include "profile/estimate.h"
+#include "profile/group.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
  * pprof_file.c of the profile's tests has the rest: links, devices, folders, rights.
  * Linked with --wrap for linkat and link.
  */
-#include "util/whole_file.h"
+#include "base/whole_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
  */
 #include "store/clickhouse/server.h"
 
-#include "util/string_set.h"
+#include "base/string_set.h"
 
 #include <inttypes.h>
 #include <stdio.h>

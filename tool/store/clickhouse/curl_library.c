@@ -2,7 +2,7 @@
 /* curl_library.c - see curl_library.h. */
 #include "store/clickhouse/curl_library.h"
 
-#include "util/library.h"
+#include "base/library.h"
 
 #include <pthread.h>
 

@@ -11,7 +11,7 @@
 
 #include "store/overview.h"
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 /* query_range - the days of the selected windows' starts, since 1970. */
 struct query_range {

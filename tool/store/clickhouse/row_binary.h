@@ -9,7 +9,7 @@
 #ifndef STORE_CLICKHOUSE_ROW_BINARY_H
 #define STORE_CLICKHOUSE_ROW_BINARY_H
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

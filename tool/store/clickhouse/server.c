@@ -2,9 +2,9 @@
 /* server.c - see server.h. */
 #include "store/clickhouse/server.h"
 
+#include "base/text.h"
+#include "base/whole_file.h"
 #include "profile/gzip.h"
-#include "util/text.h"
-#include "util/whole_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

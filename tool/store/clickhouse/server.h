@@ -14,8 +14,8 @@
 #include "store/clickhouse/row_binary.h"
 #include "store/engine.h"
 
-#include "util/buffer.h"
-#include "util/hash_index.h"
+#include "base/buffer.h"
+#include "base/hash_index.h"
 
 /* Most bytes of an answer with rows of a profile. Others have a mebibyte at most, so
  * that no server can use up the memory of an agent. */

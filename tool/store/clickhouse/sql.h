@@ -6,7 +6,7 @@
 #ifndef STORE_CLICKHOUSE_SQL_H
 #define STORE_CLICKHOUSE_SQL_H
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 /* sql_put_text - append an expression whose value is the text. */
 void sql_put_text(struct buffer *sql, const char *text);

@@ -9,7 +9,7 @@
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* database.c - see database.h. */
 #include "store/sqlite/database.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <stdio.h>
 

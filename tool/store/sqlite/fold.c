@@ -10,7 +10,7 @@
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
 
-#include "util/clock.h"
+#include "base/clock.h"
 
 /* Windows of a day that ended less than this ago may be followed by others. */
 static const uint64_t late_ns = UINT64_C(3600) * CLOCK_SECOND_NS;

@@ -9,7 +9,7 @@
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
 
-#include "util/text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

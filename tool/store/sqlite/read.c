@@ -11,7 +11,7 @@
 #include "store/sqlite/schema.h"
 #include "store/sqlite/windows.h"
 
-#include "util/hash_index.h"
+#include "base/hash_index.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "store/sqlite/database.h"
 
-#include "util/buffer.h"
+#include "base/buffer.h"
 
 /* What the condition is about. */
 #define WINDOWS_TABLES                                                      \

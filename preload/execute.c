@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/execute.c - functions that execute another program.
+ *
+ * The shared memory is told before, so that the command notices if the other program
+ * loads no agent. Timers are paused meanwhile: one that expires during exec would end
+ * the process. A child of vfork writes only into the shared memory.
+ */
+#include "preload/preload.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define REPLACES __attribute__((visibility("default")))
+
+static struct {
+    int (*execve)(const char *, char *const *, char *const *);
+    int (*execvpe)(const char *, char *const *, char *const *);
+    int (*fexecve)(int, char *const *, char *const *);
+    int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                       const posix_spawnattr_t *, char *const *, char *const *);
+    int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+                        const posix_spawnattr_t *, char *const *, char *const *);
+} libc;
+
+static bool
+ready(void)
+{
+    return libc.posix_spawnp != NULL ||
+           (agent_find("execve", &libc.execve) &&
+            agent_find("execvpe", &libc.execvpe) &&
+            agent_find("fexecve", &libc.fexecve) &&
+            agent_find("posix_spawn", &libc.posix_spawn) &&
+            agent_find("posix_spawnp", &libc.posix_spawnp));
+}
+
+bool
+agent_find_exec(void)
+{
+    return ready();
+}
+
+/* ---- exec ---- */
+
+/* Of a call that returned, and so failed. */
+static int
+failed(int result, uint32_t process)
+{
+    const int saved_errno = errno;
+
+    agent_end_exec(process);
+    errno = saved_errno;
+    return result;
+}
+
+static int
+refuse(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+REPLACES int
+execve(const char *path, char *const *arguments, char *const *environment)
+{
+    uint32_t process;
+
+    if (!ready()) {
+        return refuse();
+    }
+    process = agent_begin_exec();
+    return failed(libc.execve(path, arguments, environment), process);
+}
+
+REPLACES int
+execvpe(const char *file, char *const *arguments, char *const *environment)
+{
+    uint32_t process;
+
+    if (!ready()) {
+        return refuse();
+    }
+    process = agent_begin_exec();
+    return failed(libc.execvpe(file, arguments, environment), process);
+}
+
+REPLACES int
+fexecve(int fd, char *const *arguments, char *const *environment)
+{
+    uint32_t process;
+
+    if (!ready()) {
+        return refuse();
+    }
+    process = agent_begin_exec();
+    return failed(libc.fexecve(fd, arguments, environment), process);
+}
+
+/* Not each libc has it. */
+int execveat(int folder, const char *path, char *const arguments[],
+             char *const environment[], int flags);
+
+REPLACES int
+execveat(int folder, const char *path, char *const arguments[],
+         char *const environment[], int flags)
+{
+    const uint32_t process = agent_begin_exec();
+
+    return failed(
+        (int)syscall(SYS_execveat, folder, path, arguments, environment, flags),
+        process);
+}
+
+REPLACES int
+execv(const char *path, char *const *arguments)
+{
+    return execve(path, arguments, environ);
+}
+
+REPLACES int
+execvp(const char *file, char *const *arguments)
+{
+    return execvpe(file, arguments, environ);
+}
+
+/* Number of the arguments of execl and the like, with the NULL at their end. */
+static size_t
+count_arguments(va_list list)
+{
+    size_t count = 2;
+
+    while (va_arg(list, char *) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void
+list_arguments(const char **arguments, const char *first, size_t count, va_list list)
+{
+    arguments[0] = first;
+    for (size_t i = 1; i < count; i++) {
+        arguments[i] = va_arg(list, char *);
+    }
+}
+
+/* On the stack, as in libc: malloc must not be called in a child of vfork. */
+#define LIST_ARGUMENTS(first)                                 \
+    const char **arguments;                                   \
+    size_t count;                                             \
+    va_list list;                                             \
+                                                              \
+    va_start(list, first);                                    \
+    count = count_arguments(list);                            \
+    va_end(list);                                             \
+    arguments = __builtin_alloca(count * sizeof(*arguments)); \
+    va_start(list, first);                                    \
+    list_arguments(arguments, first, count, list)
+
+REPLACES int
+execl(const char *path, const char *first, ...)
+{
+    LIST_ARGUMENTS(first);
+    va_end(list);
+    return execve(path, (char *const *)arguments, environ);
+}
+
+REPLACES int
+execlp(const char *file, const char *first, ...)
+{
+    LIST_ARGUMENTS(first);
+    va_end(list);
+    return execvpe(file, (char *const *)arguments, environ);
+}
+
+REPLACES int
+execle(const char *path, const char *first, ...)
+{
+    char *const *environment;
+
+    LIST_ARGUMENTS(first);
+    environment = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, (char *const *)arguments, environment);
+}
+
+/* ---- posix_spawn ---- */
+
+/* libc's own clone does not come by here, so the child is recorded by its parent.
+ * Returns failure, the result of libc's function. */
+static int
+note_spawned(int failure, pid_t child, pid_t *pid)
+{
+    if (failure == 0) {
+        agent_record_spawned(child);
+        if (pid != NULL) {
+            *pid = child;
+        }
+    }
+    return failure;
+}
+
+REPLACES int
+posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+            const posix_spawnattr_t *attributes, char *const *arguments,
+            char *const *environment)
+{
+    pid_t child = 0;
+    int failure;
+
+    if (!ready()) {
+        return ENOSYS;
+    }
+    failure =
+        libc.posix_spawn(&child, path, actions, attributes, arguments, environment);
+    return note_spawned(failure, child, pid);
+}
+
+REPLACES int
+posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+             const posix_spawnattr_t *attributes, char *const *arguments,
+             char *const *environment)
+{
+    pid_t child = 0;
+    int failure;
+
+    if (!ready()) {
+        return ENOSYS;
+    }
+    failure =
+        libc.posix_spawnp(&child, file, actions, attributes, arguments, environment);
+    return note_spawned(failure, child, pid);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/interpose.c - functions that the program calls instead of libc's.
+ *
+ * Each does what libc's does, and what the agent needs beside it. The program does not
+ * see the signal of the timers: when it asks for that signal, the timers take another.
+ */
+#include "preload/preload.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <unistd.h>
+
+#define REPLACES __attribute__((visibility("default")))
+
+static struct {
+    struct agent_libc shared;
+    int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
+                          void *);
+    int (*thrd_create)(thrd_t *, thrd_start_t, void *); /* NULL: an old libc */
+    int (*dlclose)(void *);
+    sighandler_t (*signal)(int, sighandler_t);
+    sighandler_t (*sysv_signal)(int, sighandler_t); /* NULL: no glibc */
+    void (*exit_now)(int) __attribute__((noreturn));
+} libc;
+
+/* dlsym returns a pointer to an object, which C does not convert to a function. */
+bool
+agent_find(const char *name, void *pointer)
+{
+    void *const symbol = dlsym(RTLD_NEXT, name);
+
+    memcpy(pointer, &symbol, sizeof(symbol));
+    return symbol != NULL;
+}
+
+/* Constructors of libraries may call before ours. */
+static bool
+find_all(void)
+{
+    (void)agent_find("thrd_create", &libc.thrd_create);
+    (void)agent_find("__sysv_signal", &libc.sysv_signal);
+    return agent_find("sigaction", &libc.shared.sigaction) &&
+           agent_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
+           agent_find("pthread_create", &libc.pthread_create) &&
+           agent_find("dlclose", &libc.dlclose) && agent_find("signal", &libc.signal) &&
+           agent_find("_exit", &libc.exit_now);
+}
+
+static bool
+ready(void)
+{
+    return libc.exit_now != NULL || find_all();
+}
+
+bool
+agent_find_libc(struct agent_libc *found)
+{
+    if (!ready()) {
+        return false;
+    }
+    *found = libc.shared;
+    return true;
+}
+
+/* ---- Threads ---- */
+
+struct start {
+    void *(*function)(void *);
+    void *argument;
+};
+
+static void *
+begin_thread(void *given)
+{
+    const struct start start = *(const struct start *)given;
+
+    free(given);
+    agent_begin_thread();
+    return start.function(start.argument);
+}
+
+REPLACES int
+pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+               void *(*function)(void *), void *argument)
+{
+    struct start *start;
+    int failure;
+
+    if (!ready()) {
+        return EAGAIN;
+    }
+    start = agent_timer() != NULL ? malloc(sizeof(*start)) : NULL;
+    if (start == NULL) {
+        return libc.pthread_create(thread, attributes, function, argument);
+    }
+    *start = (struct start){function, argument};
+    failure = libc.pthread_create(thread, attributes, begin_thread, start);
+    if (failure != 0) {
+        free(start);
+    }
+    return failure;
+}
+
+struct c11_start {
+    thrd_start_t function;
+    void *argument;
+};
+
+static int
+begin_c11_thread(void *given)
+{
+    const struct c11_start start = *(const struct c11_start *)given;
+
+    free(given);
+    agent_begin_thread();
+    return start.function(start.argument);
+}
+
+/* Not by pthread_create in libc, either. */
+REPLACES int
+thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
+{
+    struct c11_start *start;
+    int result;
+
+    if (!ready() || libc.thrd_create == NULL) {
+        return thrd_error;
+    }
+    start = agent_timer() != NULL ? malloc(sizeof(*start)) : NULL;
+    if (start == NULL) {
+        return libc.thrd_create(thread, function, argument);
+    }
+    *start = (struct c11_start){function, argument};
+    result = libc.thrd_create(thread, begin_c11_thread, start);
+    if (result != thrd_success) {
+        free(start);
+    }
+    return result;
+}
+
+/* ---- Libraries ---- */
+
+REPLACES int
+dlclose(void *handle)
+{
+    int result;
+
+    if (!ready()) {
+        return -1;
+    }
+    result = libc.dlclose(handle);
+    if (agent_timer() != NULL) {
+        images_drop_unloaded();
+    }
+    return result;
+}
+
+/* ---- Signals ---- */
+
+void
+agent_leave_signal(int number)
+{
+    struct thread_timer *const timer = agent_timer();
+
+    if (timer != NULL && thread_timer_signal(timer) == number &&
+        thread_timer_move_signal(timer) != 0) {
+        thread_timer_finish(timer);
+    }
+}
+
+REPLACES int
+sigaction(int number, const struct sigaction *action, struct sigaction *previous)
+{
+    const int saved_errno = errno;
+
+    if (!ready()) {
+        errno = ENOSYS;
+        return -1;
+    }
+    agent_leave_signal(number);
+    errno = saved_errno;
+    return libc.shared.sigaction(number, action, previous);
+}
+
+static sighandler_t
+set_handler(sighandler_t (*const *set)(int, sighandler_t), int number,
+            sighandler_t handler)
+{
+    const int saved_errno = errno;
+
+    if (!ready() || *set == NULL) {
+        errno = ENOSYS;
+        return SIG_ERR;
+    }
+    agent_leave_signal(number);
+    errno = saved_errno;
+    return (*set)(number, handler);
+}
+
+REPLACES sighandler_t
+signal(int number, sighandler_t handler)
+{
+    return set_handler(&libc.signal, number, handler);
+}
+
+/* signal() of programs that were compiled as plain ISO C. */
+REPLACES sighandler_t
+__sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(&libc.sysv_signal, number, handler);
+}
+
+REPLACES sighandler_t
+sysv_signal(int number, sighandler_t handler)
+{
+    return set_handler(&libc.sysv_signal, number, handler);
+}
+
+/* ---- The end ---- */
+
+REPLACES void
+_exit(int status)
+{
+    agent_end_process();
+    if (ready()) {
+        libc.exit_now(status);
+    }
+    abort();
+}
+
+REPLACES void
+_Exit(int status)
+{
+    _exit(status);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload.c - starts in each program, follows its threads and forks, and counts.
+ *
+ * State belongs to one process, state.pid. A child of vfork shares the memory of its
+ * parent until it execs, so whatever changes state compares the pid first.
+ */
+#include "preload/preload.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    struct agent_shared *shared; /* NULL: the agent does not work here */
+    pid_t pid;
+    uint32_t process; /* its number */
+    char program[AGENT_NAME_BYTES];
+    struct agent_libc libc;
+    struct thread_timer timer;
+    pthread_key_t ending; /* its destructor runs in threads that end */
+    bool has_ending;
+} state;
+
+static struct agent_process *
+record(void)
+{
+    return &state.shared->processes[state.process];
+}
+
+static bool
+is_ours(void)
+{
+    return state.shared != NULL && state.pid == getpid();
+}
+
+struct thread_timer *
+agent_timer(void)
+{
+    return is_ours() ? &state.timer : NULL;
+}
+
+/* In the signal handler. Expirations that the kernel noticed too late are missed: where
+ * the thread was then is not known. */
+static void
+hit(void *context, uintptr_t pc, unsigned overrun)
+{
+    struct agent_shared *const shared = context;
+    struct agent_process *const process = record();
+    const uint64_t key = images_key(shared, pc, state.process);
+
+    if (overrun != 0) {
+        (void)__atomic_fetch_add(&process->missed, overrun, __ATOMIC_RELAXED);
+    }
+    record_hit(shared, key);
+    if ((key & AGENT_KEY_PLAIN) != 0) {
+        (void)__atomic_fetch_add(&process->plain, 1, __ATOMIC_RELAXED);
+    }
+    if (process->outer_pid == 0) {
+        agent_end_process(); /* the command cannot read its clock */
+    }
+}
+
+/* Count threads, with a timer or without. */
+static void
+count_armed(int failure)
+{
+    struct agent_process *const process = record();
+
+    (void)__atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
+    if (failure != 0) {
+        __atomic_store_n(&process->error, (uint32_t)-failure, __ATOMIC_RELAXED);
+        (void)__atomic_fetch_add(&process->unarmed, 1, __ATOMIC_RELAXED);
+    }
+}
+
+/* ---- Threads ---- */
+
+/* Timers of threads that ended stay until they are deleted, and there may be no more
+ * than RLIMIT_SIGPENDING. */
+static void
+end_thread(void *value)
+{
+    (void)value;
+    if (is_ours()) {
+        thread_timer_disarm(&state.timer, 0);
+    }
+}
+
+void
+agent_begin_thread(void)
+{
+    if (!is_ours()) {
+        return;
+    }
+    if (state.has_ending) {
+        (void)pthread_setspecific(state.ending, &state);
+    }
+    count_armed(thread_timer_arm(&state.timer, 0));
+}
+
+/* ---- Processes ---- */
+
+/* What pthread_atfork is made of in glibc, which other libcs do not have. */
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
+                             void (*child)(void), void *object) __attribute__((weak));
+
+/* The agent is one file for all libcs. */
+static void
+call_after_fork(void (*child)(void))
+{
+    int (*at_fork)(void (*)(void), void (*)(void), void (*)(void));
+
+    if (__register_atfork != NULL) {
+        (void)__register_atfork(NULL, NULL, child, NULL);
+    } else if (agent_find("pthread_atfork", &at_fork)) {
+        (void)at_fork(NULL, NULL, child);
+    }
+}
+
+static void
+after_fork(void)
+{
+    if (state.shared == NULL) {
+        return;
+    }
+    images_after_fork();
+    thread_timer_after_fork(&state.timer);
+    state.pid = getpid();
+    state.process =
+        record_process(state.shared, AGENT_FORKED, state.pid, state.program);
+    count_armed(thread_timer_arm(&state.timer, 0));
+}
+
+void
+agent_end_process(void)
+{
+    struct timespec now = {0, 0};
+
+    if (!is_ours() || clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now) != 0) {
+        return;
+    }
+    __atomic_store_n(&record()->end_ns,
+                     (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+                     __ATOMIC_RELAXED);
+}
+
+/* ---- Other programs ---- */
+
+static void
+set_leaving(uint32_t process, uint32_t leaving)
+{
+    __atomic_store_n(&state.shared->processes[process].leaving, leaving,
+                     __ATOMIC_RELAXED);
+}
+
+uint32_t
+agent_begin_exec(void)
+{
+    uint32_t process;
+
+    if (state.shared == NULL) {
+        return 0;
+    }
+    if (state.pid == getpid()) {
+        process = state.process;
+        agent_end_process();
+        thread_timer_pause(&state.timer);
+    } else {
+        process = record_process(state.shared, AGENT_FORKED, getpid(), state.program);
+    }
+    set_leaving(process, 1);
+    return process;
+}
+
+void
+agent_end_exec(uint32_t process)
+{
+    if (state.shared == NULL) {
+        return;
+    }
+    set_leaving(process, 0);
+    if (state.pid == getpid()) {
+        record()->end_ns = 0;
+        thread_timer_resume(&state.timer);
+    }
+}
+
+void
+agent_record_spawned(pid_t pid)
+{
+    if (state.shared != NULL) {
+        (void)record_process(state.shared, AGENT_SPAWNED, pid, state.program);
+    }
+}
+
+static bool
+start_timers(struct agent_shared *shared)
+{
+    const struct thread_timer_options options = {
+        .hit = hit,
+        .context = shared,
+        .interval_ns = shared->interval_ns,
+        .sigaction = state.libc.sigaction,
+        .pthread_sigmask = state.libc.pthread_sigmask,
+    };
+
+    return thread_timer_init(&state.timer, &options) == 0;
+}
+
+/* What executed this program may have left all signals blocked. */
+static void
+unblock_signal(void)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, thread_timer_signal(&state.timer));
+    (void)state.libc.pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+}
+
+/* The program's first thread exists, and perhaps some that libraries have started. */
+static void
+arm_threads(void)
+{
+    const int failure = thread_timer_arm_all(&state.timer);
+    const size_t armed = thread_timer_count(&state.timer);
+
+    /* -ENOENT: /proc has other processes, but the calling thread is armed. */
+    count_armed(failure == -ENOENT ? 0 : failure);
+    for (size_t i = 1; i < armed; i++) {
+        count_armed(0);
+    }
+}
+
+__attribute__((constructor)) static void
+start(void)
+{
+    const int saved_errno = errno;
+    /* Now, as dlsym may not be called in signal handlers and children of vfork. */
+    const bool found =
+        agent_find_libc(&state.libc) && agent_find_exec() && agent_find_masks();
+    struct agent_shared *const shared = found ? record_open() : NULL;
+
+    if (shared != NULL) {
+        (void)prctl(PR_GET_NAME, state.program);
+        state.process = record_process(shared, AGENT_EXECED, getpid(), state.program);
+        images_open(shared, state.process, state.program);
+        state.pid = getpid();
+        if (start_timers(shared)) {
+            state.has_ending = pthread_key_create(&state.ending, end_thread) == 0;
+            call_after_fork(after_fork);
+            /* From here on hits are made, and state is complete. */
+            state.shared = shared;
+            unblock_signal();
+            arm_threads();
+        } else {
+            state.shared = shared;
+            count_armed(-EBUSY);
+            state.shared = NULL;
+        }
+    }
+    errno = saved_errno;
+}
+
+__attribute__((destructor)) static void
+end(void)
+{
+    const int saved_errno = errno;
+
+    agent_end_process();
+    errno = saved_errno;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/record.c - appends to the shared memory, and counts in it.
+ *
+ * Any number of processes do so at once. A number is taken by an addition, the record
+ * written, and published with release order by its member ready. Two processes that add
+ * the same segment at once make two: the command adds them up.
+ */
+#include "preload/preload.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- Finding the memory ---- */
+
+/* By number: musl has no function of the name that glibc gives it. */
+#if defined(SYS_fcntl64)
+enum { FCNTL = SYS_fcntl64 };
+#else
+enum { FCNTL = SYS_fcntl };
+#endif
+
+/* Is it a memfd of the command, which nobody can shorten while it is mapped? */
+static bool
+is_memory(int fd)
+{
+    const long seals = syscall(FCNTL, fd, F_GET_SEALS); /* -1: no file of memory */
+    struct stat status;
+    uint64_t magic = 0;
+
+    return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &status) == 0 &&
+           S_ISREG(status.st_mode) &&
+           status.st_size == (off_t)sizeof(struct agent_shared) &&
+           pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+           magic == AGENT_MAGIC;
+}
+
+static struct agent_shared *
+map(int fd)
+{
+    void *const memory = mmap(NULL, sizeof(struct agent_shared), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_NORESERVE, fd, 0);
+
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    (void)madvise(memory, sizeof(struct agent_shared), MADV_DONTDUMP);
+    return memory;
+}
+
+/* Read a decimal number; NULL: there is none. */
+static const char *
+read_number(const char *text, unsigned *number)
+{
+    const char *at = text;
+
+    *number = 0;
+    while (*at >= '0' && *at <= '9' && at - text < 9) {
+        *number = *number * 10 + (unsigned)(*at++ - '0');
+    }
+    return at != text ? at : NULL;
+}
+
+static char *
+put_number(char *to, unsigned number)
+{
+    char digits[12];
+    size_t count = 0;
+
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    while (count > 0) {
+        *to++ = digits[--count];
+    }
+    return to;
+}
+
+/* In another pid namespace it may be of any process: to open a device may do
+ * something. */
+static int
+open_memory(unsigned pid, unsigned fd)
+{
+    char path[48] = "/proc/";
+    char *at = put_number(path + strlen(path), pid);
+    struct stat status;
+
+    memcpy(at, "/fd/", 4);
+    *put_number(at + 4, fd) = '\0';
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size != (off_t)sizeof(struct agent_shared)) {
+        return -1;
+    }
+    return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
+}
+
+struct agent_shared *
+record_open(void)
+{
+    const char *const text = getenv(AGENT_VARIABLE);
+    struct agent_shared *shared = NULL;
+    unsigned pid;
+    unsigned number;
+    const char *rest;
+    int fd;
+
+    rest = text != NULL ? read_number(text, &pid) : NULL;
+    if (rest == NULL || *rest != ':') {
+        return NULL;
+    }
+    rest = read_number(rest + 1, &number);
+    if (rest == NULL || *rest != '\0') {
+        return NULL;
+    }
+    /* The first program inherits it. The descriptor is not the program's own, and
+     * closing it here hides it. */
+    if (is_memory((int)number)) {
+        shared = map((int)number);
+        (void)close((int)number);
+        return shared;
+    }
+    fd = open_memory(pid, number);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (is_memory(fd)) {
+        shared = map(fd);
+    }
+    (void)close(fd);
+    return shared;
+}
+
+/* ---- Records ---- */
+
+/* Take the next number, from 1 on; 0: there is no place. */
+static uint32_t
+take_number(uint32_t *count, uint32_t places)
+{
+    const uint32_t number = __atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+
+    if (number < places) {
+        return number;
+    }
+    /* The count stays what was asked for, and must not wrap. */
+    if (number > 2 * places) {
+        (void)__atomic_sub_fetch(count, 1, __ATOMIC_RELAXED);
+    }
+    return 0;
+}
+
+static uint64_t
+process_clock_ns(void)
+{
+    struct timespec now = {0, 0};
+
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* The number that /proc gives to the calling process; 0: none. */
+static uint32_t
+pid_in_proc(void)
+{
+    char digits[12];
+    const ssize_t length = readlink("/proc/self", digits, sizeof(digits) - 1);
+    unsigned pid;
+
+    digits[length > 0 ? length : 0] = '\0';
+    return read_number(digits, &pid) != NULL ? pid : 0;
+}
+
+/* The number of the calling process, which is pid here, in the command's PID namespace;
+ * 0: unknown. */
+static uint32_t
+find_outer_pid(const struct agent_shared *shared, uint32_t namespace, uint32_t pid)
+{
+    if (namespace == shared->pid_namespace) {
+        return pid;
+    }
+    return shared->proc_device != 0 && agent_proc_device() == shared->proc_device
+               ? pid_in_proc()
+               : 0;
+}
+
+uint32_t
+record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
+               const char *program)
+{
+    const uint32_t number = take_number(&shared->process_count, AGENT_PROCESSES);
+    struct agent_process *const process = &shared->processes[number];
+
+    if (number != 0) {
+        const bool own = kind != AGENT_SPAWNED;
+
+        const uint32_t namespace = agent_pid_namespace();
+
+        process->pid = (uint32_t)pid;
+        process->pid_namespace = namespace;
+        process->outer_pid = own ? find_outer_pid(shared, namespace, process->pid) : 0;
+        process->parent = namespace == shared->pid_namespace
+                              ? (uint32_t)(own ? getppid() : getpid())
+                              : 0;
+        process->kind = kind;
+        process->leaving = !own;
+        process->begin_ns = own ? process_clock_ns() : 0;
+        memcpy(process->program, program, AGENT_NAME_BYTES);
+        __atomic_store_n(&process->ready, 1, __ATOMIC_RELEASE);
+    }
+    return number;
+}
+
+static bool
+is_same(const struct agent_shared *shared, const struct agent_segment *segment,
+        const struct agent_segment *wanted, const char *path)
+{
+    const bool ready = __atomic_load_n(&segment->ready, __ATOMIC_ACQUIRE) == 1;
+    /* Once: a process with fewer rights than this one may be writing. */
+    const uint32_t at = __atomic_load_n(&segment->path, __ATOMIC_RELAXED);
+
+    return ready && segment->inode == wanted->inode &&
+           segment->offset == wanted->offset && segment->length == wanted->length &&
+           segment->device_major == wanted->device_major &&
+           segment->device_minor == wanted->device_minor &&
+           memcmp(segment->program, wanted->program, AGENT_NAME_BYTES) == 0 &&
+           at < AGENT_PATHS_BYTES - AGENT_PATH_MAX &&
+           strncmp(&shared->paths[at], path, AGENT_PATH_MAX) == 0;
+}
+
+static uint32_t
+find_segment(const struct agent_shared *shared, const struct agent_segment *wanted,
+             const char *path)
+{
+    uint32_t count = __atomic_load_n(&shared->segment_count, __ATOMIC_RELAXED);
+
+    if (count >= AGENT_SEGMENTS) {
+        count = AGENT_SEGMENTS - 1;
+    }
+    for (uint32_t i = 1; i <= count; i++) {
+        if (is_same(shared, &shared->segments[i], wanted, path)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Copy a path. Returns where it is; AGENT_PATHS_BYTES: there is no room. */
+static uint32_t
+record_path(struct agent_shared *shared, const char *path)
+{
+    const uint32_t bytes = (uint32_t)strlen(path) + 1;
+    uint32_t at = __atomic_load_n(&shared->paths_bytes, __ATOMIC_RELAXED);
+
+    do {
+        if (at >= AGENT_PATHS_BYTES - AGENT_PATH_MAX || bytes > AGENT_PATH_MAX) {
+            return AGENT_PATHS_BYTES;
+        }
+    } while (!__atomic_compare_exchange_n(&shared->paths_bytes, &at, at + bytes, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    memcpy(&shared->paths[at], path, bytes);
+    return at;
+}
+
+uint32_t
+record_segment(struct agent_shared *shared, const struct agent_segment *wanted,
+               const char *path)
+{
+    uint32_t number = find_segment(shared, wanted, path);
+    struct agent_segment *segment;
+    uint32_t at;
+
+    if (number != 0) {
+        return number;
+    }
+    at = record_path(shared, path);
+    number = at < AGENT_PATHS_BYTES
+                 ? take_number(&shared->segment_count, AGENT_SEGMENTS)
+                 : 0;
+    if (number == 0) {
+        return 0;
+    }
+    segment = &shared->segments[number];
+    *segment = *wanted;
+    segment->path = at;
+    __atomic_store_n(&segment->ready, 1, __ATOMIC_RELEASE);
+    return number;
+}
+
+/* ---- Hits ---- */
+
+/* Multiplication spreads neighbouring buckets (Fibonacci hashing). */
+static uint32_t
+slot_of(uint64_t key)
+{
+    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - AGENT_SLOTS_LOG2));
+}
+
+void
+record_hit(struct agent_shared *shared, uint64_t key)
+{
+    const uint32_t first = slot_of(key);
+
+    for (uint32_t i = 0; i < AGENT_PROBES; i++) {
+        struct agent_slot *const slot = &shared->slots[(first + i) % AGENT_SLOTS];
+        uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+
+        if (found == 0 &&
+            __atomic_compare_exchange_n(&slot->key, &found, key, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            found = key;
+        }
+        if (found == key) {
+            (void)__atomic_fetch_add(&slot->hits, 1, __ATOMIC_RELEASE);
+            return;
+        }
+    }
+    (void)__atomic_fetch_add(&shared->lost, 1, __ATOMIC_RELAXED);
+}

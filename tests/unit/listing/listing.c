@@ -1,0 +1,831 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The model: which hits are at which instruction and source line. The sample (sample.S)
+ * is the first argument, one with another build-id the second; the source is where they
+ * were compiled.
+ */
+#include "fixture.h"
+
+#include "view/listing/print.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *sample;
+static const char *other_build;
+static char source_path[PATH_MAX];
+
+/* sample_profile - hits in the function work of the sample. */
+struct sample_profile {
+    struct profile *profile;
+    uint32_t image;
+    uint32_t work;
+};
+
+static struct sample_profile
+make(const char *path, uint32_t bucket_bytes)
+{
+    struct sample_profile made = {.profile = fixture_profile(bucket_bytes)};
+
+    made.image = fixture_image(made.profile, path, SAMPLE_BUILD_ID);
+    made.work = fixture_function(made.profile, "work", source_path, 7);
+    return made;
+}
+
+static void
+list_with(const struct annotator_settings *settings, const struct profile *profile,
+          const char *text, enum listing_view view, struct listing *listing)
+{
+    struct annotator *annotator = annotator_new(settings);
+    const struct listing_target target = fixture_target(profile, text);
+
+    assert_non_null(annotator);
+    assert_true(listing_make(annotator, profile, &target, view, listing));
+    annotator_delete(annotator);
+}
+
+static void
+list(const struct profile *profile, const char *text, enum listing_view view,
+     struct listing *listing)
+{
+    list_with(NULL, profile, text, view, listing);
+}
+
+/* Hits of all lines together, each bracket once. */
+static uint64_t
+sum(const struct listing *listing, size_t source)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < listing->count; i++) {
+        hits += listing_line_hits(listing, &listing->lines[i], source);
+    }
+    return hits;
+}
+
+static void
+assert_hits(const struct listing *listing, uint64_t address, uint64_t hits)
+{
+    const struct listing_line *line = fixture_at(listing, address);
+
+    assert_non_null(line);
+    assert_int_equal(listing_line_hits(listing, line, 0), hits);
+    assert_int_equal(listing_line_hits(listing, line, 1), hits / 10);
+}
+
+/* --- instructions --- */
+
+static void
+buckets_of_one_instruction__listed__hits_are_its_own(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    fixture_hits(made.profile, made.image, 0x40100c, made.work, 13, 0, 20);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    assert_true(listing.has_instructions);
+    assert_hits(&listing, 0x401006, 70);
+    assert_hits(&listing, 0x40100c, 20);
+    assert_hits(&listing, 0x401009, 0);
+    assert_int_equal(fixture_at(&listing, 0x401006)->bracket, LISTING_BRACKET_NONE);
+    assert_int_equal(sum(&listing, 0), 90);
+    assert_int_equal(listing.own[0], 90);
+    assert_int_equal(listing.bucket_count, 2);
+    assert_int_equal(listing.buckets[0].instructions, 1);
+    assert_false(listing.outside);
+    /* All of the function is there, and nothing of the next. */
+    assert_non_null(fixture_at(&listing, 0x401000));
+    assert_non_null(fixture_at(&listing, 0x40100f));
+    assert_null(fixture_at(&listing, 0x401010));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+bucket_of_several__listed__bracket_with_hits_once(void **state)
+{
+    struct sample_profile made = make(sample, 8);
+    const struct listing_line *first;
+    struct listing listing;
+
+    (void)state;
+    /* [0x401000, 0x401008): push, mov, xor, add start in it. */
+    fixture_hits(made.profile, made.image, 0x401000, made.work, 7, 0, 50);
+    list(made.profile, "work", LISTING_INSTRUCTIONS, &listing);
+    first = fixture_at(&listing, 0x401000);
+    assert_int_equal(first->bracket, LISTING_BRACKET_FIRST);
+    assert_int_equal(listing_line_hits(&listing, first, 0), 50);
+    assert_int_equal(fixture_at(&listing, 0x401001)->bracket, LISTING_BRACKET_INSIDE);
+    assert_int_equal(fixture_at(&listing, 0x401004)->bracket, LISTING_BRACKET_INSIDE);
+    assert_int_equal(fixture_at(&listing, 0x401006)->bracket, LISTING_BRACKET_LAST);
+    assert_int_equal(fixture_at(&listing, 0x401009)->bracket, LISTING_BRACKET_NONE);
+    assert_int_equal(listing_line_hits(&listing, fixture_at(&listing, 0x401006), 0), 0);
+    assert_int_equal(listing_bucket_hits(&listing, fixture_at(&listing, 0x401006), 0),
+                     50);
+    assert_int_equal(listing.buckets[0].instructions, 4);
+    assert_int_equal(sum(&listing, 0), 50);
+    assert_non_null(fixture_note(&listing, LISTING_NOTE_BUCKETS));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+bucket_without_instruction__listed__a_line_of_its_own(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    const struct listing_line *line;
+    struct listing listing;
+
+    (void)state;
+    /* [0x401002, 0x401004) is inside of mov. */
+    fixture_hits(made.profile, made.image, 0x401002, made.work, 8, 0, 30);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    line = fixture_at(&listing, 0x401002);
+    assert_non_null(line);
+    assert_int_equal(line->kind, LISTING_BUCKET);
+    assert_int_equal(listing_line_hits(&listing, line, 0), 30);
+    assert_int_equal(listing.buckets[0].instructions, 0);
+    assert_hits(&listing, 0x401001, 0);
+    assert_int_equal(sum(&listing, 0), 30);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+bucket_over_the_border__listed__said(void **state)
+{
+    struct sample_profile made = make(sample, 32);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401000, made.work, 7, 0, 50);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    assert_non_null(
+        strstr(fixture_note(&listing, LISTING_NOTE_BUCKETS)->text, "neighbour"));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+overlapping_buckets__listed__one_with_both_hits(void **state)
+{
+    struct sample_profile made = make(sample, 4);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 10);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 20);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    assert_int_equal(listing.bucket_count, 1);
+    assert_int_equal(listing.buckets[0].start, 0x401004);
+    assert_int_equal(listing.buckets[0].end, 0x40100a);
+    assert_int_equal(sum(&listing, 0), 30);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+jump__inside__marks_where_it_leads(void **state)
+{
+    struct sample_profile made = make(sample, 4);
+    const struct listing_line *jump;
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100c, made.work, 13, 0, 10);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    jump = fixture_at(&listing, 0x40100c);
+    assert_true(jump->has_target);
+    assert_false(jump->is_call);
+    assert_int_equal(jump->target_address, 0x401006);
+    assert_int_equal(listing.lines[jump->target].address, 0x401006);
+    assert_int_equal(listing.lines[jump->target].jumps, 1);
+    assert_non_null(strstr(jump->text, "<work+0x6>"));
+    assert_int_equal(fixture_at(&listing, 0x401009)->jumps, 0);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+source_lines__between_instructions__where_the_line_changes(void **state)
+{
+    struct sample_profile made = make(sample, 4);
+    const struct listing_line *line;
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100c, made.work, 13, 0, 10);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    line = fixture_line(&listing, 13);
+    assert_non_null(line);
+    assert_string_equal(line->text, "    jl loop");
+    assert_int_equal(line->hits_at, LISTING_NO_HITS);
+    assert_int_equal(line[1].address, 0x40100c);
+    assert_int_equal(line[1].line, 13);
+    assert_null(fixture_line(&listing, 10));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+address__in_a_function__all_of_it_and_marked(void **state)
+{
+    struct sample_profile made = make(sample, 4);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, 0, 0, 0, 10);
+    {
+        char text[PATH_MAX + 16];
+
+        snprintf(text, sizeof(text), "%s+0x1007", sample);
+        list(made.profile, text, LISTING_BEST, &listing);
+    }
+    assert_true(fixture_at(&listing, 0x401006)->chosen);
+    assert_false(fixture_at(&listing, 0x401009)->chosen);
+    assert_non_null(fixture_at(&listing, 0x401000));
+    assert_int_equal(listing.own[0], 10);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* The listing of a range of the sample. */
+static void
+list_range(const struct sample_profile *made, uint64_t address, uint64_t end,
+           struct listing *listing)
+{
+    const struct listing_target target = {.kind = LISTING_OF_RANGE,
+                                          .image = made->image,
+                                          .name = "work",
+                                          .system_name = "",
+                                          .file = "",
+                                          .address = address,
+                                          .end = end};
+    struct annotator *const annotator = annotator_new(NULL);
+
+    assert_non_null(annotator);
+    assert_true(
+        listing_make(annotator, made->profile, &target, LISTING_INSTRUCTIONS, listing));
+    annotator_delete(annotator);
+}
+
+static void
+range__within_a_function__its_instructions_and_hits_alone(void **state)
+{
+    struct sample_profile made = make(sample, 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 10);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    fixture_hits(made.profile, made.image, 0x40100c, made.work, 13, 0, 20);
+    list_range(&made, 0x401006, 0x40100c, &listing);
+    assert_true(listing.has_instructions);
+    assert_hits(&listing, 0x401006, 70);
+    assert_hits(&listing, 0x401009, 0);
+    assert_null(fixture_at(&listing, 0x401004));
+    assert_null(fixture_at(&listing, 0x40100c));
+    assert_int_equal(listing.own[0], 70);
+    assert_int_equal(sum(&listing, 0), 70);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+range__ends_within_a_bucket__the_bucket_ends_there(void **state)
+{
+    struct sample_profile made = make(sample, 8);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401008, made.work, 11, 0, 30);
+    list_range(&made, 0x401000, 0x40100c, &listing);
+    assert_int_equal(listing.bucket_count, 1);
+    assert_int_equal(listing.buckets[0].start, 0x401008);
+    assert_int_equal(listing.buckets[0].end, 0x40100c);
+    assert_int_equal(listing.buckets[0].instructions, 1);
+    assert_int_equal(sum(&listing, 0), 30);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+range__image_gone__buckets_by_their_distance_from_the_start(void **state)
+{
+    struct sample_profile made = make("/nonexistent/sample", 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 10);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    list_range(&made, 0x401000, 0x401006, &listing);
+    assert_false(listing.has_instructions);
+    assert_int_equal(listing.bucket_count, 1);
+    assert_string_equal(fixture_at(&listing, 0x401004)->text, "work+0x4");
+    assert_hits(&listing, 0x401004, 10);
+    assert_int_equal(listing.own[0], 10);
+    assert_non_null(fixture_note(&listing, LISTING_NOTE_IMAGE));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+bytes_not_known__listed__as_such(void **state)
+{
+    const struct annotator_settings settings = {.decoder = LISTING_DECODE_OBJDUMP};
+    struct sample_profile made = make(sample, 4);
+    const uint32_t start = fixture_function(made.profile, "_start", source_path, 21);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40101c, start, 24, 0, 10);
+    list_with(&settings, made.profile, "_start", LISTING_BEST, &listing);
+    assert_int_equal(fixture_at(&listing, 0x40101e)->kind, LISTING_BYTES);
+    assert_int_equal(fixture_at(&listing, 0x40101e)->bytes[0], 0x06);
+    assert_int_equal(fixture_at(&listing, 0x40101f)->kind, LISTING_INSTRUCTION);
+    assert_false(fixture_at(&listing, 0x40101f)->uncertain);
+    /* The call leads out of the listing, and no jump leads anywhere. */
+    assert_true(fixture_at(&listing, 0x401010)->is_call);
+    assert_int_equal(fixture_at(&listing, 0x401010)->target, LISTING_NONE);
+    assert_non_null(strstr(fixture_at(&listing, 0x401010)->text, "<work>"));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* --- source lines --- */
+
+static void
+lines_of_a_function__listed__hits_of_theirs(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    fixture_hits(made.profile, made.image, 0x40100c, made.work, 13, 0, 20);
+    list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    assert_false(listing.has_instructions);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 11), 0), 70);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 13), 1), 2);
+    assert_string_equal(fixture_line(&listing, 11)->text, "    add $1, %eax");
+    /* From the first line of the function to the last with code; 10 is a label. */
+    assert_non_null(fixture_line(&listing, 7));
+    assert_non_null(fixture_line(&listing, 15));
+    assert_null(fixture_line(&listing, 16));
+    assert_true(fixture_line(&listing, 12)->has_code);
+    assert_int_equal(fixture_line(&listing, 12)->hits_at, LISTING_NO_HITS);
+    assert_false(fixture_line(&listing, 10)->has_code);
+    assert_int_equal(sum(&listing, 0), 90);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+bucket_of_two_lines__source__shared(void **state)
+{
+    struct sample_profile made = make(sample, 4);
+    const struct listing_line *line;
+    struct listing listing;
+
+    (void)state;
+    /* [0x401004, 0x401008) has code of lines 9 and 11; [0x40100c, 0x401010) of 13, 14
+     * and 15. */
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 9, 0, 40);
+    list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    line = fixture_line(&listing, 9);
+    assert_int_equal(listing_line_hits(&listing, line, 0), 40);
+    assert_int_equal(listing_line_shared(&listing, line, 0), 40);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* A hit of an inlined line stands at that and at the call, and is one hit all the same.
+ */
+static void
+inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of(void **state)
+{
+    const struct listing_print_options options = {.source = LISTING_ALL_SOURCES};
+    struct sample_profile made = make(sample, 2);
+    const char *const file = made.profile->functions[made.work].file;
+    const uint32_t inner = fixture_function(made.profile, "inner", file, 8);
+    const uint32_t frame = fixture_frame(made.profile, made.work, 12, 0);
+    struct listing listing;
+    char *text = NULL;
+    char target[300];
+    size_t size;
+    FILE *out;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100a, inner, 9, frame, 60);
+    fixture_hits(made.profile, made.image, 0x401008, made.work, 12, 0, 40);
+    snprintf(target, sizeof(target), "%s:9", file);
+    list(made.profile, target, LISTING_SOURCE_ONLY, &listing);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 9), 0), 60);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 12), 0), 100);
+    assert_int_equal(listing.own[0], 60);
+    assert_int_equal(listing.shown[0], 100);
+    out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_true(listing_print_text(out, made.profile, &listing, &options));
+    fclose(out);
+    assert_non_null(strstr(text, "60 of 100 hits (60.00%)"));
+    assert_non_null(strstr(text, "\n 60.00%"));
+    assert_non_null(strstr(text, "\n100.00%"));
+    free(text);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+inlined_code__source_of_the_caller__at_the_call(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    const uint32_t inner = fixture_function(made.profile, "inner", "/gone/inner.h", 1);
+    const uint32_t frame = fixture_frame(made.profile, made.work, 12, 0);
+    const struct listing_line *line;
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100a, inner, 3, frame, 60);
+    fixture_hits(made.profile, made.image, 0x401008, made.work, 12, 0, 10);
+    list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    line = fixture_line(&listing, 12);
+    assert_int_equal(listing_line_hits(&listing, line, 0), 70);
+    assert_int_equal(listing_line_inlined(&listing, line, 0), 60);
+    assert_int_equal(listing.own[0], 70);
+    assert_int_equal(listing.inlined[0], 60);
+    listing_finish(&listing);
+    list(made.profile, "inner", LISTING_SOURCE_ONLY, &listing);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 3), 0), 60);
+    assert_true(fixture_line(&listing, 3)->missing);
+    assert_non_null(strstr(fixture_note(&listing, LISTING_NOTE_SOURCE)->text,
+                           "no source /gone/inner.h"));
+    assert_non_null(strstr(fixture_note(&listing, LISTING_NOTE_SOURCE)->text,
+                           "--source-dir /gone=DIR"));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+line_asked_for__around__hits_of_all_functions(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    const uint32_t start = fixture_function(made.profile, "_start", source_path, 21);
+    char text[PATH_MAX + 16];
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100e, made.work, 14, 0, 5);
+    fixture_hits(made.profile, made.image, 0x401010, start, 21, 0, 30);
+    snprintf(text, sizeof(text), "%s:14", source_path);
+    list(made.profile, text, LISTING_BEST, &listing);
+    assert_false(listing.has_instructions);
+    assert_true(fixture_line(&listing, 14)->chosen);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 14), 0), 5);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 21), 0), 30);
+    assert_int_equal(listing.own[0], 5);
+    assert_non_null(fixture_line(&listing, 4));
+    assert_non_null(fixture_line(&listing, 24));
+    assert_null(fixture_line(&listing, 25));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* --- what is not there --- */
+
+static void
+image__of_another_build__source_and_said(void **state)
+{
+    struct sample_profile made = make(other_build, 4);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    assert_false(listing.has_instructions);
+    assert_non_null(
+        strstr(fixture_note(&listing, LISTING_NOTE_IMAGE)->text, "another build"));
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 11), 0), 70);
+    listing_finish(&listing);
+    list(made.profile, "work", LISTING_INSTRUCTIONS, &listing);
+    assert_int_equal(fixture_at(&listing, 0x401006)->kind, LISTING_BUCKET);
+    assert_hits(&listing, 0x401006, 70);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+image__gone__found_in_image_dir(void **state)
+{
+    struct annotator_settings settings = {.image_dir = "/nonexistent"};
+    char path[PATH_MAX];
+    char dir[PATH_MAX];
+    struct sample_profile made;
+    struct listing listing;
+
+    (void)state;
+    snprintf(path, sizeof(path), "/nonexistent%s", strrchr(sample, '/'));
+    snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(sample, '/') - sample), sample);
+    made = make(path, 4);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 0, 0, 70);
+    list_with(&settings, made.profile, "work", LISTING_BEST, &listing);
+    assert_false(listing.has_instructions);
+    assert_non_null(
+        strstr(fixture_note(&listing, LISTING_NOTE_IMAGE)->text, "not there"));
+    assert_int_equal(fixture_at(&listing, 0x401006)->kind, LISTING_BUCKET);
+    listing_finish(&listing);
+    settings.image_dir = dir;
+    list_with(&settings, made.profile, "work", LISTING_BEST, &listing);
+    assert_true(listing.has_instructions);
+    assert_hits(&listing, 0x401006, 70);
+    assert_hits(&listing, 0x401004, 0);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+image__kernel_or_jit__buckets_and_why(void **state)
+{
+    static const char *const paths[] = {"[kernel]", "[anon:17]", ""};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct sample_profile made = make(paths[i], 4);
+        struct listing listing;
+
+        fixture_hits(made.profile, made.image, 0x401008, made.work, 0, 0, 70);
+        list(made.profile, "work", LISTING_BEST, &listing);
+        assert_int_equal(fixture_at(&listing, 0x401008)->kind, LISTING_BUCKET);
+        assert_int_equal(sum(&listing, 0), 70);
+        assert_non_null(fixture_note(&listing, LISTING_NOTE_IMAGE));
+        listing_finish(&listing);
+        profile_delete(made.profile);
+    }
+}
+
+static void
+vdso__of_this_kernel__its_instructions(void **state)
+{
+    struct profile *profile = fixture_profile(4);
+    struct sym_image *vdso = sym_image_open_vdso(NULL);
+    struct sym_name name = {.name = NULL};
+    struct profile_image image = {.path = "[vdso]"};
+    uint64_t address = 0;
+    struct listing listing;
+    uint32_t index;
+
+    (void)state;
+    if (vdso == NULL) {
+        skip();
+    }
+    while (address < 0x10000 && !sym_image_lookup_address(vdso, address, &name)) {
+        address += 4;
+    }
+    assert_non_null(name.name);
+    image.build_id = sym_image_build_id(vdso);
+    assert_true(profile_add_image(profile, &image, &index));
+    fixture_hits(profile, index, address, fixture_function(profile, name.name, "", 0),
+                 0, 0, 20);
+    sym_image_close(vdso);
+    list(profile, profile->functions[1].name, LISTING_BEST, &listing);
+    assert_true(listing.has_instructions);
+    assert_int_equal(sum(&listing, 0), 20);
+    listing_finish(&listing);
+    /* The one of another kernel is another. */
+    image.build_id = "0123";
+    assert_true(profile_add_image(profile, &image, &index));
+    fixture_hits(profile, index, address, fixture_function(profile, "other", "", 0), 0,
+                 0, 20);
+    list(profile, "other", LISTING_BEST, &listing);
+    assert_false(listing.has_instructions);
+    assert_non_null(
+        strstr(fixture_note(&listing, LISTING_NOTE_IMAGE)->text, "another build"));
+    listing_finish(&listing);
+    profile_delete(profile);
+}
+
+static void
+source__elsewhere__found_by_prefix(void **state)
+{
+    char dir[PATH_MAX];
+    struct listing_prefix prefixes[] = {
+        {"/built", "/nonexistent"}, {"/built/in/", dir}, {"/built/i", "/nonexistent"}};
+    const struct annotator_settings settings = {.prefixes = prefixes,
+                                                .prefix_count = 3};
+    struct sample_profile made = make("/gone/app", 4);
+    const uint32_t far = fixture_function(made.profile, "far", "/built/in/sample.S", 7);
+    struct listing listing;
+
+    (void)state;
+    snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(source_path, '/') - source_path),
+             source_path);
+    fixture_hits(made.profile, made.image, 0x401006, far, 11, 0, 70);
+    list_with(&settings, made.profile, "far", LISTING_BEST, &listing);
+    assert_string_equal(fixture_line(&listing, 11)->text, "    add $1, %eax");
+    assert_null(fixture_note(&listing, LISTING_NOTE_SOURCE));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+sources__several_missing__one_note_with_what_is_common(void **state)
+{
+    struct sample_profile made = make("/gone/app", 4);
+    const uint32_t first = fixture_function(made.profile, "f", "/gone/b/x.c", 1);
+    const uint32_t second = fixture_function(made.profile, "f", "/gone/bc.h", 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, first, 3, 0, 30);
+    fixture_hits(made.profile, made.image, 0x401008, second, 4, 0, 70);
+    list(made.profile, "f", LISTING_BEST, &listing);
+    assert_string_equal(fixture_note(&listing, LISTING_NOTE_SOURCE)->text,
+                        "no source /gone/bc.h: not there, nor 1 more; if they are "
+                        "elsewhere: --source-dir /gone=DIR");
+    assert_int_equal(sum(&listing, 0), 100);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+hits_without_line__source__counted_as_outside(void **state)
+{
+    struct sample_profile made = make("/gone/app", 4);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, made.work, 0, 0, 30);
+    fixture_hits(made.profile, made.image, 0x401008, made.work, 12, 0, 70);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    assert_int_equal(sum(&listing, 0), 70);
+    assert_int_equal(listing.own[0], 100);
+    assert_true(listing.outside);
+    assert_non_null(
+        strstr(fixture_note(&listing, LISTING_NOTE_NAMES)->text, "30 of 100 hits"));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+lines_far_apart__listed__a_gap_between(void **state)
+{
+    struct sample_profile made = make("/gone/app", 4);
+    const uint32_t far =
+        fixture_function(made.profile, "far", "/nonexistent/x.c", UINT32_MAX);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, far, 1, 0, 30);
+    fixture_hits(made.profile, made.image, 0x401008, far, UINT32_MAX, 0, 70);
+    list(made.profile, "far", LISTING_BEST, &listing);
+    assert_int_equal(sum(&listing, 0), 100);
+    assert_true(listing.count < 10);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+texts__hostile__one_line_each(void **state)
+{
+    struct sample_profile made = make("/gone\n/\033[31mapp", 4);
+    const uint32_t bad = fixture_function(made.profile, "bad\nname", "/no\nsuch.c", 1);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401004, bad, 3, 0, 30);
+    list(made.profile, "bad\nname", LISTING_BEST, &listing);
+    assert_null(strchr(listing.title, '\n'));
+    for (size_t i = 0; i < listing.note_count; i++) {
+        assert_null(strchr(listing.notes[i].text, '\n'));
+    }
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* --- folding --- */
+
+static void
+fold__context__hides_what_is_far(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    struct listing listing;
+    uint32_t gaps = 0;
+    size_t hidden = 0;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100e, made.work, 14, 0, 5);
+    list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    listing_fold(&listing, 1, 0);
+    assert_false(fixture_line(&listing, 13)->hidden);
+    assert_false(fixture_line(&listing, 15)->hidden);
+    assert_true(fixture_line(&listing, 12)->hidden);
+    for (size_t i = 0; i < listing.count; i++) {
+        gaps += listing.lines[i].gap_lines;
+        hidden += listing.lines[i].hidden;
+    }
+    assert_int_equal(gaps, hidden);
+    listing_fold(&listing, UINT32_MAX, 0);
+    for (size_t i = 0; i < listing.count; i++) {
+        assert_false(listing.lines[i].hidden);
+    }
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+fold__rows__only_the_hottest(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401000, made.work, 7, 0, 5);
+    fixture_hits(made.profile, made.image, 0x40100e, made.work, 14, 0, 50);
+    list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    listing_fold(&listing, 0, 1);
+    assert_false(fixture_line(&listing, 14)->hidden);
+    assert_true(fixture_line(&listing, 7)->hidden);
+    listing_fold(&listing, 0, 99);
+    assert_false(fixture_line(&listing, 7)->hidden);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+fold__bracket__whole(void **state)
+{
+    struct sample_profile made = make(sample, 8);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401000, made.work, 7, 0, 50);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    listing_fold(&listing, 0, 0);
+    assert_false(fixture_at(&listing, 0x401000)->hidden);
+    assert_false(fixture_at(&listing, 0x401006)->hidden);
+    assert_true(fixture_at(&listing, 0x40100e)->hidden);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+/* As the debug information of the sample has it, and so every profile of it. */
+static void
+read_source_path(void)
+{
+    struct sym_image *image =
+        sym_image_open(open(sample, O_RDONLY | O_CLOEXEC), sample, "", NULL);
+    struct sym_name name;
+
+    assert_non_null(image);
+    assert_true(sym_image_lookup_address(image, 0x401006, &name));
+    assert_true(strlen(name.file) < sizeof(source_path));
+    strcpy(source_path, name.file);
+    sym_image_close(image);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buckets_of_one_instruction__listed__hits_are_its_own),
+        cmocka_unit_test(bucket_of_several__listed__bracket_with_hits_once),
+        cmocka_unit_test(bucket_without_instruction__listed__a_line_of_its_own),
+        cmocka_unit_test(bucket_over_the_border__listed__said),
+        cmocka_unit_test(overlapping_buckets__listed__one_with_both_hits),
+        cmocka_unit_test(jump__inside__marks_where_it_leads),
+        cmocka_unit_test(source_lines__between_instructions__where_the_line_changes),
+        cmocka_unit_test(address__in_a_function__all_of_it_and_marked),
+        cmocka_unit_test(range__within_a_function__its_instructions_and_hits_alone),
+        cmocka_unit_test(range__ends_within_a_bucket__the_bucket_ends_there),
+        cmocka_unit_test(range__image_gone__buckets_by_their_distance_from_the_start),
+        cmocka_unit_test(bytes_not_known__listed__as_such),
+        cmocka_unit_test(lines_of_a_function__listed__hits_of_theirs),
+        cmocka_unit_test(bucket_of_two_lines__source__shared),
+        cmocka_unit_test(inlined_code__source_of_the_caller__at_the_call),
+        cmocka_unit_test(line_asked_for__around__hits_of_all_functions),
+        cmocka_unit_test(
+            inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
+        cmocka_unit_test(image__of_another_build__source_and_said),
+        cmocka_unit_test(image__gone__found_in_image_dir),
+        cmocka_unit_test(image__kernel_or_jit__buckets_and_why),
+        cmocka_unit_test(vdso__of_this_kernel__its_instructions),
+        cmocka_unit_test(source__elsewhere__found_by_prefix),
+        cmocka_unit_test(sources__several_missing__one_note_with_what_is_common),
+        cmocka_unit_test(hits_without_line__source__counted_as_outside),
+        cmocka_unit_test(lines_far_apart__listed__a_gap_between),
+        cmocka_unit_test(texts__hostile__one_line_each),
+        cmocka_unit_test(fold__context__hides_what_is_far),
+        cmocka_unit_test(fold__rows__only_the_hottest),
+        cmocka_unit_test(fold__bracket__whole),
+    };
+
+    assert_true(argc == 3);
+    sample = realpath(argv[1], NULL);
+    other_build = realpath(argv[2], NULL);
+    read_source_path();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* table.c - looks added up by function and image. */
+#include "view/screen/table.h"
+
+#include "looks.h"
+
+#include <stdio.h>
+
+/* The number of a row; it must be there. */
+static size_t
+find(const struct tui_table *table, const char *image, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const char *const own = tui_table_name(table, i);
+
+        if (strcmp(tui_table_image(table, i), image) == 0 &&
+            (name == NULL ? own == NULL : own != NULL && strcmp(own, name) == 0)) {
+            return i;
+        }
+    }
+    fail_msg("no row %s of %s", name != NULL ? name : "(none)", image);
+    return 0;
+}
+
+static void
+take(struct tui_table *table, struct profile *look)
+{
+    assert_true(tui_table_take(table, look));
+    profile_delete(look);
+}
+
+static void
+table_take__two_looks__recent_of_the_last_and_totals_of_both(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+    size_t hot;
+    size_t cold;
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add(look, "/bin/a", "hot", 0x2000, 0, 7);
+    look_add(look, "/bin/a", "hot", 0x2004, 0, 3);
+    look_add(look, "/bin/a", "hot", 0x2004, 1, 2);
+    look_add(look, "/bin/b", "hot", 0x2000, 0, 1);
+    look_add(look, "/bin/a", "cold", 0x3000, 0, 5);
+    take(&table, look);
+    assert_int_equal(table.count, 3);
+    hot = find(&table, "/bin/a", "hot");
+    cold = find(&table, "/bin/a", "cold");
+    assert_int_equal(tui_table_recent(&table, hot, 0), 10);
+    assert_int_equal(tui_table_recent(&table, hot, 1), 2);
+    assert_int_equal(tui_table_recent(&table, find(&table, "/bin/b", "hot"), 0), 1);
+    look = look_new();
+    look_add(look, "/bin/a", "hot", 0x2008, 0, 4);
+    take(&table, look);
+    assert_int_equal(table.count, 3);
+    assert_int_equal(find(&table, "/bin/a", "hot"), hot);
+    assert_int_equal(tui_table_recent(&table, hot, 0), 4);
+    assert_int_equal(tui_table_recent(&table, hot, 1), 0);
+    assert_int_equal(tui_table_total(&table, hot, 0), 14);
+    assert_int_equal(tui_table_total(&table, hot, 1), 2);
+    assert_int_equal(tui_table_recent(&table, cold, 0), 0);
+    assert_int_equal(tui_table_total(&table, cold, 0), 5);
+    assert_int_equal(table.recent_sums[0], 4);
+    assert_int_equal(table.total_sums[0], 20);
+    assert_int_equal(table.total_sums[1], 2);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__images__one_row_each(void **state)
+{
+    struct tui_table table;
+    struct profile *const look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_IMAGES);
+    look_add(look, "/bin/a", "one", 0x2000, 0, 7);
+    look_add(look, "/bin/a", NULL, 0x3000, 0, 1);
+    look_add(look, "/bin/b", "one", 0x2000, 0, 2);
+    take(&table, look);
+    assert_int_equal(table.count, 2);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", NULL), 0), 8);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/b", NULL), 0), 2);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__no_names__a_row_for_each_address_with_its_offset(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add(look, "/bin/a", NULL, 0x2010, 0, 1);
+    look_add(look, "/bin/a", NULL, 0x2020, 0, 1);
+    take(&table, look);
+    look = look_new();
+    look_add(look, "/bin/a", NULL, 0x2010, 0, 1);
+    take(&table, look);
+    assert_int_equal(table.count, 2);
+    assert_int_equal(table.rows[find(&table, "/bin/a", NULL)].address, 0x2010);
+    assert_int_equal(table.rows[find(&table, "/bin/a", NULL)].offset, 0x1010);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", NULL), 0), 2);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__hits_beyond_64_bits__stay_at_the_largest(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add(look, "/bin/a", "hot", 0x2000, 0, UINT64_MAX - 1);
+    take(&table, look);
+    look = look_new();
+    look_add(look, "/bin/a", "hot", 0x2000, 0, 5);
+    take(&table, look);
+    assert_int_equal(tui_table_recent(&table, 0, 0), 5);
+    assert_true(tui_table_total(&table, 0, 0) == UINT64_MAX);
+    assert_true(table.total_sums[0] == UINT64_MAX);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__other_sources__refused_and_nothing_changed(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+    uint32_t index;
+    const struct profile_source third = {.name = "x", .nt_name = "", .unit = "events"};
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add(look, "/bin/a", "hot", 0x2000, 0, 5);
+    take(&table, look);
+    look = look_new();
+    assert_true(profile_add_source(look, &third, &index));
+    look_add(look, "/bin/a", "hot", 0x2000, 2, 5);
+    assert_false(tui_table_take(&table, look));
+    profile_delete(look);
+    assert_int_equal(table.looks, 1);
+    assert_int_equal(tui_table_total(&table, 0, 0), 5);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__many_looks_of_the_same__memory_does_not_grow(void **state)
+{
+    struct tui_table table;
+    size_t capacity = 0;
+    char name[16];
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    for (int round = 0; round < 50; round++) {
+        struct profile *const look = look_new();
+
+        for (int i = 0; i < 1000; i++) {
+            snprintf(name, sizeof(name), "f%d", i);
+            look_add(look, "/bin/a", name, 0x2000 + 4 * (uint64_t)i, 0, 1);
+        }
+        take(&table, look);
+        assert_int_equal(table.count, 1000);
+        capacity = round == 0 ? table.capacity : capacity;
+        assert_int_equal(table.capacity, capacity);
+        assert_int_equal(table.strings.count, 1001);
+    }
+    assert_int_equal(table.total_sums[0], 50000);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__idle_processors__in_sums_of_their_own(void **state)
+{
+    static const enum tui_rows kinds[] = {TUI_FUNCTIONS, TUI_IMAGES};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct tui_table table;
+        struct profile *look = look_new();
+
+        tui_table_init(&table, kinds[i]);
+        look_add(look, "[kernel]", "pv_native_safe_halt", 0x1000, 0, 40);
+        look_add(look, "[kernel]", "mwait_idle_with_hints.constprop.0", 0x2000, 0, 20);
+        look_add(look, "[kernel]", "default_idle_calls", 0x3000, 0, 5);
+        look_add(look, "/bin/a", "poll_idle", 0x2000, 0, 7);
+        look_add(look, "[kernel]", NULL, 0x4000, 0, 1);
+        take(&table, look);
+        assert_int_equal(table.count, i == 0 ? 3 : 2);
+        assert_int_equal(table.recent_sums[0], 13);
+        assert_int_equal(table.idle_recent[0], 60);
+        assert_int_equal(table.idle_recent[1], 0);
+        look = look_new();
+        look_add(look, "[kernel]", "pv_native_safe_halt", 0x1004, 0, 3);
+        take(&table, look);
+        assert_int_equal(table.recent_sums[0], 0);
+        assert_int_equal(table.total_sums[0], 13);
+        assert_int_equal(table.idle_recent[0], 3);
+        assert_int_equal(table.idle_totals[0], 63);
+        tui_table_finish(&table);
+    }
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_take__two_looks__recent_of_the_last_and_totals_of_both),
+        cmocka_unit_test(table_take__images__one_row_each),
+        cmocka_unit_test(table_take__no_names__a_row_for_each_address_with_its_offset),
+        cmocka_unit_test(table_take__hits_beyond_64_bits__stay_at_the_largest),
+        cmocka_unit_test(table_take__other_sources__refused_and_nothing_changed),
+        cmocka_unit_test(table_take__idle_processors__in_sums_of_their_own),
+        cmocka_unit_test(table_take__many_looks_of_the_same__memory_does_not_grow),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/* file_place.c - walks a path component by component, as the kernel does, and checks
+ * the owner of each link. */
+#include "base/file_place.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 /* the kernel's own limit */ };
+
+/* walk - the rest of the path, and the folder where it continues. */
+struct walk {
+    int folder;
+    char *rest; /* malloc'd */
+    int links;
+    dev_t device; /* of the file to which a final link of procfs led */
+    ino_t inode;  /* 0: there was no such link */
+    char *why;
+    size_t why_bytes;
+};
+
+void
+file_place_finish(struct file_place *place)
+{
+    const int number = errno;
+
+    if (place->folder >= 0) {
+        close(place->folder);
+    }
+    free(place->name);
+    *place = (struct file_place){.folder = -1};
+    errno = number;
+}
+
+bool
+file_place_status(const struct file_place *place, struct stat *status)
+{
+    return fstatat(place->folder, place->name, status,
+                   place->magic ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static bool
+is_procfs(int fd)
+{
+    struct statfs system;
+
+    return fstatfs(fd, &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Open a folder and replace the current one with it. flags: O_NOFOLLOW or 0. */
+static bool
+enter(struct walk *walk, const char *name, int flags)
+{
+    const int folder =
+        openat(walk->folder, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+
+    if (folder < 0) {
+        return false;
+    }
+    close(walk->folder);
+    walk->folder = folder;
+    return true;
+}
+
+static bool
+may_follow(const struct walk *walk, const char *name, const struct stat *link)
+{
+    struct stat folder;
+    char shown[256];
+
+    if (fstat(walk->folder, &folder) != 0) {
+        return false;
+    }
+    if ((folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 || link->st_uid == geteuid() ||
+        link->st_uid == folder.st_uid) {
+        return true;
+    }
+    snprintf(
+        walk->why, walk->why_bytes,
+        "%s is a link of another user (uid %u) in a folder where others may write: "
+        "not followed; remove it or name another file",
+        text_show(shown, sizeof(shown), name), (unsigned)link->st_uid);
+    errno = EACCES;
+    return false;
+}
+
+/* Put the target of a link before the rest of the path. The link is open, so that the
+ * one that was checked is the one that is read. */
+static bool
+follow(struct walk *walk, int link, const char *rest)
+{
+    char target[PATH_MAX];
+    const ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
+    char *joined = NULL;
+
+    if (length < 0) {
+        return false;
+    }
+    if (++walk->links > LINKS_MAX) {
+        errno = ELOOP;
+        return false;
+    }
+    target[length] = '\0';
+    if (asprintf(&joined, "%s%s", target, rest) < 0) {
+        errno = ENOMEM;
+        return false;
+    }
+    free(walk->rest);
+    walk->rest = joined;
+    return target[0] != '/' || enter(walk, "/", O_NOFOLLOW);
+}
+
+static void
+skip_component(struct walk *walk, const char *rest)
+{
+    memmove(walk->rest, rest, strlen(rest) + 1);
+}
+
+/*
+ * Follow a link of procfs. It leads to an open file whatever its text says:
+ * /proc/PID/root to another process's root. A folder is entered as the kernel does. As
+ * the last component it leads to a file that has a path here, or to one that has none,
+ * such as a pipe: then sets *magic.
+ */
+static bool
+follow_procfs(struct walk *walk, int link, const char *name, const char *rest,
+              bool *magic)
+{
+    struct stat status;
+
+    if (*rest != '\0') {
+        const bool done = enter(walk, name, 0);
+
+        if (done) {
+            skip_component(walk, rest);
+        }
+        return done;
+    }
+    if (fstatat(walk->folder, name, &status, 0) != 0) {
+        return false;
+    }
+    *magic = !S_ISREG(status.st_mode);
+    walk->device = status.st_dev;
+    walk->inode = status.st_ino;
+    return *magic || follow(walk, link, rest);
+}
+
+/* Enter or follow a component, which is open with O_PATH. Sets *last if it is the
+ * place. */
+static bool
+step_into(struct walk *walk, int found, const char *name, const char *rest, bool *last,
+          bool *magic)
+{
+    struct stat status;
+    bool done;
+
+    if (fstat(found, &status) != 0) {
+        return false;
+    }
+    if (S_ISLNK(status.st_mode)) {
+        done = is_procfs(walk->folder)
+                   ? follow_procfs(walk, found, name, rest, magic)
+                   : may_follow(walk, name, &status) && follow(walk, found, rest);
+        *last = *magic;
+        return done;
+    }
+    if (*last) {
+        return true;
+    }
+    done = enter(walk, name, O_NOFOLLOW);
+    if (done) {
+        skip_component(walk, rest);
+    }
+    return done;
+}
+
+/* Do one step of the walk. Sets *last if walk->folder and *name are the place; *name is
+ * malloc'd. */
+static bool
+step(struct walk *walk, char **name, bool *last, bool *magic)
+{
+    const char *const begin = walk->rest + strspn(walk->rest, "/");
+    const size_t length = strcspn(begin, "/");
+    const char *const rest = begin + length;
+    bool done;
+    int found;
+
+    *name = strndup(begin, length);
+    if (*name == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
+    *last = *rest == '\0';
+    if (length == 0 ||
+        (*last && (strcmp(*name, ".") == 0 || strcmp(*name, "..") == 0))) {
+        errno = EISDIR;
+        return false;
+    }
+    found = openat(walk->folder, *name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (found < 0) {
+        return *last && errno == ENOENT;
+    }
+    done = step_into(walk, found, *name, rest, last, magic);
+    close(found);
+    if (!done || !*last) {
+        free(*name);
+        *name = NULL;
+    }
+    return done;
+}
+
+/* After a link of procfs: whether the path that was found leads to the same file. In
+ * another mount namespace it may lead to a different one. */
+static bool
+is_what_was_open(const struct walk *walk, const struct file_place *place)
+{
+    struct stat status;
+
+    if (walk->inode == 0 || place->magic ||
+        (file_place_status(place, &status) && status.st_dev == walk->device &&
+         status.st_ino == walk->inode)) {
+        return true;
+    }
+    snprintf(walk->why, walk->why_bytes,
+             "leads to an open file that has no path here: name a file");
+    errno = EXDEV;
+    return false;
+}
+
+bool
+file_place_find(struct file_place *place, const char *path, char *why, size_t why_bytes)
+{
+    struct walk walk = {.rest = strdup(path), .why = why, .why_bytes = why_bytes};
+    bool last = false;
+    bool good;
+
+    *place = (struct file_place){.folder = -1};
+    why[0] = '\0';
+    walk.folder = open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    good = walk.folder >= 0 && walk.rest != NULL;
+    while (good && !last) {
+        good = step(&walk, &place->name, &last, &place->magic);
+    }
+    place->folder = walk.folder;
+    good = good && is_what_was_open(&walk, place);
+    if (!good) {
+        file_place_finish(place);
+    }
+    free(walk.rest);
+    return good;
+}

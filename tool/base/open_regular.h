@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open_regular.h - opens files that a profiled program may have put in our way.
+ *
+ * A name under another process's root can lead anywhere: to a device whose opening has
+ * effects, to a pipe that blocks for ever, or by an absolute link out of that root. So
+ * the file is looked at before it is opened, and links are followed inside the root.
+ */
+#ifndef BASE_OPEN_REGULAR_H
+#define BASE_OPEN_REGULAR_H
+
+/*
+ * Open a regular file for reading.
+ *
+ *   root  folder that stands for "/", or "" for our own root
+ *   path  absolute path below root
+ *
+ * The descriptor (close-on-exec), or negative errno: -EINVAL if it is no regular file,
+ * -EMEDIUMTYPE if its file system is one like /proc and /sys, whose files may do
+ * something when they are read.
+ */
+int sym_open_regular(const char *root, const char *path);
+
+/* The same of what has that name itself: -ELOOP if it is a link, -EXDEV if something is
+ * mounted there. */
+int sym_open_regular_plain(const char *root, const char *path);
+
+/* The same of a file that was opened with O_PATH, which stays open. */
+int sym_open_found(int place);
+
+/* What a negative errno of those means, for people. */
+const char *sym_open_error(int error);
+
+#endif

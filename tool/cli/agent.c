@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* cli/agent.c - ntprof agent: records the whole machine for ever, in windows. */
+#include "cli/cmd.h"
+#include "daemon/daemon.h"
+#include "record/ending.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Read the settings again. Mistakes leave the old ones in effect. */
+static void
+reload(struct agent_settings *settings, int argc, char **argv)
+{
+    struct agent_settings fresh = {.words = NULL};
+    int status;
+
+    if (agent_settings_take(&fresh, argc, argv, &status)) {
+        agent_settings_finish(settings);
+        *settings = fresh;
+    } else {
+        cmd_fail("agent", "the settings stay as they were");
+        agent_settings_finish(&fresh);
+    }
+}
+
+/* Run agents one after the other, each with the settings of its time. */
+static int
+run(struct agent_settings *settings, int argc, char **argv)
+{
+    struct ending ending;
+    const int failure = ending_prepare(&ending);
+    enum agent_end end;
+
+    if (failure != 0) {
+        return cmd_fail("agent", "cannot wait for signals: %s", strerror(-failure));
+    }
+    while ((end = agent_run(settings, ending.signal_fd)) == AGENT_RELOAD) {
+        reload(settings, argc, argv);
+    }
+    ending_release(&ending);
+    return end == AGENT_STOPPED ? CMD_OK : CMD_FAILED;
+}
+
+int
+cmd_agent(int argc, char **argv)
+{
+    struct agent_settings settings = {.words = NULL};
+    int status;
+
+    unsetenv("DEBUGINFOD_URLS"); /* no downloads: windows must not wait for servers */
+    if (agent_settings_take(&settings, argc, argv, &status)) {
+        status = settings.check ? CMD_OK : run(&settings, argc, argv);
+    }
+    agent_settings_finish(&settings);
+    return status;
+}

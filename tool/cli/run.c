@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cli/run.c - ntprof run: profiles a command.
+ *
+ * Everything that can fail is tried before the command starts. The command is forked,
+ * watched, and only then allowed to exec, so that no hit of it is missed. Where perf
+ * events are refused, the command loads an agent instead (preload.h).
+ */
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "record/child.h"
+#include "record/recording.h"
+
+#include <errno.h>
+
+static const struct record_syntax syntax = {
+    .command = "run", .program = true, .duration = true, .region = true};
+
+static bool
+run_watch(struct recording *recording, const struct child *child)
+{
+    char shown[256];
+    const char *why;
+    const NTSTATUS status =
+        recording_watch(recording, (uint32_t)child->pid,
+                        NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC, &why);
+
+    if (!NT_SUCCESS(status)) {
+        cmd_fail("run", "cannot profile %s, which was not started: %s",
+                 text_show(shown, sizeof(shown), recording->options->program[0]), why);
+    }
+    return NT_SUCCESS(status);
+}
+
+/* Fork the command, watch it and let it exec. Returns false with *exit_status set. */
+static bool
+run_start(struct recording *recording, struct child *child, int *exit_status)
+{
+    const struct child_setting setting = {
+        .environment = recording->preload.environment,
+        .inherited_fd = recording->preload.used ? recording->preload.memory.fd : -1,
+    };
+    char **const command = recording->options->program;
+    int failure = child_fork(child, command, &setting);
+
+    *exit_status = CMD_FAILED;
+    if (failure < 0) {
+        return recording_fail_errno(recording, "cannot start", command[0], -failure);
+    }
+    if (!recording->preload.used && !run_watch(recording, child)) {
+        child_abandon(child);
+        return false;
+    }
+    recording->children = true;
+    if (!recording_begin(recording, command)) {
+        child_abandon(child);
+        return false;
+    }
+    failure = child_exec(child);
+    if (failure < 0) {
+        *exit_status = failure == -ENOENT ? CMD_NOT_FOUND : CMD_NOT_EXECUTABLE;
+        return recording_fail_errno(recording, "cannot run", command[0], -failure);
+    }
+    return true;
+}
+
+static int
+run_record(const struct record_options *options)
+{
+    struct recording recording;
+    struct child child;
+    int exit_status = CMD_FAILED;
+    const bool ran = recording_open(&recording, options, false) &&
+                     run_start(&recording, &child, &exit_status);
+
+    if (ran) {
+        child_wait(&child);
+        recording_end(&recording);
+        /* Pass on the command's exit status even if this fails. */
+        (void)recording_deliver(&recording);
+    }
+    recording_close(&recording);
+    return ran ? child_pass_on(&child) : exit_status;
+}
+
+int
+cmd_run(int argc, char **argv)
+{
+    struct record_options options;
+    int exit_status;
+
+    child_prepare();
+    control_prepare();
+    if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
+        exit_status = run_record(&options);
+    }
+    record_options_finish(&options);
+    return exit_status;
+}

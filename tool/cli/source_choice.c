@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* source_choice.c - finds the source of a profile that -e names. */
+#include "cli/source_choice.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "profile/match.h"
+
+#include <stdio.h>
+
+const char *
+source_list(char *list, size_t size, const struct profile *profile, size_t left_out)
+{
+    size_t length = 0;
+
+    list[0] = '\0';
+    for (size_t i = 0; i < profile->source_count && length + 1 < size; i++) {
+        char shown[80];
+
+        if (i != left_out) {
+            length += (size_t)snprintf(
+                list + length, size - length, "%s%s", length > 0 ? ", " : "",
+                text_show(shown, sizeof(shown), profile->sources[i].name));
+        }
+    }
+    return list;
+}
+
+bool
+source_choose(const char *command, const struct profile *profile, const char *name,
+              size_t *source)
+{
+    const size_t found = match_source(profile, name);
+    char list[512];
+    char why[600];
+
+    if (found < profile->source_count) {
+        *source = found;
+        return true;
+    }
+    source_list(list, sizeof(list), profile, SIZE_MAX);
+    snprintf(why, sizeof(why), "the profile has no such source; it has %s",
+             list[0] != '\0' ? list : "none");
+    return cmd_refuse_value(command, "-e", name, why);
+}

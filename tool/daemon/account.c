@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* account.c - see account.h. */
+#include "daemon/account.h"
+
+/* Return what a figure grew by, and remember it. One that shrank stays as it was, until
+ * it has grown beyond that. */
+static uint64_t
+take(uint64_t *before, uint64_t now)
+{
+    const uint64_t more = now > *before ? now - *before : 0;
+
+    *before += more;
+    return more;
+}
+
+static void
+take_source(struct profile_source *before, double *events_before,
+            struct profile_source *source)
+{
+    const double events = source->measured * (double)source->taken;
+    const double more = events > *events_before ? events - *events_before : 0;
+
+    source->counted = take(&before->counted, source->counted);
+    source->outside = take(&before->outside, source->outside);
+    source->lost = take(&before->lost, source->lost);
+    source->throttled = take(&before->throttled, source->throttled);
+    source->missed = take(&before->missed, source->missed);
+    source->unfinished = take(&before->unfinished, source->unfinished);
+    source->excluded = take(&before->excluded, source->excluded);
+    source->taken = source->counted + source->outside;
+    source->expected = source->taken + source->lost + source->throttled +
+                       source->missed + source->unfinished + source->excluded;
+    source->measured = source->taken > 0 ? more / (double)source->taken : 0;
+    *events_before = events;
+}
+
+/* The members of gaps that count from the start. */
+#define COUNTED_GAPS(gaps)                                                         \
+    {                                                                              \
+        &(gaps)->failures, &(gaps)->unfollowed, &(gaps)->records_lost,             \
+            &(gaps)->unread, &(gaps)->unopened, &(gaps)->refused, &(gaps)->unnamed \
+    }
+
+enum { GAPS = 7 };
+
+void
+account_take(struct account *account, struct profile *look, struct collector_gaps *gaps)
+{
+    uint64_t *const before[GAPS] = COUNTED_GAPS(&account->gaps);
+    uint64_t *const now[GAPS] = COUNTED_GAPS(gaps);
+
+    for (size_t i = 0; i < look->source_count; i++) {
+        take_source(&account->sources[i], &account->events[i], &look->sources[i]);
+    }
+    for (size_t i = 0; i < GAPS; i++) {
+        *now[i] = take(before[i], *now[i]);
+    }
+    gaps->running = 0;
+    gaps->elapsed_ns = 0;
+    gaps->counted_ns = 0;
+    gaps->interval_changes = 0;
+}
+
+void
+account_add_gaps(struct collector_gaps *sum, const struct collector_gaps *more)
+{
+    struct collector_gaps added = *more;
+    uint64_t *const sums[GAPS] = COUNTED_GAPS(sum);
+    uint64_t *const mores[GAPS] = COUNTED_GAPS(&added);
+
+    for (size_t i = 0; i < GAPS; i++) {
+        *sums[i] += *mores[i];
+    }
+    sum->first_failure = more->first_failure;
+    /* These are of the present state. */
+    sum->refused_maps = more->refused_maps;
+    sum->bounded_images = more->bounded_images;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent.h - records the whole machine in windows, until a signal ends it.
+ */
+#ifndef DAEMON_DAEMON_H
+#define DAEMON_DAEMON_H
+
+#include "daemon/settings.h"
+
+enum agent_end {
+    AGENT_STOPPED, /* SIGTERM, SIGINT or SIGQUIT */
+    AGENT_RELOAD,  /* SIGHUP: run again with new settings */
+    AGENT_FAILED,  /* an error line was printed */
+};
+
+/*
+ * Run an agent. The window that is recorded when it ends goes to the spool and, if the
+ * store takes it, to the store.
+ *
+ *   settings   must outlive the call
+ *   signal_fd  of ending.h
+ */
+enum agent_end agent_run(const struct agent_settings *settings, int signal_fd);
+
+#endif

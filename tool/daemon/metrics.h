@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metrics.h - the agent's own accounting, in the text format of OpenMetrics.
+ */
+#ifndef DAEMON_METRICS_H
+#define DAEMON_METRICS_H
+
+#include "base/buffer.h"
+#include "daemon/spool.h"
+#include "record/record_options.h"
+
+/* metrics - figures of one moment, counted since the agent started. */
+struct metrics {
+    struct profile_source sources[RECORD_SOURCES_MAX]; /* names are borrowed */
+    size_t source_count;
+    uint64_t windows;
+    uint64_t clock_jumps;
+    uint64_t suspensions;
+    uint64_t lost_hits; /* of looks for which memory ran out */
+    uint64_t cpu_ns;
+    uint64_t memory_bytes;
+    uint64_t processes; /* watched */
+    uint64_t window_ns; /* length */
+    uint64_t
+        last_window_ns;    /* CLOCK_MONOTONIC: the end of the last one, or the start */
+    uint64_t last_real_ns; /* the same in UTC */
+    double max_cpu_share;
+    struct spool_statistics spool;
+    bool has_store;
+    uint64_t sent;
+    uint64_t send_failures;
+    uint64_t unreadable; /* files of the spool that were no profile */
+    uint64_t refused;    /* by the store, for good */
+};
+
+/* Append the text, up to its end mark. */
+void metrics_print(const struct metrics *metrics, struct buffer *text);
+
+/* Add the statistics of a look. */
+void metrics_add_sources(struct metrics *metrics, const struct profile *look);
+
+#endif

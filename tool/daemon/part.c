@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* part.c - see part.h. */
+#include "daemon/part.h"
+
+#include "profile/merge.h"
+
+#include <stdlib.h>
+
+static uint64_t
+taken_hits(const struct profile *look)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < look->source_count; i++) {
+        hits += look->sources[i].taken;
+    }
+    return hits;
+}
+
+static void
+lose(struct part *part)
+{
+    profile_merger_delete(part->merger);
+    part->merger = NULL;
+    part->lost += part->hits;
+    part->hits = 0;
+}
+
+void
+part_add(struct part *part, struct profile *look)
+{
+    struct pprof_error error;
+
+    part->hits += taken_hits(look);
+    if (part->merger == NULL) {
+        part->merger = profile_merger_new();
+    }
+    if (part->merger == NULL) {
+        profile_delete(look);
+        lose(part);
+    } else if (!profile_merger_add(part->merger, look, &error)) {
+        lose(part);
+    }
+}
+
+struct profile *
+part_take(struct part *part)
+{
+    struct pprof_error error;
+    struct profile *sum = NULL;
+
+    if (part->merger != NULL) {
+        sum = profile_merger_take(part->merger, &error);
+    }
+    if (sum != NULL) {
+        part->hits = 0;
+    }
+    lose(part);
+    return sum;
+}
+
+struct profile *
+part_copy_look(const struct profile *look)
+{
+    struct pprof_error error;
+    struct profile *copy = NULL;
+    void *bytes;
+    size_t size;
+
+    if (pprof_encode(look, &bytes, &size)) {
+        copy = pprof_decode(bytes, size, &error);
+        free(bytes);
+    }
+    return copy;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sender.h - the thread that adds the windows of the spool to the store, oldest first.
+ *
+ * A window is deleted when the store has it, and set aside in the spool when the store
+ * refuses it for good. Any other failure is reported once, until the
+ * store takes windows again; it is tried again after a while, which doubles up to a
+ * minute. Adding a window twice changes nothing in a store, so nothing depends on what
+ * the last attempt of a killed agent achieved.
+ */
+#ifndef DAEMON_SENDER_H
+#define DAEMON_SENDER_H
+
+#include "daemon/spool.h"
+#include "store/store.h"
+
+#include <pthread.h>
+
+struct sender {
+    struct spool *spool;
+    const char *url;
+    const char *host; /* of windows without that label */
+    struct store_stop stop;
+    struct store *store; /* NULL: it has to be opened; of the thread only */
+    uint64_t opened_ns;
+    pthread_t thread;
+    bool running;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool closing;         /* guarded by lock, as are the following */
+    bool fresh;           /* there may be new windows */
+    uint64_t deadline_ns; /* when closing, of what is still added */
+    uint64_t sent;
+    uint64_t failures;
+    uint64_t unreadable;
+    uint64_t refused;
+};
+
+/* Start the thread. spool, url and host must outlive it. Returns 0 or a negative
+ * errno. */
+int sender_start(struct sender *sender, struct spool *spool, const char *url,
+                 const char *host);
+
+/* There is a new window. */
+void sender_wake(struct sender *sender);
+
+/* Add what is in the spool once more, for some seconds at most and not after a failure,
+ * and end the thread. */
+void sender_stop(struct sender *sender);
+
+struct metrics;
+
+/* Copy the sender's figures. */
+void sender_get_metrics(struct sender *sender, struct metrics *metrics);
+
+#endif

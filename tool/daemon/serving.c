@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_serve.c - what the agent's server answers. */
+#include "daemon/daemonp.h"
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+
+#include <string.h>
+
+/* On the server's thread. */
+static void
+print_metrics(struct agent *agent, struct buffer *text)
+{
+    struct metrics metrics;
+
+    pthread_mutex_lock(&agent->metrics_lock);
+    metrics = agent->metrics;
+    pthread_mutex_unlock(&agent->metrics_lock);
+    spool_get_statistics(&agent->spool, &metrics.spool);
+    sender_get_metrics(&agent->sender, &metrics);
+    metrics.cpu_ns = agent_read_usage(&metrics.memory_bytes);
+    metrics_print(&metrics, text);
+}
+
+/* On the server's thread. Whether windows end in time. */
+static bool
+is_healthy(struct agent *agent)
+{
+    uint64_t last_ns;
+
+    pthread_mutex_lock(&agent->metrics_lock);
+    last_ns = agent->metrics.last_window_ns;
+    pthread_mutex_unlock(&agent->metrics_lock);
+    return clock_now_ns() <
+           last_ns + 2 * agent->settings->window_ns + 60 * CLOCK_SECOND_NS;
+}
+
+static void
+answer_metrics(struct agent *agent, struct http_answer *answer)
+{
+    struct buffer text = {0};
+
+    print_metrics(agent, &text);
+    if (text.failed) {
+        buffer_finish(&text);
+        http_text(answer, HTTP_FAILED, "out of memory\n");
+        return;
+    }
+    *answer = (struct http_answer){
+        .status = HTTP_OK,
+        .type = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        .bytes = text.data,
+        .size = text.size};
+}
+
+/* Parse ?seconds=N. */
+static bool
+parse_seconds(const struct http_request *request, uint64_t *seconds)
+{
+    const char *const text = http_argument(request, "seconds");
+
+    *seconds = AGENT_SECONDS_DEFAULT;
+    return text == NULL || (number_parse_count(text, seconds) && *seconds >= 1 &&
+                            *seconds <= AGENT_SECONDS_MAX);
+}
+
+/* On the server's thread. */
+static bool
+answer_request(void *context, const struct http_request *request,
+               struct http_answer *answer)
+{
+    struct agent *const agent = context;
+    const char *const path = http_path(request);
+    uint64_t seconds;
+
+    if (strcmp(path, "/debug/pprof/profile") == 0) {
+        if (parse_seconds(request, &seconds)) {
+            return false;
+        }
+        http_text(answer, HTTP_BAD_REQUEST, "seconds must be a number from 1 to 300\n");
+    } else if (strcmp(path, "/metrics") == 0) {
+        answer_metrics(agent, answer);
+    } else if (strcmp(path, "/healthz") == 0) {
+        const bool healthy = is_healthy(agent);
+
+        http_text(answer, healthy ? HTTP_OK : HTTP_UNAVAILABLE,
+                  healthy ? "ok\n" : "no window ended in time\n");
+    } else {
+        http_text(answer, HTTP_NOT_FOUND,
+                  "there are /debug/pprof/profile?seconds=N, /metrics and /healthz\n");
+    }
+    return true;
+}
+
+bool
+agent_serve(struct agent *agent)
+{
+    const struct http_settings settings = {
+        .address = agent->settings->address,
+        .queue_max = AGENT_PROFILES_MAX,
+        .queue_full = "too many profiles are being made; try again later\n",
+        .answer = answer_request,
+        .context = agent};
+    char why[200];
+    char shown[100];
+
+    if (agent->settings->listen == NULL) {
+        return true;
+    }
+    agent->server = http_server_start(&settings, why, sizeof(why));
+    if (agent->server == NULL) {
+        cmd_fail("agent", "--listen %s: %s",
+                 text_show(shown, sizeof(shown), agent->settings->listen), why);
+    }
+    return agent->server != NULL;
+}
+
+/* Tell a client that there is no profile. */
+static void
+refuse(struct agent *agent, struct agent_request *request)
+{
+    struct http_answer answer;
+
+    http_text(&answer, HTTP_UNAVAILABLE,
+              "no profile could be made: the agent ends, its interval changed, or "
+              "memory ran out; try again\n");
+    http_server_answer(agent->server, request->request, &answer);
+    request->request = NULL;
+}
+
+/* The look before a request leaves it only later hits. */
+void
+agent_take_request(struct agent *agent)
+{
+    struct agent_request *free_place = NULL;
+    uint64_t seconds;
+    bool looked;
+
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
+        if (agent->requests[i].request == NULL) {
+            free_place = &agent->requests[i];
+        }
+    }
+    if (free_place == NULL) {
+        return; /* its turn comes when another was answered */
+    }
+    *free_place = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
+                                         .start_ns = clock_now_ns()};
+    looked = agent_look(agent);
+    free_place->request = http_server_take(agent->server);
+    if (free_place->request == NULL) {
+        return;
+    }
+    if (!looked) {
+        refuse(agent, free_place);
+        return;
+    }
+    (void)parse_seconds(free_place->request, &seconds);
+    free_place->end_ns = free_place->start_ns + seconds * CLOCK_SECOND_NS;
+}
+
+/* Mark all images as ones whose names are known. If one is not, go tool pprof asks the
+ * agent for its names, gets an error and fails. */
+static void
+claim_names(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->image_count; i++) {
+        profile->images[i].named = true;
+    }
+}
+
+/* Answer a request by what was counted for it until the last look, which began then;
+ * without a complete profile, as after a look that failed, it fails. */
+static void
+answer(struct agent *agent, struct agent_request *request, uint64_t now, bool looked)
+{
+    struct profile *const profile = part_take(&request->part);
+    struct http_answer answer = {.status = HTTP_OK, .type = "application/octet-stream"};
+
+    if (looked && profile != NULL && request->part.lost == 0 &&
+        agent_describe(agent, profile, request->start_real_ns, now - request->start_ns,
+                       "")) {
+        claim_names(profile);
+        (void)pprof_encode(profile, &answer.bytes, &answer.size);
+    }
+    profile_delete(profile);
+    if (answer.bytes == NULL) {
+        refuse(agent, request);
+    } else {
+        http_server_answer(agent->server, request->request, &answer);
+        request->request = NULL;
+    }
+}
+
+void
+agent_handle_requests(struct agent *agent)
+{
+    const uint64_t now = clock_now_ns();
+    bool looked = false;
+
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
+        struct agent_request *const request = &agent->requests[i];
+
+        if (request->request != NULL && now >= request->end_ns) {
+            looked = looked || agent_look(agent);
+            answer(agent, request, now, looked);
+        }
+    }
+}
+
+uint64_t
+agent_next_answer_ns(const struct agent *agent)
+{
+    uint64_t next = UINT64_MAX;
+
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
+        const struct agent_request *const request = &agent->requests[i];
+
+        if (request->request != NULL && request->end_ns < next) {
+            next = request->end_ns;
+        }
+    }
+    return next;
+}
+
+void
+agent_stop_serving(struct agent *agent)
+{
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
+        struct agent_request *const request = &agent->requests[i];
+
+        if (request->request != NULL) {
+            profile_delete(part_take(&request->part));
+            refuse(agent, request);
+        }
+    }
+    http_server_stop(agent->server);
+    agent->server = NULL;
+}

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * spool.c - see spool.h.
+ *
+ * Names begin with the start of the window in 20 digits, so that their order is that of
+ * the windows. All functions without a comment on it are called with the mutex held.
+ */
+#include "daemon/spool.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SUFFIX ".pb.gz"
+#define TEMPORARY ".new"
+#define LOCK ".lock"
+#define REFUSED "refused-"
+
+enum { START_DIGITS = 20 };
+
+/* Larger files are not ours. */
+static const off_t file_bytes_max = (off_t)256 << 20;
+
+static bool
+has_suffix(const char *name, const char *suffix)
+{
+    const size_t length = strlen(name);
+
+    return length > strlen(suffix) && length < SPOOL_NAME_BYTES &&
+           strcmp(name + length - strlen(suffix), suffix) == 0;
+}
+
+/* Where the start of the window stands in a name. */
+static const char *
+start_of(const char *name)
+{
+    return strncmp(name, REFUSED, sizeof(REFUSED) - 1) == 0 ? name + sizeof(REFUSED) - 1
+                                                            : name;
+}
+
+static bool
+is_refused(const char *name)
+{
+    return start_of(name) != name;
+}
+
+static bool
+is_window(const char *name)
+{
+    return strspn(start_of(name), "0123456789") == START_DIGITS &&
+           has_suffix(name, SUFFIX);
+}
+
+/* entry - a file of the spool. */
+struct entry {
+    char name[SPOOL_NAME_BYTES];
+    uint64_t bytes;
+};
+
+static int
+compare_entries(const void *left, const void *right)
+{
+    return strcmp(start_of(((const struct entry *)left)->name),
+                  start_of(((const struct entry *)right)->name));
+}
+
+static DIR *
+open_listing(const struct spool *spool)
+{
+    const int fd = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const folder = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (folder == NULL && fd >= 0) {
+        close(fd);
+    }
+    return folder;
+}
+
+/* Append a file to the list. Returns false if memory runs out. */
+static bool
+add_entry(struct entry **list, size_t *count, const char *name, uint64_t bytes)
+{
+    struct entry *grown = *list;
+
+    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: it is full */
+        grown = reallocarray(*list, *count == 0 ? 1 : *count * 2, sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        *list = grown;
+    }
+    grown[*count].bytes = bytes;
+    snprintf(grown[*count].name, SPOOL_NAME_BYTES, "%s", name);
+    ++*count;
+    return true;
+}
+
+/* List the windows, also the refused ones, oldest first. Returns their number; the
+ * caller frees the list. */
+static size_t
+list_windows(const struct spool *spool, struct entry **list)
+{
+    DIR *const folder = open_listing(spool);
+    size_t count = 0;
+    const struct dirent *found;
+    struct stat status;
+
+    *list = NULL;
+    while (folder != NULL && (found = readdir(folder)) != NULL) {
+        if (is_window(found->d_name) &&
+            fstatat(spool->folder, found->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(status.st_mode) &&
+            !add_entry(list, &count, found->d_name, (uint64_t)status.st_size)) {
+            break;
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    if (count > 1) {
+        qsort(*list, count, sizeof(**list), compare_entries);
+    }
+    return count;
+}
+
+/* Remove what a killed agent left half written. No lock is needed yet. */
+static void
+remove_temporary(const struct spool *spool)
+{
+    DIR *const folder = open_listing(spool);
+    const struct dirent *found;
+
+    while (folder != NULL && (found = readdir(folder)) != NULL) {
+        if (found->d_name[0] == '.' && has_suffix(found->d_name, TEMPORARY)) {
+            (void)unlinkat(spool->folder, found->d_name, 0);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+}
+
+static bool
+fail_open(const char *path, const char *what, const char *why,
+          struct spool_error *error)
+{
+    char shown[200];
+
+    snprintf(error->text, sizeof(error->text), "%s: %s: %s",
+             text_show(shown, sizeof(shown), path), what, why);
+    return false;
+}
+
+/* Whether nobody else can put files into the folder: the sender believes them. */
+static bool
+is_private(int folder)
+{
+    struct stat status;
+
+    return fstat(folder, &status) == 0 &&
+           (status.st_uid == geteuid() || status.st_uid == 0) &&
+           (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool
+spool_open(struct spool *spool, const char *path, const struct spool_limits *limits,
+           struct spool_error *error)
+{
+    *spool = (struct spool){.folder = -1, .lock_fd = -1, .limits = *limits};
+    pthread_mutex_init(&spool->lock, NULL);
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        return fail_open(path, "cannot make the spool folder", text_errno(errno),
+                         error);
+    }
+    spool->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (spool->folder < 0) {
+        return fail_open(path, "cannot open the spool folder", text_errno(errno),
+                         error);
+    }
+    if (!is_private(spool->folder)) {
+        return fail_open(path, "other users can write there",
+                         "give the agent a folder of its own with --spool", error);
+    }
+    spool->lock_fd =
+        openat(spool->folder, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (spool->lock_fd < 0) {
+        return fail_open(path, "cannot write there", text_errno(errno), error);
+    }
+    if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        return fail_open(path, "another agent has this spool",
+                         "end it, or give this one a folder with --spool", error);
+    }
+    remove_temporary(spool);
+    return true;
+}
+
+void
+spool_close(struct spool *spool)
+{
+    for (size_t i = 0; i < SPOOL_WAITING_MAX; i++) {
+        free(spool->waiting[i].bytes);
+    }
+    if (spool->lock_fd >= 0) {
+        close(spool->lock_fd);
+    }
+    if (spool->folder >= 0) {
+        close(spool->folder);
+    }
+    pthread_mutex_destroy(&spool->lock);
+}
+
+/* ---- writing ---- */
+
+static int
+write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(fd, bytes, size);
+
+        if (written < 0 && errno != EINTR) {
+            return -errno;
+        }
+        bytes += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Make a rename durable. Some file systems have no fsync for folders: EINVAL. */
+static int
+sync_folder(const struct spool *spool)
+{
+    const int fd = openat(spool->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int result = fd < 0 || fsync(fd) != 0 ? -errno : 0;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return result == -EINVAL ? 0 : result;
+}
+
+/* Write a file under a temporary name, sync it and rename it. Returns 0 or a negative
+ * errno; then there is no file. */
+static int
+write_window(const struct spool *spool, const struct spool_window *window)
+{
+    char temporary[SPOOL_NAME_BYTES + 8];
+    int failure;
+    int fd;
+
+    snprintf(temporary, sizeof(temporary), ".%s" TEMPORARY, window->name);
+    (void)unlinkat(spool->folder, temporary, 0);
+    fd =
+        openat(spool->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return -errno;
+    }
+    failure = write_all(fd, window->bytes, window->size);
+    if (failure == 0 && fsync(fd) != 0) {
+        failure = -errno;
+    }
+    close(fd);
+    if (failure == 0 &&
+        renameat(spool->folder, temporary, spool->folder, window->name) != 0) {
+        failure = -errno;
+    }
+    if (failure != 0) {
+        (void)unlinkat(spool->folder, temporary, 0);
+        return failure;
+    }
+    failure = sync_folder(spool);
+    if (failure != 0) { /* the sender cannot have taken it: the caller has the lock */
+        (void)unlinkat(spool->folder, window->name, 0);
+    }
+    return failure;
+}
+
+static size_t
+count_waiting(const struct spool *spool, uint64_t *bytes)
+{
+    size_t count = 0;
+
+    *bytes = 0;
+    while (count < SPOOL_WAITING_MAX && spool->waiting[count].bytes != NULL) {
+        *bytes += spool->waiting[count++].size;
+    }
+    return count;
+}
+
+/* Remove the first of the waiting windows. */
+static void
+shift_waiting(struct spool *spool)
+{
+    free(spool->waiting[0].bytes);
+    memmove(&spool->waiting[0], &spool->waiting[1],
+            (SPOOL_WAITING_MAX - 1) * sizeof(spool->waiting[0]));
+    spool->waiting[SPOOL_WAITING_MAX - 1] = (struct spool_window){.bytes = NULL};
+}
+
+/* Write the waiting windows in their order, as far as that succeeds. Returns 0 or a
+ * negative errno. */
+static int
+write_waiting(struct spool *spool)
+{
+    while (spool->waiting[0].bytes != NULL) {
+        const int failure = write_window(spool, &spool->waiting[0]);
+
+        if (failure != 0) {
+            spool->statistics.failures++;
+            snprintf(spool->failure, sizeof(spool->failure), "%s",
+                     text_errno(-failure));
+            return failure;
+        }
+        spool->statistics.written++;
+        shift_waiting(spool);
+    }
+    spool->failure[0] = '\0';
+    return 0;
+}
+
+/* Delete the oldest file that the sender does not read. Returns false if there is
+ * none. */
+static bool
+drop_oldest_file(struct spool *spool)
+{
+    struct entry *list;
+    const size_t count = list_windows(spool, &list);
+    bool dropped = false;
+
+    for (size_t i = 0; !dropped && i < count; i++) {
+        dropped = strcmp(list[i].name, spool->taken) != 0 &&
+                  unlinkat(spool->folder, list[i].name, 0) == 0;
+    }
+    free(list);
+    spool->statistics.dropped += dropped;
+    return dropped;
+}
+
+static bool
+lacks_room(const struct spool *spool, size_t size)
+{
+    uint64_t bytes;
+    const size_t count = count_waiting(spool, &bytes);
+
+    return count == SPOOL_WAITING_MAX ||
+           (count > 0 && bytes + size > SPOOL_WAITING_BYTES_MAX);
+}
+
+/* Make room for one more waiting window. On a full disk the oldest files go, as
+ * that lets the windows be written. Where writing fails for another reason it would not
+ * help: the files stay, and the window that waits longest is dropped. */
+static void
+make_room(struct spool *spool, size_t size)
+{
+    while (lacks_room(spool, size)) {
+        const int failure = write_waiting(spool);
+
+        if (failure != 0 &&
+            ((failure != -ENOSPC && failure != -EDQUOT) || !drop_oldest_file(spool))) {
+            shift_waiting(spool);
+            spool->statistics.dropped++;
+        }
+    }
+}
+
+bool
+spool_put(struct spool *spool, uint64_t start_ns, const char *epoch, void *bytes,
+          size_t size)
+{
+    struct spool_window *added;
+    uint64_t used;
+    bool written;
+
+    pthread_mutex_lock(&spool->lock);
+    make_room(spool, size);
+    added = &spool->waiting[count_waiting(spool, &used)];
+    added->bytes = bytes;
+    added->size = size;
+    snprintf(added->name, sizeof(added->name), "%0*" PRIu64 "-%.32s" SUFFIX,
+             START_DIGITS, start_ns, epoch);
+    written = write_waiting(spool) == 0;
+    pthread_mutex_unlock(&spool->lock);
+    return written;
+}
+
+bool
+spool_retry(struct spool *spool)
+{
+    bool written;
+
+    pthread_mutex_lock(&spool->lock);
+    written = write_waiting(spool) == 0;
+    pthread_mutex_unlock(&spool->lock);
+    return written;
+}
+
+void
+spool_bound(struct spool *spool)
+{
+    struct entry *list;
+    size_t count;
+    size_t left;
+    uint64_t bytes = 0;
+
+    pthread_mutex_lock(&spool->lock);
+    count = list_windows(spool, &list);
+    for (size_t i = 0; i < count; i++) {
+        bytes += list[i].bytes;
+    }
+    left = count;
+    for (size_t i = 0; i < count; i++) {
+        if ((left > spool->limits.windows || bytes > spool->limits.bytes) &&
+            strcmp(list[i].name, spool->taken) != 0 &&
+            unlinkat(spool->folder, list[i].name, 0) == 0) {
+            bytes -= list[i].bytes;
+            left--;
+            spool->statistics.dropped++;
+        }
+    }
+    free(list);
+    pthread_mutex_unlock(&spool->lock);
+}
+
+/* ---- reading ---- */
+
+/* Read a whole file. Returns NULL with errno set if that fails. */
+static void *
+read_window(const struct spool *spool, const char *name, size_t *size)
+{
+    const int fd =
+        openat(spool->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+    char *bytes = NULL;
+    size_t used = 0;
+    ssize_t more = 1;
+
+    int error;
+
+    if (fd >= 0 && fstat(fd, &status) == 0) {
+        errno = S_ISREG(status.st_mode) ? EFBIG : EINVAL;
+        if (S_ISREG(status.st_mode) && status.st_size <= file_bytes_max) {
+            *size = (size_t)status.st_size;
+            bytes = malloc(*size + 1);
+        }
+    }
+    while (bytes != NULL && more > 0 && used < *size) {
+        errno = EIO; /* it became shorter */
+        more = read(fd, bytes + used, *size - used);
+        used += more > 0 ? (size_t)more : 0;
+    }
+    error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (bytes != NULL && used < *size) {
+        free(bytes);
+        bytes = NULL;
+    }
+    errno = error;
+    return bytes;
+}
+
+/* Not every file system tells the type with the name. */
+static bool
+is_regular(const struct spool *spool, const struct dirent *file)
+{
+    struct stat status;
+
+    if (file->d_type != DT_UNKNOWN) {
+        return file->d_type == DT_REG;
+    }
+    return fstatat(spool->folder, file->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(status.st_mode);
+}
+
+/* Find the oldest window after a name. Returns false if there is none. This is called
+ * for each of the windows, of which a long outage leaves ten thousands, so it does not
+ * sort them. */
+static bool
+find_next(const struct spool *spool, const char *after, char next[SPOOL_NAME_BYTES])
+{
+    DIR *const folder = open_listing(spool);
+    const struct dirent *found;
+
+    next[0] = '\0';
+    while (folder != NULL && (found = readdir(folder)) != NULL) {
+        if (is_window(found->d_name) && !is_refused(found->d_name) &&
+            is_regular(spool, found) && strcmp(found->d_name, after) > 0 &&
+            (next[0] == '\0' || strcmp(found->d_name, next) < 0)) {
+            snprintf(next, SPOOL_NAME_BYTES, "%s", found->d_name);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return next[0] != '\0';
+}
+
+bool
+spool_take(struct spool *spool, const char *after, char name[SPOOL_NAME_BYTES],
+           void **bytes, size_t *size)
+{
+    char next[SPOOL_NAME_BYTES];
+    bool found;
+
+    pthread_mutex_lock(&spool->lock);
+    found = find_next(spool, after, next);
+    if (found) {
+        snprintf(name, SPOOL_NAME_BYTES, "%s", next);
+        snprintf(spool->taken, sizeof(spool->taken), "%s", next);
+        *bytes = read_window(spool, next, size);
+    }
+    pthread_mutex_unlock(&spool->lock);
+    return found;
+}
+
+bool
+spool_done(struct spool *spool, const char *name, enum spool_fate fate)
+{
+    char aside[SPOOL_NAME_BYTES + sizeof(REFUSED)];
+    int result = 0;
+
+    pthread_mutex_lock(&spool->lock);
+    if (fate == SPOOL_REMOVE) {
+        result = unlinkat(spool->folder, name, 0);
+    } else if (fate == SPOOL_SET_ASIDE) {
+        snprintf(aside, sizeof(aside), REFUSED "%s", name);
+        result = renameat(spool->folder, name, spool->folder, aside);
+    }
+    spool->taken[0] = '\0';
+    pthread_mutex_unlock(&spool->lock);
+    return result == 0 || errno == ENOENT;
+}
+
+void
+spool_get_statistics(struct spool *spool, struct spool_statistics *statistics)
+{
+    struct entry *list;
+    uint64_t unused;
+    size_t count;
+
+    pthread_mutex_lock(&spool->lock);
+    *statistics = spool->statistics;
+    count = list_windows(spool, &list);
+    for (size_t i = 0; i < count; i++) {
+        statistics->files += !is_refused(list[i].name);
+        statistics->refused += is_refused(list[i].name);
+        statistics->bytes += list[i].bytes;
+    }
+    statistics->waiting = count_waiting(spool, &unused);
+    free(list);
+    pthread_mutex_unlock(&spool->lock);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* window.c - see window.h. */
+#include "daemon/window.h"
+
+#include "base/clock.h"
+
+static const int64_t jump_min_ns = (int64_t)WINDOW_JUMP_MS * 1000000;
+
+struct window_clocks
+window_read_clocks(void)
+{
+    return (struct window_clocks){
+        .real_ns = clock_ns(CLOCK_REALTIME),
+        .monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+        .boot_ns = clock_ns(CLOCK_BOOTTIME),
+    };
+}
+
+void
+window_begin(struct window *window, uint64_t length_ns, const struct window_clocks *now)
+{
+    const uint64_t rest_ns = length_ns - now->real_ns % length_ns;
+
+    window->start = *now;
+    window->end_real_ns = now->real_ns + rest_ns;
+    if (rest_ns < length_ns / 10) {
+        window->end_real_ns += length_ns;
+    }
+}
+
+static int64_t
+difference(uint64_t later, uint64_t earlier)
+{
+    return (int64_t)(later - earlier);
+}
+
+/* What the wall clock was set by since the start; 0: only adjusted. */
+static int64_t
+jump_ns(const struct window *window, const struct window_clocks *now)
+{
+    const int64_t jump = difference(now->real_ns, window->start.real_ns) -
+                         difference(now->boot_ns, window->start.boot_ns);
+
+    return jump > -jump_min_ns && jump < jump_min_ns ? 0 : jump;
+}
+
+static uint64_t
+suspended_ns(const struct window *window, const struct window_clocks *now)
+{
+    const int64_t suspended = difference(now->boot_ns, window->start.boot_ns) -
+                              difference(now->monotonic_ns, window->start.monotonic_ns);
+
+    return suspended < jump_min_ns ? 0 : (uint64_t)suspended;
+}
+
+bool
+window_is_over(const struct window *window, const struct window_clocks *now)
+{
+    return now->real_ns >= window->end_real_ns || jump_ns(window, now) != 0 ||
+           suspended_ns(window, now) != 0;
+}
+
+struct window_end
+window_finish(const struct window *window, const struct window_clocks *now)
+{
+    const int64_t passed_ns = difference(now->real_ns, window->start.real_ns);
+    struct window_end end = {
+        .counted_ns = now->monotonic_ns - window->start.monotonic_ns,
+        .jump_ns = jump_ns(window, now),
+        .suspended_ns = suspended_ns(window, now),
+    };
+
+    /* The next window starts now. Where the wall clock is slowed down, this one would
+     * seem to end later. */
+    if (end.jump_ns == 0 && passed_ns < (int64_t)end.counted_ns) {
+        end.counted_ns = passed_ns > 0 ? (uint64_t)passed_ns : 0;
+    }
+    /* Also where the clock was set back by less than a jump, in a window that was
+     * even shorter: the next one would begin before this one. */
+    end.new_epoch = end.jump_ns < 0 || passed_ns <= 0;
+    return end;
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff.c - the difference of two profiles: values, chances, order.
+ *
+ * Rows are sorted by weight, the least amount by which a row changed: the size of the
+ * change minus its error. So a large but uncertain change of few hits is not above a
+ * certain one.
+ */
+#include "profile/difference.h"
+
+#include "profile/chance.h"
+#include "profile/difference_rows.h"
+#include "profile/estimate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Quantile of the normal distribution for 95%. */
+#define Z 1.959964
+
+/* --- values --- */
+
+static void
+find_intervals(struct diff_source *source)
+{
+    for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        source->intervals[side] = report_interval(source->of->sides[side]);
+    }
+    source->known = source->intervals[PAIR_OLD] > 0 && source->intervals[PAIR_NEW] > 0;
+    if (!source->known) {
+        source->intervals[PAIR_OLD] = source->intervals[PAIR_NEW] = 1;
+    }
+}
+
+static double
+share_of(uint64_t hits, uint64_t total)
+{
+    return total > 0 ? (double)hits / (double)total : 0;
+}
+
+static void
+set_values(const struct diff_source *source, bool normalize, struct diff_row *row)
+{
+    double variance = 0;
+
+    for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        const uint64_t total = source->of->totals[side];
+        const double interval = source->intervals[side];
+        const double hits = (double)row->hits[side];
+        const double share = share_of(row->hits[side], total);
+
+        row->values[side] = normalize ? share : hits * interval;
+        if (!normalize) {
+            variance += hits * interval * interval;
+        } else if (total > 0) {
+            variance += share * (1 - share) / (double)total;
+        }
+    }
+    row->change = row->values[PAIR_NEW] - row->values[PAIR_OLD];
+    row->error = Z * sqrt(variance);
+}
+
+static double
+chance_of_row(const struct diff_source *source, bool normalize,
+              const struct diff_row *row)
+{
+    const double old_interval = source->intervals[PAIR_OLD];
+
+    if (normalize) {
+        return chance_of_shares(row->hits[PAIR_OLD], source->of->totals[PAIR_OLD],
+                                row->hits[PAIR_NEW], source->of->totals[PAIR_NEW]);
+    }
+    /* A side with a shorter interval is expected to have more of the hits. */
+    return chance_of_counts(row->hits[PAIR_OLD], row->hits[PAIR_NEW],
+                            old_interval /
+                                (old_interval + source->intervals[PAIR_NEW]));
+}
+
+static bool
+is_tested(const struct diff_row *row)
+{
+    uint64_t hits;
+
+    return __builtin_add_overflow(row->hits[PAIR_OLD], row->hits[PAIR_NEW], &hits) ||
+           hits >= CHANCE_HITS_MIN;
+}
+
+/* --- rows --- */
+
+static bool
+make_rows(struct diff *diff, size_t number)
+{
+    struct diff_source *source = &diff->sources[number];
+    const bool normalize = diff->options->normalize;
+
+    source->rows = calloc(diff->groups.count + 1, sizeof(*source->rows));
+    if (source->rows == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < diff->groups.count; i++) {
+        const struct report_group *group = &diff->groups.groups[i];
+        struct diff_row row = {.group = group};
+
+        for (unsigned side = 0; side < PAIR_SIDES; side++) {
+            row.hits[side] =
+                report_group_hits(&diff->groups, group, PAIR_SIDES * number + side);
+        }
+        if (row.hits[PAIR_OLD] == 0 && row.hits[PAIR_NEW] == 0) {
+            continue;
+        }
+        set_values(source, normalize, &row);
+        row.chance = chance_of_row(source, normalize, &row);
+        source->rows[source->row_count++] = row;
+    }
+    return true;
+}
+
+static int
+compare_chances(const void *left, const void *right)
+{
+    const double a = **(double *const *)left;
+    const double b = **(double *const *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* Correct for the number of rows that could have been shown. */
+static bool
+judge_rows(struct diff_source *source)
+{
+    double **chances = calloc(source->row_count + 1, sizeof(*chances));
+    size_t count = 0;
+
+    if (chances == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < source->row_count; i++) {
+        if (is_tested(&source->rows[i])) {
+            chances[count++] = &source->rows[i].chance;
+        }
+    }
+    qsort(chances, count, sizeof(*chances), compare_chances);
+    chance_correct(chances, count);
+    free(chances);
+    for (size_t i = 0; i < source->row_count; i++) {
+        struct diff_row *row = &source->rows[i];
+
+        row->beyond_chance = is_tested(row) && row->chance < DIFF_LEVEL;
+        source->beyond_count += row->beyond_chance;
+    }
+    return true;
+}
+
+static double
+weight(const struct diff_row *row)
+{
+    return fabs(row->change) - row->error;
+}
+
+static int
+compare_rows(const void *left, const void *right)
+{
+    const struct diff_row *a = left;
+    const struct diff_row *b = right;
+
+    if (a->beyond_chance != b->beyond_chance) {
+        return a->beyond_chance ? -1 : 1;
+    }
+    if (weight(a) < weight(b) || weight(a) > weight(b)) {
+        return weight(a) > weight(b) ? -1 : 1;
+    }
+    /* The index of the group makes the order reproducible. */
+    return (a->group > b->group) - (a->group < b->group);
+}
+
+static void
+add_clamped(uint64_t *sum, uint64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum)) {
+        *sum = UINT64_MAX;
+    }
+}
+
+/* Sum up all rows, and those that chance explains. */
+static void
+sum_rows(const struct diff *diff, struct diff_source *source)
+{
+    const bool normalize = diff->options->normalize;
+
+    for (size_t i = 0; i < source->row_count; i++) {
+        const struct diff_row *row = &source->rows[i];
+
+        for (unsigned side = 0; side < PAIR_SIDES; side++) {
+            add_clamped(&source->whole.hits[side], row->hits[side]);
+            if (!row->beyond_chance) {
+                add_clamped(&source->rest.hits[side], row->hits[side]);
+            }
+        }
+    }
+    set_values(source, normalize, &source->whole);
+    set_values(source, normalize, &source->rest);
+    source->whole.chance = chance_of_row(source, normalize, &source->whole);
+    source->whole.beyond_chance = source->whole.chance < DIFF_LEVEL;
+}
+
+static bool
+compare_sources(struct diff *diff)
+{
+    diff->source_count = diff->pair.source_count;
+    diff->sources = calloc(diff->source_count + 1, sizeof(*diff->sources));
+    if (diff->sources == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < diff->source_count; i++) {
+        struct diff_source *source = &diff->sources[i];
+
+        source->of = &diff->pair.sources[i];
+        find_intervals(source);
+        if (!make_rows(diff, i) || !judge_rows(source)) {
+            return false;
+        }
+        qsort(source->rows, source->row_count, sizeof(*source->rows), compare_rows);
+        sum_rows(diff, source);
+    }
+    return true;
+}
+
+/* --- public functions --- */
+
+struct diff *
+diff_new(const struct profile *old_profile, const struct profile *new_profile,
+         const struct diff_options *options)
+{
+    /* The pair has applied the filters. */
+    const struct report_options grouping = {.keys = options->report.keys};
+    struct diff *diff = calloc(1, sizeof(*diff));
+
+    if (diff == NULL) {
+        return NULL;
+    }
+    diff->options = options;
+    if (!pair_init(&diff->pair, old_profile, new_profile, &options->report) ||
+        !report_group_rows(diff->pair.joined, &grouping, &diff->groups) ||
+        !compare_sources(diff)) {
+        diff_delete(diff);
+        return NULL;
+    }
+    return diff;
+}
+
+void
+diff_delete(struct diff *diff)
+{
+    if (diff == NULL) {
+        return;
+    }
+    for (size_t i = 0; diff->sources != NULL && i < diff->source_count; i++) {
+        free(diff->sources[i].rows);
+    }
+    free(diff->sources);
+    report_groups_finish(&diff->groups);
+    pair_finish(&diff->pair);
+    free(diff);
+}
+
+size_t
+diff_source_count(const struct diff *diff)
+{
+    return diff->source_count;
+}
+
+size_t
+diff_row_count(const struct diff *diff)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < diff->source_count; i++) {
+        count += diff->sources[i].row_count;
+    }
+    return count;
+}
+
+size_t
+diff_rows_asked(const struct diff *diff, const struct diff_source *source)
+{
+    return diff->options->all ? source->row_count : source->beyond_count;
+}
+
+size_t
+diff_rows_shown(const struct diff *diff, const struct diff_source *source)
+{
+    const size_t asked = diff_rows_asked(diff, source);
+    const size_t rows = diff->options->report.rows;
+
+    return rows == 0 || rows > asked ? asked : rows;
+}
+
+const char *
+diff_source_name(const struct diff_source *source)
+{
+    return source->of->sides[PAIR_OLD]->name;
+}
+
+const char *
+diff_row_kind(const struct diff_row *row)
+{
+    if (row->hits[PAIR_OLD] == 0 || row->hits[PAIR_NEW] == 0) {
+        return row->hits[PAIR_OLD] == 0 ? "new" : "gone";
+    }
+    return "changed";
+}
+
+bool
+diff_grew(const struct diff *diff, double percent)
+{
+    for (size_t i = 0; i < diff->source_count; i++) {
+        const struct diff_source *source = &diff->sources[i];
+        const double old_all =
+            (double)source->of->totals[PAIR_OLD] * source->intervals[PAIR_OLD];
+        const double whole = diff->options->normalize ? 1 : old_all;
+
+        /* Rows beyond chance come first. */
+        for (size_t row = 0; row < source->beyond_count; row++) {
+            if (source->rows[row].change * 100 > whole * percent) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool
+diff_print(FILE *out, const struct diff *diff)
+{
+    bool done = false;
+
+    switch (diff->options->report.format) {
+    case REPORT_TABLE:
+        done = diff_print_table(out, diff) && diff_print_notes(out, diff);
+        break;
+    case REPORT_JSON:
+        done = diff_print_json(out, diff);
+        break;
+    case REPORT_CSV:
+        done = diff_print_csv(out, diff);
+        break;
+    }
+    return done && fflush(out) == 0 && !ferror(out);
+}

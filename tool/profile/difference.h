@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diff.h - compares two profiles, and finds the changes that chance does not explain.
+ *
+ * Names are escaped here as in report.h.
+ */
+#ifndef PROFILE_DIFFERENCE_H
+#define PROFILE_DIFFERENCE_H
+
+#include "view/report/report.h"
+
+/* Fraction of all comparisons without any change that report a changed row: 5%. */
+#define DIFF_LEVEL 0.05
+
+struct diff_options {
+    /* keys except by source, filters, format, rows, ... */
+    struct report_options report;
+    bool normalize; /* compare shares instead of time and events */
+    bool all;       /* show also rows that chance explains */
+};
+
+struct diff;
+
+/* Compare two profiles. Borrows the profiles and options. Returns NULL if memory runs
+ * out. */
+struct diff *diff_new(const struct profile *old_profile,
+                      const struct profile *new_profile,
+                      const struct diff_options *options);
+void diff_delete(struct diff *diff); /* may be NULL */
+
+/* Return the number of sources that both profiles have; 0 if there is nothing to
+ * compare. */
+size_t diff_source_count(const struct diff *diff);
+
+/* Return the number of rows of all sources that have hits on either side and pass the
+ * filters. */
+size_t diff_row_count(const struct diff *diff);
+
+/* Print the difference. Returns false if memory runs out or writing to out fails. */
+bool diff_print(FILE *out, const struct diff *diff);
+
+/* Return whether a row grew, beyond chance, by more than percent of the old total; if
+ * normalized, by more than percent points of its share. */
+bool diff_grew(const struct diff *diff, double percent);
+
+#endif

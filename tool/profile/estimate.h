@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * estimate.h - estimates from hits: time or events, their errors, and ratios to another
+ * source. Only tool/view/report includes it.
+ */
+#ifndef PROFILE_ESTIMATE_H
+#define PROFILE_ESTIMATE_H
+
+#include "base/buffer.h"
+#include "profile/profile.h"
+
+/* From this many hits of a source on, the error of a share is below one percent. */
+enum { REPORT_SURE_HITS = 10000 };
+
+/* With fewer hits on either side a ratio is noise. */
+enum { REPORT_RATIO_HITS_MIN = 20 };
+
+/* Return whether the source's unit is time; otherwise it is events. */
+bool report_is_time(const struct profile_source *source);
+
+/*
+ * Return what a hit stands for, in ns or events: the granted interval, increased in
+ * proportion to the hits that the statistics report as missing: granted * (taken + lost
+ * + throttled + missed) / taken. 0: unknown.
+ */
+double report_interval(const struct profile_source *source);
+
+/* Return whether every event is a hit and none is missing, so that nothing is
+ * estimated. */
+bool report_is_exact(const struct profile_source *source);
+
+/*
+ * Return half the width of a 95% interval around the share hits / total, as if hits
+ * were independent: the distance to the farther end of Wilson's score interval, which
+ * also holds for few hits and for 0 and 1. 0 if total is 0.
+ */
+double report_error(uint64_t hits, uint64_t total);
+
+/* Append a value such as 2.26s, 310ms; 1.24G, 12. */
+void report_put_time(struct buffer *out, double ns);
+void report_put_events(struct buffer *out, double events);
+
+/* report_ratio - events of one source per events of another. */
+struct report_ratio {
+    size_t numerator, denominator; /* indexes of sources */
+    unsigned per;                  /* 1, 100 (a percentage) or 1000 */
+    const char *title;             /* title suffix of a column: "/instr" */
+    const char *unit;              /* "per instruction" */
+};
+
+/*
+ * Find the useful ratio of a source, given the others: cycles per instruction, misses
+ * per thousand instructions, or without instructions mispredictions per hundred
+ * branches. Returns false if there is none.
+ */
+bool report_ratio_find(const struct profile *profile, size_t source,
+                       struct report_ratio *ratio);
+
+/* Compute it. Returns false if either has too few hits. */
+bool report_ratio_value(const struct profile *profile, const struct report_ratio *ratio,
+                        uint64_t numerator_hits, uint64_t denominator_hits,
+                        double *value);
+
+#endif

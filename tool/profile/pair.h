@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pair.h - joins two profiles into one that is grouped like any other: a source that
+ * both have becomes two sources of it. Only tool/view/report includes it.
+ *
+ * Two builds have only names in common, so names decide what is the same: images by
+ * file name (or by path, if both profiles have the path and several images have that
+ * file name), functions by name, lines by file name and number. Addresses are kept
+ * where the builds are the same, and are 0 elsewhere.
+ */
+#ifndef PROFILE_PAIR_H
+#define PROFILE_PAIR_H
+
+#include "view/report/report.h"
+
+enum { PAIR_OLD, PAIR_NEW, PAIR_SIDES };
+
+/* pair_source - a source that both profiles have. */
+struct pair_source {
+    const struct profile_source *sides[PAIR_SIDES]; /* borrowed */
+    uint64_t totals[PAIR_SIDES]; /* hits of all rows, filtered or not */
+};
+
+struct pair {
+    const struct profile *sides[PAIR_SIDES]; /* borrowed */
+    /* source 2 * i is the old side of sources[i], source 2 * i + 1 the new one */
+    struct profile *joined;
+    struct pair_source *sources;
+    size_t source_count; /* 0: the profiles have no source in common */
+};
+
+/* Join two profiles and apply the filters of options. Returns false if memory runs out;
+ * finish must be called in any case. */
+bool pair_init(struct pair *pair, const struct profile *old_profile,
+               const struct profile *new_profile, const struct report_options *options);
+void pair_finish(struct pair *pair);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* cgroup.h - finds the directory of the cgroup of ntprof system -G. */
+#ifndef RECORD_CGROUP_H
+#define RECORD_CGROUP_H
+
+#include <stddef.h>
+
+/*
+ * Find the directory of a cgroup that events can count: one of version 2, or of the
+ * hierarchy with perf_event.
+ *
+ *   name   path in the hierarchy, as in /proc/PID/cgroup, or the directory itself
+ *   error  out: why there is none
+ *
+ * Returns a malloc'd path, or NULL with error.
+ */
+char *cgroup_find(const char *name, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collector.c - makes and ends a collector, and reads its counters and statistics.
+ *
+ * A delivery is a call in which the session counts the hits that are due and notifies
+ * of processes and mappings (notify.c). Only deliveries change processes and images;
+ * delivery_lock keeps them out.
+ */
+#include "record/collect/collectorp.h"
+#include "record/collect/usage.h"
+
+#include <stdlib.h>
+
+/* Return the base-2 logarithm of the number of bytes that one counter covers: that of
+ * the user's buckets, but at most COUNTED_LOG2_MAX. Larger buckets are sums of several
+ * counters. */
+static uint32_t
+bucket_log2(uint32_t bucket_bytes)
+{
+    uint32_t log2 = 0;
+
+    while ((UINT32_C(1) << log2) < bucket_bytes && log2 < COUNTED_LOG2_MAX) {
+        log2++;
+    }
+    return log2;
+}
+
+void
+collector_measure(struct collector *collector)
+{
+    const uint64_t limit = collector->options.memory_max;
+
+    collector->segments_measured = collector->images.segments_made;
+    collector->images.full = limit != 0 && usage_bytes() > limit;
+}
+
+/* List the processors of options.affinity; each gets its own profile objects. Returns
+ * false if memory runs out or the list is empty. */
+static bool
+collector_list_cpus(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+    uint32_t count = 0;
+
+    collector->cpus = calloc((size_t)options->affinity_count * CPUS_A_GROUP + 1,
+                             sizeof(*collector->cpus));
+    if (collector->cpus == NULL) {
+        return false;
+    }
+    for (uint16_t i = 0; i < options->affinity_count; i++) {
+        for (uint32_t bit = 0; bit < CPUS_A_GROUP; bit++) {
+            if ((options->affinity[i].Mask >> bit & 1) != 0) {
+                collector->cpus[count++] =
+                    options->affinity[i].Group * CPUS_A_GROUP + bit;
+            }
+        }
+    }
+    collector->cpu_count = count;
+    naming_set_cpus(collector->naming, collector->cpus, count);
+    return count > 0;
+}
+
+/* Have the session notify this collector or, without a session, have the delivery
+ * thread look at the agents. Returns false if memory runs out. */
+static bool
+collector_follow(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+
+    if (options->session != NULL) {
+        ntprof_session_set_notify(options->session, notify_session, collector);
+        return true;
+    }
+    collector->agents = agents_new(collector, options->agents, options->interval_asked);
+    if (collector->agents != NULL) {
+        delivery_set_look(&collector->delivery, agents_look, collector->agents);
+    }
+    return collector->agents != NULL;
+}
+
+struct collector *
+collector_new(const struct collector_options *options)
+{
+    struct collector *const collector = calloc(1, sizeof(*collector));
+
+    if (collector == NULL) {
+        return NULL;
+    }
+    collector->options = *options;
+    collector->cpu_count = 1;
+    collector->programs.max =
+        options->endless ? PROGRAM_SET_ENDLESS_MAX : PROGRAM_SET_MAX;
+    delivery_init(&collector->delivery, options->session);
+    image_set_init(&collector->images, options->source_count,
+                   bucket_log2(options->bucket_bytes));
+    collector->kernel_range = kernel_range_find();
+    collector_measure(collector);
+    collector->naming = naming_new(options->memory_max, options->symbols);
+    collector->statistics =
+        calloc(options->source_count + 1, sizeof(*collector->statistics));
+    collector->session_statistics =
+        calloc(options->source_count + 1, sizeof(*collector->session_statistics));
+    collector->pauses = calloc(options->source_count + 1, sizeof(*collector->pauses));
+    if (collector->naming == NULL || collector->statistics == NULL ||
+        collector->session_statistics == NULL || collector->pauses == NULL) {
+        collector_delete(collector);
+        return NULL;
+    }
+    if (!notify_prepare(collector) ||
+        (options->per_cpu && !collector_list_cpus(collector)) ||
+        !collector_follow(collector)) {
+        collector_delete(collector);
+        return NULL;
+    }
+    return collector;
+}
+
+void
+collector_fail(struct collector *collector, NTSTATUS status)
+{
+    if (collector->gaps.failures++ == 0) {
+        collector->gaps.first_failure = status;
+    }
+}
+
+void
+collector_fail_for_memory(struct collector *collector)
+{
+    if (!collector->images.full) {
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+    }
+}
+
+void
+collector_delete(struct collector *collector)
+{
+    if (collector == NULL) {
+        return;
+    }
+    delivery_finish(&collector->delivery);
+    if (collector->options.session != NULL) {
+        ntprof_session_set_notify(collector->options.session, NULL, NULL);
+    }
+    agents_delete(collector->agents);
+    notify_end(collector);
+    image_set_finish(&collector->images);
+    naming_delete(collector->naming);
+    free(collector->statistics);
+    free(collector->session_statistics);
+    free(collector->pauses);
+    free(collector->cpus);
+    program_set_finish(&collector->programs);
+    free(collector);
+}
+
+int
+collector_start(struct collector *collector)
+{
+    return delivery_start(&collector->delivery);
+}
+
+/* Fold the counters of one source in all images. Returns false if memory runs out; then
+ * some hits stay in their counters. */
+static bool
+collector_fold_source(struct collector *collector, uint32_t source)
+{
+    struct image_set *const set = &collector->images;
+    bool complete = true;
+
+    if (collector->agents != NULL) {
+        return agents_fold(collector->agents);
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        complete = image_fold(set, set->images[i], source) && complete;
+    }
+    return complete;
+}
+
+bool
+collector_fold(struct collector *collector)
+{
+    bool complete = true;
+
+    delivery_lock(&collector->delivery);
+    collector_measure(collector);
+    for (size_t i = 0; !collector->ended && i < collector->options.source_count; i++) {
+        complete = collector_fold_source(collector, (uint32_t)i) && complete;
+    }
+    delivery_unlock(&collector->delivery);
+    return complete;
+}
+
+/* Get the statistics of a source; those of agents are as of the last fold. */
+static bool
+get_statistics(struct collector *collector, size_t source, ntprof_source_info *info)
+{
+    const struct collector_options *const options = &collector->options;
+
+    if (collector->agents != NULL) {
+        agents_statistics(collector->agents, info);
+        return true;
+    }
+    info->size = sizeof(*info);
+    return NT_SUCCESS(
+        ntprof_source_get(options->session, options->sources[source], info));
+}
+
+/* Read the statistics of one source into session_statistics, and into statistics
+ * without the time of pauses. Returns false if the session is closed. */
+static bool
+collector_read_source(struct collector *collector, uint32_t source)
+{
+    ntprof_source_info *const info = &collector->session_statistics[source];
+
+    if (!get_statistics(collector, source, info)) {
+        return false;
+    }
+    collector->statistics[source] = *info;
+    pause_apply(&collector->pauses[source], &collector->statistics[source]);
+    return true;
+}
+
+/* ntprof_source_get delivers everything up to its call, so each source is folded before
+ * the next one is read. */
+bool
+collector_read(struct collector *collector)
+{
+    if (collector->agents != NULL) {
+        /* Agents never stop, so their statistics are those of what was folded. */
+        return collector_fold_source(collector, 0) &&
+               collector_read_source(collector, 0);
+    }
+    for (uint32_t i = 0; i < collector->options.source_count; i++) {
+        if (!collector_read_source(collector, i) ||
+            !collector_fold_source(collector, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Have the session take no later hits, and deliver those from before. The profile
+ * objects are closed afterwards, by collector_delete: closing them takes a while, in
+ * which hits of profiles that are closed already would count as outside. */
+static void
+collector_freeze(struct collector *collector)
+{
+    if (collector->options.session != NULL) {
+        (void)ntprof_session_freeze(collector->options.session);
+        (void)ntprof_session_flush(collector->options.session);
+    }
+}
+
+void
+collector_stop(struct collector *collector)
+{
+    delivery_stop(&collector->delivery);
+    delivery_lock(&collector->delivery);
+    if (!collector->ended) {
+        collector_freeze(collector);
+    }
+    /* If memory runs out, the recording is not ended: the next snapshot reads counters
+     * and statistics again. If the session could not be frozen, hits until then count.
+     */
+    collector->ended = collector->ended || collector_read(collector);
+    delivery_unlock(&collector->delivery);
+}
+
+bool
+collector_set_interval(struct collector *collector, size_t source, uint64_t interval,
+                       uint64_t *granted)
+{
+    const KPROFILE_SOURCE number = collector->options.sources[source];
+    ntprof_source_info info = {.size = sizeof(info)};
+    bool changed;
+
+    delivery_lock(&collector->delivery);
+    changed = !collector->ended && collector->agents == NULL &&
+              NT_SUCCESS(ntprof_source_set_interval(collector->options.session, number,
+                                                    interval)) &&
+              NT_SUCCESS(ntprof_source_get(collector->options.session, number, &info));
+    delivery_unlock(&collector->delivery);
+    if (changed) {
+        *granted = info.interval_granted;
+    }
+    return changed;
+}
+
+bool
+collector_get_source(struct collector *collector, size_t source,
+                     ntprof_source_info *info)
+{
+    bool read;
+
+    delivery_lock(&collector->delivery);
+    read = !collector->ended && get_statistics(collector, source, info);
+    delivery_unlock(&collector->delivery);
+    return read;
+}

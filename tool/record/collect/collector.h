@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collector.h - turns the notifications of a session into profile objects, and their
+ * counters into profiles.
+ *
+ * The collector makes a profile object for each source and each executable mapping of a
+ * watched process; with per_cpu, one for each processor too. It makes them within the
+ * notification of the mapping, so it misses no later hit.
+ *
+ * Order of calls: new, watch, start, snapshots and folds, stop, the last snapshot,
+ * delete.
+ */
+#ifndef RECORD_COLLECT_COLLECTOR_H
+#define RECORD_COLLECT_COLLECTOR_H
+
+#include "profile/profile.h"
+#include "record/collect/image.h"
+
+struct agent_memory;
+struct sym_settings;
+
+/* collector_region - the only code to count in: bytes of a file that programs map. */
+struct collector_region {
+    uint64_t device; /* st_dev of the file */
+    uint64_t inode;  /* st_ino of it */
+    uint64_t offset; /* of the first byte, in the file; a multiple of bucket_bytes */
+    uint64_t bytes;  /* 0: no region, count everywhere */
+};
+
+/* collector_options - what a collector counts, and by how much memory. */
+struct collector_options {
+    /* opened with NTPROF_SESSION_POLLED, because the collector's thread delivers; NULL:
+     * agents count */
+    ntprof_session *session;
+    /* without a session: what agents count into. Then the only source is time, and its
+     * interval cannot change. */
+    struct agent_memory *agents;
+    uint64_t interval_asked; /* of agents, in 100 ns */
+    const KPROFILE_SOURCE *sources;
+    /* names to use instead of the session's, each may be NULL; or NULL */
+    const char *const *names;
+    size_t source_count;
+    uint32_t bucket_bytes;          /* a power of two */
+    const GROUP_AFFINITY *affinity; /* NULL: all processors */
+    uint16_t affinity_count;
+    /* one profile object for each processor of affinity; rows then have a processor */
+    bool per_cpu;
+    /* Bytes of memory that this process may use; 0: no limit. While it uses more, no
+     * new counters are made: hits in code that has none are outside. */
+    uint64_t memory_max;
+    const struct sym_settings *symbols; /* copied; NULL: all zero */
+    /* If region.bytes is not 0, hits elsewhere are outside, and kernel must be false.
+     */
+    struct collector_region region;
+    bool kernel; /* count in the kernel */
+    bool user;   /* count in user mode; if false, its hits are outside */
+    /* All processes are watched, and the kernel's hits are counted for all of them
+     * together. */
+    bool machine;
+    /*
+     * The recording has no end. The caller makes snapshots by collector_recent only,
+     * which then frees the hits that its profile contains, and the images and programs
+     * that no process uses any more. Rows have the units of their processes.
+     */
+    bool endless;
+};
+
+/* collector_gaps - what a profile lacks or may attribute wrongly. */
+struct collector_gaps {
+    uint64_t failures; /* mappings without a profile object; their hits are outside */
+    NTSTATUS first_failure;
+    /* processes without events after an exec, such as of a set-uid program */
+    uint64_t unfollowed;
+    /* records of hits or notifications that had no room in a ring */
+    uint64_t records_lost;
+    uint64_t running; /* processes that have not exited */
+    /* set by the caller: the time of the recording, and that in which it counted */
+    uint64_t elapsed_ns;
+    uint64_t counted_ns;
+    uint64_t interval_changes; /* set by the caller: of source time, while it ran */
+    /* processes that a whole-machine watch could not read; set by the caller */
+    uint64_t unread;
+    uint64_t unopened; /* images without names because descriptors ran out */
+    /* mappings without counters because of memory_max; their hits are outside */
+    uint64_t refused;
+    /* JIT maps that were freed because of memory_max and could not be read again */
+    uint64_t unnamed;
+    uint64_t refused_maps; /* perf maps that exist and were not read */
+    /* images some of whose names or lines would have cost too much */
+    uint64_t bounded_images;
+    /* of agents: */
+    uint64_t unarmed;    /* threads without a timer: they have no hits */
+    uint64_t unloaded;   /* processes whose last program has loaded no agent */
+    uint64_t refusals;   /* processes and code that had no place in the memory */
+    uint64_t unbelieved; /* records that make no sense: a program wrote there */
+    bool too_many_hits;  /* more than the processor time allows */
+    bool no_agent;       /* no program has loaded one */
+};
+
+struct collector;
+
+/* Create a collector, which receives the session's notifications from now on. The
+ * session must outlive it. Returns NULL if memory runs out. */
+struct collector *collector_new(const struct collector_options *options);
+
+/* Free the collector, which may be NULL. */
+void collector_delete(struct collector *collector);
+
+/* Start a thread that delivers. Returns 0 or a negative errno. */
+int collector_start(struct collector *collector);
+
+/* Stop collecting: no snapshot contains what happens later. Another thread may be
+ * making a snapshot. */
+void collector_stop(struct collector *collector);
+
+/*
+ * Pause and resume counting. The session continues to take hits during a pause, but
+ * profiles contain neither rows nor statistics of them. Both functions return false if
+ * nothing changed: counting was paused (or not paused) already, the collector was
+ * stopped, or memory ran out. Any thread may call them, even before collector_start.
+ */
+bool collector_pause(struct collector *collector);
+bool collector_resume(struct collector *collector);
+
+/* Read the session's statistics of a source by its index. Unlike those in profiles they
+ * include the hits during pauses. Returns false once the collector was stopped. Any
+ * thread may call it. */
+bool collector_get_source(struct collector *collector, size_t source,
+                          ntprof_source_info *info);
+
+/* Change the interval of a source, by its index, and store in *granted the interval
+ * that is in effect afterwards. Returns false, and stores nothing, if the collector was
+ * stopped, agents count, or the session refuses. Any thread may call it. */
+bool collector_set_interval(struct collector *collector, size_t source,
+                            uint64_t interval, uint64_t *granted);
+
+/*
+ * Add the 32-bit counters to 64-bit ones and reset them. Call this at least every
+ * COLLECTOR_FOLD_S seconds, or one may wrap. Any thread may, but only one at a time.
+ * Returns false if memory runs out; no hit is lost then.
+ */
+bool collector_fold(struct collector *collector);
+
+/* 2^32 hits in this time would be 70 million a second in one bucket. */
+enum { COLLECTOR_FOLD_S = 60 };
+
+/*
+ * Make a profile of everything so far: sources with statistics, and rows with names.
+ * The statistics of a source and its rows are of the same moment. Collecting continues.
+ * Call it from one thread at a time. Returns NULL if memory runs out; no hit is lost
+ * then.
+ */
+struct profile *collector_snapshot(struct collector *collector,
+                                   struct collector_gaps *gaps);
+
+/*
+ * Make a profile whose rows are only of the hits since the last snapshot of any kind;
+ * its cost depends on the number of those hits only. The statistics are of the whole
+ * recording. Returns NULL if memory runs out: hits that had no row yet are then in the
+ * next profile of collector_recent, the others only in those of collector_snapshot.
+ * With endless all of them are in the next profile.
+ */
+struct profile *collector_recent(struct collector *collector,
+                                 struct collector_gaps *gaps);
+
+/* Make a profile of all hits that the snapshots so far contained, with the statistics
+ * of the last one. Later hits are left for the next snapshot. Returns NULL if memory
+ * runs out. */
+struct profile *collector_repeat(struct collector *collector,
+                                 struct collector_gaps *gaps);
+#endif

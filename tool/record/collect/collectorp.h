@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * collectorp.h - the state of a collector. Only collector.c, forget.c, notify.c,
+ * mapping.c, region_cut.c, snapshot.c, pause.c, agents.c and agent_maps.c include it.
+ *
+ * Except where stated otherwise, callers of these functions keep deliveries out or are
+ * notifications, which are part of one.
+ */
+#ifndef RECORD_COLLECT_COLLECTORP_H
+#define RECORD_COLLECT_COLLECTORP_H
+
+#include "record/collect/collector.h"
+#include "record/collect/delivery.h"
+#include "record/collect/kernel_range.h"
+#include "record/collect/naming.h"
+#include "record/collect/pause.h"
+#include "record/collect/preloaded.h"
+#include "record/collect/program.h"
+
+enum {
+    PROCESS_BUCKETS = 1024, /* of the hash table of processes */
+    /* number of processors in the mask of one processor group */
+    CPUS_A_GROUP = 8 * sizeof(KAFFINITY)
+};
+
+/* mapping - code that a process maps, or the part of it that is counted in. */
+struct mapping {
+    uint64_t mapped_at; /* address of the whole mapping, as its unmapping is notified */
+    uint64_t base;      /* address of the first byte that is counted in */
+    uint64_t length;    /* bytes that are counted in */
+    struct image *image;
+    uint64_t place;   /* place of base in the image: see enum image_kind */
+    uint32_t program; /* number of the program that its hits belong to */
+    /* One profile object for each processor and source, or NULL where it could not be
+     * started. */
+    HANDLE *profiles;
+};
+
+/* process - a watched process that has not exited. */
+struct process {
+    struct process *next; /* in its bucket of the hash table */
+    uint32_t pid;
+    uint32_t parent;  /* 0: unknown */
+    uint32_t program; /* number of its program */
+    bool counted;     /* in program.users */
+    HANDLE handle;    /* NULL: all processes, or it could not be opened: see status */
+    NTSTATUS status;  /* that NtOpenProcess returned */
+    bool execed;      /* it has executed a program since its watch started */
+    bool followed;    /* a mapping of its present program was notified */
+    struct mapping *mappings;
+    size_t mapping_count;
+    size_t mapping_capacity;
+};
+
+struct collector {
+    struct collector_options options;
+    uint32_t *cpus;     /* processors with their own profile objects; NULL: none */
+    uint32_t cpu_count; /* number of cpus; 1 if cpus is NULL */
+    struct delivery delivery;
+    struct agents *agents; /* NULL: the hits are those of options.session */
+    struct image_set images;
+    struct kernel_range kernel_range;
+    uint64_t segments_measured; /* images.segments_made when memory was last measured */
+    struct naming *naming;      /* used only by the thread that makes snapshots */
+    struct program_set programs;
+    /* by number of the program: its indexes in the profile that is being made */
+    struct naming_program named[PROGRAM_SET_ENDLESS_MAX + 1];
+    struct process *processes[PROCESS_BUCKETS]; /* hash table by pid */
+    /* With options.machine: stands for all processes together, and has the mappings of
+     * the kernel. It has no pid and is not in processes. */
+    struct process machine;
+    bool watch_started; /* a process was notified, so the watch has started */
+    ntprof_source_info *statistics; /* one for each source; final once ended is set */
+    ntprof_source_info *session_statistics; /* the same, with the time of pauses */
+    struct pause *pauses;                   /* one for each source */
+    bool ended;                 /* statistics and fresh counts do not change any more */
+    struct collector_gaps gaps; /* except running, which a snapshot counts */
+};
+
+/* --- collector.c --- */
+
+/* Measure the memory of this process, and set images.full if it exceeds memory_max. */
+void collector_measure(struct collector *collector);
+
+/* Read the statistics, and fold the counters that belong to them into fresh counts.
+ * Returns false if memory runs out or the session is closed. */
+bool collector_read(struct collector *collector);
+
+/* Count a mapping without profile objects in gaps.failures. */
+void collector_fail(struct collector *collector, NTSTATUS status);
+
+/* Count a mapping without profile objects for lack of memory in gaps.failures, unless
+ * memory_max is the cause: images.refused counts that. */
+void collector_fail_for_memory(struct collector *collector);
+
+/* --- forget.c --- */
+
+/* With options.endless, free the hits that the last snapshot took, and the images and
+ * programs that no process uses any more, with their counters. This function keeps
+ * deliveries out itself; only the thread that makes snapshots may call it. */
+void collector_forget(struct collector *collector);
+
+/* --- mapping.c --- */
+
+/* Add a copy of the mapping to the process, and start its profile objects. If it gets
+ * no counters, it is not added, and mapping_start has counted a failure. */
+void mapping_add(struct collector *collector, struct process *process,
+                 const struct mapping *mapping);
+
+/* With options.kernel, start to count in the kernel for the process, or for all
+ * processes if process is collector->machine. */
+void mapping_add_kernel(struct collector *collector, struct process *process);
+
+/* Close the profile objects of the mapping with index at, and remove it. */
+void mapping_remove(struct collector *collector, struct process *process, size_t at);
+void mapping_remove_all(struct collector *collector, struct process *process);
+
+/* --- notify.c --- */
+
+/* With options.machine, add the program "[kernel]", to which the kernel's hits of all
+ * processes belong. Returns false if memory runs out. */
+bool notify_prepare(struct collector *collector);
+
+/* Handle a notification of the session; context is the collector. */
+void notify_session(void *context, const ntprof_notification *notification);
+
+/* Remove all processes, and close all profile objects. */
+void notify_end(struct collector *collector);
+
+/* Return how many watched processes have not exited. */
+uint64_t collector_count_processes(const struct collector *collector);
+
+#endif

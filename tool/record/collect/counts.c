@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* counts.c - 64-bit counts of hits. */
+#include "record/collect/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries that a list has room for at first. */
+enum { ITEMS_AT_FIRST = 256 };
+
+void
+counts_finish(struct counts *counts)
+{
+    free(counts->items);
+    *counts = (struct counts){0};
+}
+
+/* Compare two entries for qsort: by place, program and source; 0 means that they can be
+ * merged. */
+static int
+compare_counts(const void *left, const void *right)
+{
+    const struct count *const a = left;
+    const struct count *const b = right;
+
+    if (a->place != b->place) {
+        return a->place < b->place ? -1 : 1;
+    }
+    if (a->program != b->program) {
+        return a->program < b->program ? -1 : 1;
+    }
+    return a->source < b->source ? -1 : a->source > b->source;
+}
+
+void
+counts_merge(struct counts *counts)
+{
+    size_t kept = 0;
+
+    if (counts->count == counts->merged) {
+        return;
+    }
+    qsort(counts->items, counts->count, sizeof(*counts->items), compare_counts);
+    for (size_t i = 1; i < counts->count; i++) {
+        if (compare_counts(&counts->items[kept], &counts->items[i]) == 0) {
+            counts->items[kept].hits += counts->items[i].hits;
+        } else {
+            counts->items[++kept] = counts->items[i];
+        }
+    }
+    counts->count = kept + 1;
+    counts->merged = counts->count;
+}
+
+/* Reallocate the list for capacity entries. Returns false if memory runs out. */
+static bool
+counts_grow(struct counts *counts, size_t capacity)
+{
+    struct count *const items =
+        reallocarray(counts->items, capacity, sizeof(*counts->items));
+
+    if (items == NULL) {
+        return false;
+    }
+    counts->items = items;
+    counts->capacity = capacity;
+    return true;
+}
+
+bool
+counts_make_room(struct counts *counts)
+{
+    /* Folds add the same buckets again and again, so merging may free enough. */
+    if (counts->count == counts->capacity && counts->merged < counts->count / 2) {
+        counts_merge(counts);
+    }
+    return counts->count < counts->capacity ||
+           counts_grow(counts,
+                       counts->capacity == 0 ? ITEMS_AT_FIRST : counts->capacity * 2);
+}
+
+void
+counts_add(struct counts *counts, const struct count *added)
+{
+    counts->items[counts->count++] = *added;
+}
+
+bool
+counts_move(struct counts *from, struct counts *to)
+{
+    if (to->count == 0) {
+        const struct counts empty = *to;
+
+        *to = *from;
+        *from = empty;
+        return true;
+    }
+    if (from->count > to->capacity - to->count &&
+        !counts_grow(to, to->count + from->count)) {
+        return false;
+    }
+    if (from->count > 0) {
+        memcpy(to->items + to->count, from->items, from->count * sizeof(*to->items));
+    }
+    to->count += from->count;
+    from->count = 0;
+    from->merged = 0;
+    return true;
+}
+
+bool
+counts_collect(struct counts *from, struct counts *to)
+{
+    while (from->count > 0 && counts_make_room(to)) {
+        counts_add(to, &from->items[--from->count]);
+    }
+    /* Entries were taken from the end, so those that are left of the merged ones still
+     * are the first. */
+    if (from->merged > from->count) {
+        from->merged = from->count;
+    }
+    return from->count == 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED, or
+ * looks at what agents have counted, and a lock that keeps its deliveries out. Between
+ * delivery_lock and delivery_unlock only the holder's own calls count hits or notify,
+ * so the holder reads counters and statistics that agree.
+ */
+#ifndef RECORD_COLLECT_DELIVERY_H
+#define RECORD_COLLECT_DELIVERY_H
+
+#include <ntprof/ntprof.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+struct delivery {
+    ntprof_session *session;     /* NULL: look is called instead */
+    void (*look)(void *context); /* looks at what agents have counted */
+    void *context;
+    pthread_mutex_t lock;
+    pthread_t thread;
+    int wake_fd; /* eventfd: ends the wait of the thread */
+    bool running;
+    bool closing; /* the thread has to exit; guarded by lock */
+};
+
+void delivery_init(struct delivery *delivery, ntprof_session *session);
+
+/* Have a function called instead, with the lock, about 20 times a second. */
+void delivery_set_look(struct delivery *delivery, void (*look)(void *context),
+                       void *context);
+
+/* Start a thread that delivers. Returns 0 or a negative errno. */
+int delivery_start(struct delivery *delivery);
+
+/* Stop and join the thread, if it runs. The caller must not hold the lock. */
+void delivery_stop(struct delivery *delivery);
+
+void delivery_finish(struct delivery *delivery);
+
+void delivery_lock(struct delivery *delivery);
+void delivery_unlock(struct delivery *delivery);
+
+#endif

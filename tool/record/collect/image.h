@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image.h - the images of a recording, and the counters of each.
+ *
+ * All mappings of one part of an image by processes of one name share their counters.
+ * So memory is bounded by the code that was hit, and does not grow with time or with
+ * the number of processes.
+ *
+ * A fold moves hits from the 32-bit counters of segments to fresh; from there they move
+ * to taken and then to totals. Deliveries may change everything except taken_fd, taken
+ * and totals, which only the thread that makes snapshots uses.
+ */
+#ifndef RECORD_COLLECT_IMAGE_H
+#define RECORD_COLLECT_IMAGE_H
+
+#include "base/hash_index.h"
+#include "record/collect/counts.h"
+#include "record/collect/roots.h"
+
+#include <ntprof/ntprof.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum image_kind {
+    IMAGE_FILE, /* a place is a file offset */
+    IMAGE_VDSO, /* a place is an offset in the vdso */
+    /* code of one process without a file, such as a JIT's; a place is an address */
+    IMAGE_ANONYMOUS,
+    IMAGE_KERNEL, /* a place is an address */
+    /* the kernel once more, in large buckets: a fold of IMAGE_KERNEL looks only at the
+     * counters where this one has hits */
+    IMAGE_KERNEL_MAP
+};
+
+/* image_segment - counters of the places [begin, begin + length) for processes of one
+ * program. */
+struct image_segment {
+    struct image_segment *next;
+    /* number of the program; with per_cpu, that number times the number of processors
+     * plus the index of a processor */
+    uint32_t program;
+    uint32_t log2;  /* of the bucket size in bytes */
+    uint64_t begin; /* a place; a multiple of the bucket size */
+    uint64_t length;
+    size_t bytes;      /* size of the counters of one source */
+    ULONG *counters[]; /* one buffer of ntprof_buffer_alloc for each source */
+};
+
+/* Programs whose last segment an image remembers: that of program p at p % 16. */
+enum { IMAGE_RECENT = 16 };
+
+struct image {
+    enum image_kind kind;
+    char *path;
+    /* of IMAGE_ANONYMOUS; 0: of all processes beyond IMAGE_SET_ANONYMOUS_MAX */
+    uint32_t pid;
+    uint32_t device_major;
+    uint32_t device_minor;
+    uint64_t inode;
+    /* as notified; 0: unknown, as for mappings from before the watch */
+    uint64_t inode_generation;
+    uint64_t read_generation; /* of the opened file; 0: unknown */
+    int fd;                   /* the mapped file, checked by its inode; or -1 */
+    int taken_fd;             /* image_take moves fd here; deliveries do not use it */
+    int root; /* in set->roots, to search for debug files; -1: only in our own root */
+    int taken_root;         /* image_take copies root here */
+    bool opened;            /* the file was opened: it is fd, or now taken_fd */
+    uint64_t opened_device; /* st_dev of fd; valid once opened is set */
+    uint32_t misses;        /* failed attempts to open it */
+    /* number of mappings whose hits are counted in it; mapping.c maintains it */
+    uint64_t users;
+    struct image_segment *segments;
+    /* by program: the segment that image_segment_find returned last; the next search
+     * starts with it. NULL: with the first segment */
+    struct image_segment *recent[IMAGE_RECENT];
+    struct counts fresh;  /* hits that folds have moved out of the counters */
+    struct counts taken;  /* hits that the current snapshot has moved out of fresh */
+    struct counts totals; /* hits of all snapshots before */
+};
+
+struct image_set {
+    struct image **images;
+    size_t count;
+    size_t capacity;
+    struct hash_index index;
+    size_t source_count;
+    uint32_t bucket_log2;
+    size_t anonymous; /* images of this kind */
+    struct roots roots;
+    size_t files_open; /* number of images with opened set */
+    size_t files_max;  /* no more are opened, since profiling needs descriptors too */
+    uint64_t unopened; /* images without names because of files_max */
+    /* collector_measure found memory_max exceeded: no more counters are made */
+    bool full;
+    uint64_t segments_made; /* so far */
+    bool discarding;        /* counting is paused: folds drop the hits */
+    /* requests for counters or images that were refused because of full */
+    uint64_t refused;
+};
+
+enum {
+    /* Maximum number of different images; mappings of more are counted as failures. */
+    IMAGE_SET_MAX = 65536,
+    /* Maximum number of processes whose anonymous code is separate; that of all others
+     * is one image and row. */
+    IMAGE_SET_ANONYMOUS_MAX = 4096,
+};
+
+/* Initialise a set. Call it after the session was opened, which raises the limit of
+ * descriptors. */
+void image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2);
+void image_set_finish(struct image_set *set);
+
+/* Processes through which a file is searched for: the one that maps it, and
+ * ancestors. */
+enum { IMAGE_ROOTS_MAX = 4 };
+
+/*
+ * Find or add the image of an NTPROF_IMAGE_MAP. The file of a new one is opened at
+ * once, because the process may exit soon. Returns NULL if memory runs out, the memory
+ * limit is exceeded (set->full), or there are IMAGE_SET_MAX images.
+ *
+ *   ancestors  pids of the parent, of its parent and so on: they usually have the same
+ *              root directory and may still be running after the process has exited
+ *   count      at most IMAGE_ROOTS_MAX - 1
+ */
+struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
+                             const uint32_t *ancestors, size_t count);
+
+/* Return whether the image is the file with this st_dev and st_ino. */
+bool image_is_file(const struct image *image, uint64_t device, uint64_t inode);
+
+/* Find or add IMAGE_KERNEL or IMAGE_KERNEL_MAP. Returns NULL if memory runs out. */
+struct image *image_set_kernel(struct image_set *set, enum image_kind kind);
+
+/* Find or make a segment that covers the places [begin, begin + length) for a program.
+ * Returns NULL if memory runs out, or if it has to be made and set->full is set. */
+struct image_segment *image_segment_find(struct image_set *set, struct image *image,
+                                         uint64_t begin, uint64_t length,
+                                         uint32_t program);
+
+/* Return the first counter of a place in the segment; place is a multiple of the
+ * bucket. */
+ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
+                             uint64_t place);
+
+/*
+ * Move the hits of one source from the counters of an image to its fresh counts; if
+ * set->discarding, drop them. Each hit is either moved or still in its counter, even if
+ * it arrives during the call. Returns false if memory runs out; hits that were not
+ * moved stay in their counters.
+ */
+bool image_fold(struct image_set *set, struct image *image, uint32_t source);
+
+/* Free the segments of an image. No started profile may use their counters. */
+void image_release(struct image_set *set, struct image *image);
+
+/* Fold the counters of an image that no mapping uses, and return whether it can be
+ * deleted: it is not the kernel's, and it has no hits in counters, fresh or taken. No
+ * delivery may run during the call. */
+bool image_fold_unused(struct image_set *set, struct image *image);
+
+/* Free an image that is unused. It must be removed from set->images. */
+void image_delete(struct image_set *set, struct image *image);
+
+/* Fold and free the counters of a program without processes. Returns false if memory
+ * runs out; those that were not folded stay. */
+bool image_drop_program(struct image_set *set, struct image *image, uint32_t program);
+
+/* After images were removed from the list, make its index again and close the root
+ * directories that no image uses any more. If memory runs out, some images are missing
+ * in the index: image_set_find then adds a second image for new mappings of the same
+ * file. */
+void image_set_tidy(struct image_set *set);
+
+/* Move the image's fresh counts to taken, and fd to taken_fd. No delivery may run
+ * during the call. Returns false if memory runs out; no count was moved then. */
+bool image_take(struct image *image);
+
+/* Move taken to totals and merge these. Returns false if memory runs out; no hit is
+ * lost then. */
+bool image_total(struct image *image);
+
+/* Move taken to totals as counts_collect does; image_total merges totals later. Returns
+ * false if memory runs out; no hit is lost then. */
+bool image_keep(struct image *image);
+
+#endif

@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * naming.c - addresses, functions and statistics for counted hits.
+ *
+ * Terms:
+ *   place     where code is in its image: an offset in the file, or an address
+ *   counts    hits by place, program and source (counts.h)
+ *   namer     the symbols of one image, found by the image's number
+ *   perf map  /tmp/perf-PID.map, into which a JIT writes the names of its code
+ *   give up   free symbols for lack of memory; they are read again when needed
+ *
+ * With profile objects for each processor, the program of a count is the number of the
+ * program times the number of processors, plus the index of the processor.
+ */
+#include "base/clock.h"
+#include "record/collect/namingp.h"
+#include "record/collect/place.h"
+#include "record/collect/usage.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The kernel's symbols are read again after this time at the earliest, since modules
+ * are seldom loaded. */
+static const uint64_t kernel_keep_s = 60;
+
+/* Limit of the names of one image: half of memory_max, and at least what programs of
+ * some size need. */
+enum { IMAGE_MEMORY_SHARE = 2, IMAGE_MEMORY_MIN_MIB = 64 };
+
+/* Processor time for all names of one profile, in seconds. */
+enum { NAMES_SECONDS = 30 };
+
+/* Rows between two calls of the progress callback. */
+enum { PROGRESS_ROWS = 256 };
+
+/* Images whose symbols are open at a time: a process of its own reads each of them. */
+enum { READERS_MAX = 256 };
+
+/* Rows whose names are looked up at once. */
+enum { EXPECT_ROWS = 1024 };
+
+/* Return how many bytes the names of one image may use; 0: no limit. */
+static uint64_t
+image_memory(uint64_t memory_max)
+{
+    const uint64_t least = (uint64_t)IMAGE_MEMORY_MIN_MIB << 20;
+    const uint64_t share = memory_max / IMAGE_MEMORY_SHARE;
+
+    if (memory_max == 0) {
+        return 0;
+    }
+    return share > least ? share : least;
+}
+
+struct naming *
+naming_new(uint64_t memory_max, const struct sym_settings *symbols)
+{
+    struct naming *const naming = calloc(1, sizeof(*naming));
+
+    if (naming != NULL) {
+        naming->cpu_count = 1;
+        naming->memory_max = memory_max;
+    }
+    if (naming != NULL && symbols != NULL) {
+        naming->symbols = *symbols;
+    }
+    if (naming != NULL) {
+        naming->symbols.memory_max = image_memory(memory_max);
+        naming->symbols.clock = &naming->clock;
+    }
+    return naming;
+}
+
+void
+naming_set_programs(struct naming *naming, const struct naming_program *programs)
+{
+    naming->programs = programs;
+}
+
+void
+naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
+{
+    naming->cpus = cpus;
+    naming->cpu_count = count;
+}
+
+void
+naming_end(struct naming *naming)
+{
+    naming->ending = true;
+}
+
+uint64_t
+naming_unnamed(const struct naming *naming)
+{
+    return naming->unnamed;
+}
+
+uint64_t
+naming_refused_maps(const struct naming *naming)
+{
+    uint64_t refused = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        refused += naming->namers[i].refused;
+    }
+    return refused;
+}
+
+/* Free the symbols of an image's file, which can be read again from its descriptor; if
+ * maps is set, also those of its perf map. The kernel's symbols are small and stay. */
+static void
+namer_give_up(struct namer *namer, bool maps)
+{
+    if (namer->from_file) {
+        sym_image_close(namer->elf);
+        namer->elf = NULL;
+        namer->bytes = 0;
+        namer->opened = false;
+    }
+    if (maps && namer->map != NULL && !namer->kernel) {
+        sym_map_close(namer->map);
+        namer->map = NULL;
+        namer->given_up = true;
+    }
+}
+
+/* Whether symbols take too much memory, or too many processes that read them. */
+static bool
+naming_is_full(const struct naming *naming)
+{
+    const uint64_t limit =
+        naming->memory_max == 0 ? UINT64_MAX : naming->memory_max / 2;
+    uint64_t bytes = 0;
+    size_t readers = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        bytes += naming->namers[i].bytes;
+        readers += naming->namers[i].elf != NULL;
+    }
+    return readers > READERS_MAX ||
+           (limit != UINT64_MAX && bytes + usage_bytes() > limit);
+}
+
+/* Free symbols above half of memory_max. They use the most memory, and freeing them
+ * loses no hits. */
+static void
+naming_bound(struct naming *naming)
+{
+    for (int maps = 0; maps < 2 && naming_is_full(naming); maps++) {
+        for (size_t i = 0; i < naming->count; i++) {
+            namer_give_up(&naming->namers[i], maps != 0);
+        }
+        (void)malloc_trim(0);
+    }
+}
+
+void
+naming_delete(struct naming *naming)
+{
+    if (naming == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < naming->count; i++) {
+        sym_image_close(naming->namers[i].elf);
+        sym_map_close(naming->namers[i].map);
+    }
+    free(naming->namers);
+    free(naming);
+}
+
+struct namer *
+naming_get(struct naming *naming, size_t number)
+{
+    if (number >= naming->count) {
+        const size_t count = (number + 1) * 2;
+        struct namer *const namers =
+            reallocarray(naming->namers, count, sizeof(*namers));
+
+        if (namers == NULL) {
+            return NULL;
+        }
+        memset(namers + naming->count, 0, (count - naming->count) * sizeof(*namers));
+        naming->namers = namers;
+        naming->count = count;
+    }
+    return &naming->namers[number];
+}
+
+void
+naming_remove(struct naming *naming, size_t number)
+{
+    if (number < naming->count) {
+        sym_image_close(naming->namers[number].elf);
+        sym_map_close(naming->namers[number].map);
+        naming->namers[number] = (struct namer){0};
+    }
+}
+
+void
+naming_move(struct naming *naming, size_t from, size_t to)
+{
+    if (from != to && from < naming->count && to < naming->count) {
+        naming->namers[to] = naming->namers[from];
+        naming->namers[from] = (struct namer){0};
+    }
+}
+
+void
+naming_forget_hits(struct naming *naming, size_t number)
+{
+    if (number < naming->count) {
+        naming->namers[number].hits = 0;
+    }
+}
+
+/* Return the path as the image's container sees it. For processes that ran before the
+ * watch, the notified path starts with the path of the container's root. */
+static const char *
+path_below(const char *root, const char *path)
+{
+    char way[PATH_MAX];
+    const ssize_t size = readlink(root, way, sizeof(way));
+    const bool inside = size > 0 && (size_t)size < sizeof(way) &&
+                        strncmp(path, way, (size_t)size) == 0 && path[size] == '/';
+
+    return inside ? path + size : path;
+}
+
+/* Open the image; debug files are searched for in the root of its container too. */
+static struct sym_image *
+open_image(const struct naming *naming, const struct image *image)
+{
+    const int fd = fcntl(image->taken_fd, F_DUPFD_CLOEXEC, 0);
+    const char *path = image->path;
+    char root[40] = "";
+
+    if (image->taken_root >= 0) {
+        snprintf(root, sizeof(root), "/proc/self/fd/%d", image->taken_root);
+        path = path_below(root, path);
+    }
+    return fd >= 0 ? sym_image_open(fd, path, root, &naming->symbols) : NULL;
+}
+
+void
+naming_report_once(const struct naming *naming, struct namer *namer, const char *why)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+
+    if (symbols->say != NULL && !namer->noted) {
+        namer->noted = true;
+        symbols->say(symbols->context, why);
+    }
+}
+
+/* After a failed open: report once that an image's names cannot be read, and count it
+ * among those without all names (bounded). A file that is no program (ENOEXEC) has
+ * none, which is no failure. */
+static void
+report_unreadable(const struct naming *naming, struct namer *namer,
+                  const struct image *image)
+{
+    char note[800];
+
+    if (namer->elf != NULL || errno == ENOEXEC) {
+        return;
+    }
+    namer->bounded = true;
+    snprintf(note, sizeof(note), "cannot read the symbol names of %s: %s", image->path,
+             sym_image_error(errno));
+    naming_report_once(naming, namer, note);
+}
+
+/* Open the symbols of an image's file, or of the vdso, unless that was tried before. */
+static void
+namer_open(const struct naming *naming, struct namer *namer, struct image *image)
+{
+    if (namer->opened) {
+        return;
+    }
+    if (image->kind == IMAGE_FILE) {
+        /* Without a descriptor, try again at the next call: another process may map the
+         * file later, and it may be possible to open it then. */
+        namer->opened = image->taken_fd >= 0;
+        if (namer->opened) {
+            namer->elf = open_image(naming, image);
+            namer->from_file = true;
+            report_unreadable(naming, namer, image);
+        }
+        return;
+    }
+    namer->opened = true;
+    if (image->kind == IMAGE_VDSO && strcmp(image->path, "[vdso]") == 0) {
+        namer->elf = sym_image_open_vdso(&naming->symbols);
+    }
+}
+
+/* Return the bytes of code that one count stands for: those of a bucket, or of a part
+ * of it if the bucket is larger than a counter can be (counts.h). */
+static uint64_t
+counted_bytes(const struct profile *profile)
+{
+    const uint64_t most = UINT64_C(1) << COUNTED_LOG2_MAX;
+
+    return profile->bucket_bytes < most ? profile->bucket_bytes : most;
+}
+
+uint64_t
+naming_bounded_images(const struct naming *naming)
+{
+    uint64_t bounded = 0;
+
+    for (size_t i = 0; i < naming->count; i++) {
+        bounded += naming->namers[i].bounded;
+    }
+    return bounded;
+}
+
+bool
+naming_begin(struct naming *naming, struct image *const *images, size_t count,
+             const struct profile *profile)
+{
+    sym_clock_start(&naming->clock, NAMES_SECONDS);
+    return (count == 0 || naming_get(naming, count - 1) != NULL) &&
+           perf_maps_read(naming, images, count, counted_bytes(profile));
+}
+
+/* --- the kernel --- */
+
+/* Read the kernel's symbols; for the last profile, only those for the addresses in
+ * counts. Returns NULL with errno set on failure. */
+static struct sym_map *
+open_kernel(const struct naming *naming, const struct counts *counts, uint64_t bytes,
+            bool *partial)
+{
+    uint64_t *const places =
+        naming->ending ? calloc(counts->count, sizeof(*places)) : NULL;
+    const struct sym_wanted wanted = {places, counts->count, bytes};
+    struct sym_map *map;
+    uint64_t begin;
+    uint64_t end;
+    int error;
+
+    for (size_t i = 0; places != NULL && i < counts->count; i++) {
+        places[i] = counts->items[i].place;
+    }
+    map = sym_map_open_kernel(places != NULL ? &wanted : NULL, &begin, &end);
+    if (map != NULL) {
+        *partial = places != NULL;
+    }
+    error = errno;
+    free(places);
+    errno = error;
+    return map;
+}
+
+/* Report once why the kernel's functions have no names; error: of reading them. */
+static void
+report_no_kernel(const struct naming *naming, struct namer *namer, int error)
+{
+    char note[300];
+
+    if (error == EACCES) {
+        snprintf(note, sizeof(note),
+                 "functions of the kernel have no names: it hides its addresses from "
+                 "the caller (kernel.kptr_restrict); to allow: grant CAP_SYSLOG, with "
+                 "kernel.kptr_restrict 0 or 1");
+    } else {
+        snprintf(note, sizeof(note),
+                 "functions of the kernel have no names: /proc/kallsyms cannot be "
+                 "read: %s",
+                 error == ENODATA ? "it is empty" : strerror(error));
+    }
+    naming_report_once(naming, namer, note);
+}
+
+/* Read the names that change while the code runs: those of a JIT and of kernel
+ * modules. */
+static void
+namer_read_map(struct naming *naming, struct namer *namer, const struct image *image,
+               const struct counts *counts, uint64_t bytes)
+{
+    struct sym_map *map = NULL;
+    const uint64_t now_s = clock_now_ns() / CLOCK_SECOND_NS;
+
+    if (image->kind == IMAGE_ANONYMOUS && image->pid != 0 && namer->given_up) {
+        perf_maps_read_again(naming, namer, image, bytes);
+    } else if (image->kind == IMAGE_KERNEL) {
+        namer->kernel = true;
+        if (namer->read_s == 0 || namer->partial ||
+            (namer->missed && now_s - namer->read_s >= kernel_keep_s)) {
+            namer->read_s = now_s;
+            map = open_kernel(naming, counts, bytes, &namer->partial);
+            if (map == NULL) {
+                report_no_kernel(naming, namer, errno);
+            }
+        }
+    }
+    if (map != NULL) {
+        sym_map_close(namer->map);
+        namer->map = map;
+    }
+    namer->missed = false;
+}
+
+/* Find the address of a place and, if it returns true, its name. A bucket may start in
+ * the padding before its function or segment; then its last byte gives the name. */
+static bool
+namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
+              struct sym_name *name, const char **module)
+{
+    bool found = false;
+
+    *module = "";
+    if (namer->elf != NULL) {
+        return sym_image_lookup_place(namer->elf, place, bytes, name);
+    }
+    *name = (struct sym_name){.file = ""};
+    if (namer->map != NULL) {
+        found = sym_map_lookup_bucket(namer->map, place, bytes, name, module);
+    }
+    name->address = place;
+    return found;
+}
+
+/* Look up the names of the next counts together: one request to the symbolizer process
+ * costs as much for many names as for one. */
+static void
+namer_expect(const struct namer *namer, const struct counts *counts, size_t first,
+             uint64_t bytes)
+{
+    uint64_t places[EXPECT_ROWS];
+    size_t count = 0;
+
+    for (size_t i = first; i < counts->count && i - first < EXPECT_ROWS; i++) {
+        if (count == 0 || places[count - 1] != counts->items[i].place) {
+            places[count++] = counts->items[i].place;
+        }
+    }
+    if (namer->elf != NULL) {
+        sym_image_expect(namer->elf, true, places, count, bytes);
+    }
+}
+
+/* Add an image named after a kernel module, for rows of its code; *index becomes its
+ * index. Returns false if memory runs out. */
+static bool
+add_module(struct profile *profile, const char *module, uint32_t *index)
+{
+    char path[80];
+    const struct profile_image image = {.path = path, .build_id = "", .named = true};
+
+    snprintf(path, sizeof(path), "[%s]", module);
+    return profile_add_image(profile, &image, index);
+}
+
+/* Round down to the start of the bucket. Buckets start at multiples of their size in
+ * the file; their addresses may be aligned differently. */
+static uint64_t
+bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
+{
+    const uint64_t inside = place % profile->bucket_bytes;
+
+    return address < inside ? 0 : address - inside;
+}
+
+/* Add an image to the profile. Its range goes from the page of the first count to the
+ * page of the last one. */
+static bool
+add_image(struct profile *profile, const struct image *image,
+          const struct counts *counts, const struct namer *namer, uint32_t *index)
+{
+    const uint64_t page = UINT64_C(4096);
+    const uint64_t bytes = counted_bytes(profile);
+    const struct count *const first = &counts->items[0];
+    const struct count *const last = &counts->items[counts->count - 1];
+    struct profile_image added = {.path = image->path, .build_id = ""};
+    struct sym_name name;
+    const char *module;
+
+    added.offset = bucket_address(profile, first->place, first->place) & ~(page - 1);
+    (void)namer_look_up(namer, first->place, bytes, &name, &module);
+    added.start = bucket_address(profile, first->place, name.address) & ~(page - 1);
+    (void)namer_look_up(namer, last->place, bytes, &name, &module);
+    added.limit = bucket_address(profile, last->place, name.address);
+    added.limit = ((added.limit + profile->bucket_bytes - 1) | (page - 1)) + 1;
+    if (image->kind != IMAGE_FILE) {
+        added.offset = 0;
+    }
+    if (namer->elf != NULL) {
+        added.build_id = sym_image_build_id(namer->elf);
+        added.named = sym_image_has_symbols(namer->elf);
+    } else {
+        added.named = namer->map != NULL;
+    }
+    return profile_add_image(profile, &added, index);
+}
+
+/* Add the hits of one count to the row of its place, which is made with its name if it
+ * is new. Rows of kernel modules have images of their own. */
+static bool
+add_row(const struct naming *naming, struct profile *profile, struct namer *namer,
+        uint32_t image, const struct count *count)
+{
+    const struct naming_program *const program =
+        &naming->programs[count->program / naming->cpu_count];
+    struct profile_place place = {.process = program->process, .unit = program->unit};
+    struct sym_name name;
+    const char *module;
+    const bool found =
+        namer_look_up(namer, count->place, counted_bytes(profile), &name, &module);
+
+    place.address = bucket_address(profile, count->place, name.address);
+    namer->missed = namer->missed || !found;
+    if (found && !place_set_name(profile, &name, &place)) {
+        return false;
+    }
+    if (namer->kernel && module[0] != '\0' && !add_module(profile, module, &image)) {
+        return false;
+    }
+    if (naming->cpus != NULL) {
+        place.cpu_plus_1 = naming->cpus[count->program % naming->cpu_count] + 1;
+    }
+    place.image = image;
+    return profile_add_hits_at(profile, &place, count->source, count->hits);
+}
+
+static void
+report_progress(const struct naming *naming, const struct image *image, size_t done,
+                size_t total)
+{
+    const struct sym_settings *const symbols = &naming->symbols;
+
+    if (symbols->progress != NULL && done % PROGRESS_ROWS == 0) {
+        symbols->progress(symbols->context, image->path, done, total);
+    }
+}
+
+/* Report once why names of the image are missing. */
+static void
+report_note(const struct naming *naming, struct namer *namer)
+{
+    if (namer->elf == NULL) {
+        return;
+    }
+    namer->bounded = namer->bounded || sym_image_is_bounded(namer->elf);
+    if (sym_image_note(namer->elf)[0] != '\0') {
+        naming_report_once(naming, namer, sym_image_note(namer->elf));
+    }
+}
+
+bool
+naming_add_rows(struct naming *naming, struct profile *profile, struct image *image,
+                const struct counts *counts, size_t number)
+{
+    struct namer *const namer = naming_get(naming, number);
+    uint32_t index = 0;
+    bool complete;
+
+    if (namer == NULL) {
+        return false;
+    }
+    if (counts->count == 0) {
+        return true;
+    }
+    report_progress(naming, image, 0, counts->count);
+    namer_open(naming, namer, image);
+    namer_read_map(naming, namer, image, counts, counted_bytes(profile));
+    if (namer->given_up) {
+        naming->unnamed += namer->map == NULL;
+        namer->given_up = false;
+    }
+    complete = add_image(profile, image, counts, namer, &index);
+    for (size_t i = 0; complete && i < counts->count; i++) {
+        report_progress(naming, image, i, counts->count);
+        if (i % EXPECT_ROWS == 0) {
+            namer_expect(namer, counts, i, counted_bytes(profile));
+        }
+        complete = add_row(naming, profile, namer, index, &counts->items[i]);
+    }
+    report_note(naming, namer);
+    if (naming->ending) {
+        namer_give_up(namer, false);
+    } else if (namer->elf != NULL) {
+        namer->bytes = sym_image_memory(namer->elf);
+    }
+    naming_bound(naming);
+    return complete;
+}

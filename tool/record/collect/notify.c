@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notify.c - follows processes and their mappings by the session's notifications.
+ *
+ * Invariant: a process is in the table from its start notification to its exit
+ * notification. Notifications come in the order of time, within deliveries: calls in
+ * which the session counts the hits that are due and notifies.
+ */
+#include "record/collect/collectorp.h"
+#include "record/collect/region_cut.h"
+#include "record/collect/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Number of segments that may be made before memory is measured again; measuring at
+ * each mapping would cost too much. */
+enum { SEGMENTS_UNMEASURED = 64 };
+
+/* Check memory_max (collector_measure) if SEGMENTS_UNMEASURED segments were made since
+ * the last check. Snapshots check it too, but many mappings may come between two. */
+static void
+notify_measure(struct collector *collector)
+{
+    const struct image_set *const set = &collector->images;
+
+    if (set->segments_made - collector->segments_measured >= SEGMENTS_UNMEASURED) {
+        collector_measure(collector);
+    }
+}
+
+/* Return the link in the hash table that points to the process with this pid. If there
+ * is none, the link contains NULL, and a new process can be put there. */
+static struct process **
+process_find(struct collector *collector, uint32_t pid)
+{
+    struct process **link = &collector->processes[pid % PROCESS_BUCKETS];
+
+    while (*link != NULL && (*link)->pid != pid) {
+        link = &(*link)->next;
+    }
+    return link;
+}
+
+/* Set the program of a process: its name and, with endless, its unit. If unit is NULL,
+ * the unit is read; if that fails, the unit that the process had is kept. Returns false
+ * if memory runs out; the process keeps its program then. */
+static bool
+process_set_program(struct collector *collector, struct process *process,
+                    const char *name, const char *unit)
+{
+    struct program_set *const set = &collector->programs;
+    char read[UNIT_BYTES];
+    uint32_t number;
+
+    if (!collector->options.endless) {
+        unit = "";
+    } else if (unit == NULL) {
+        unit = process->counted ? set->items[process->program].unit : "";
+        if (unit_read(process->pid, read)) {
+            unit = read;
+        }
+    }
+    if (!program_set_find(set, name, unit, &number)) {
+        return false;
+    }
+    set->items[number].users++;
+    set->items[process->program].users -= process->counted;
+    process->program = number;
+    process->counted = true;
+    return true;
+}
+
+/* List the pids of at most limit ancestors of a process, its parent first. The list
+ * ends at the first one that is not watched or has exited. Returns their number. */
+static size_t
+process_list_ancestors(struct collector *collector, const struct process *process,
+                       uint32_t *pids, size_t limit)
+{
+    size_t count = 0;
+
+    while (count < limit && process != NULL && process->parent != 0) {
+        pids[count++] = process->parent;
+        process = *process_find(collector, process->parent);
+    }
+    return count;
+}
+
+/* A process mapped code: count in it from now on. The session delivers hits and
+ * notifications in the order of time, so no hit in the mapping was delivered before. */
+static void
+notify_map(struct collector *collector, const ntprof_notification *map)
+{
+    uint32_t ancestors[IMAGE_ROOTS_MAX - 1];
+    size_t ancestor_count;
+    struct process *const process = *process_find(collector, map->pid);
+    struct mapping mapping;
+    struct image *image;
+
+    if (process == NULL) {
+        collector_fail(collector, STATUS_NOT_FOUND);
+        return;
+    }
+    process->followed = true;
+    if (!collector->options.user) {
+        return;
+    }
+    if (!NT_SUCCESS(process->status)) {
+        collector_fail(collector, process->status);
+        return;
+    }
+    if (strcmp(map->name, "[vsyscall]") == 0) {
+        /* No code runs in this page: the kernel emulates calls to it. */
+        return;
+    }
+    notify_measure(collector);
+    ancestor_count =
+        process_list_ancestors(collector, process, ancestors, IMAGE_ROOTS_MAX - 1);
+    image = image_set_find(&collector->images, map, ancestors, ancestor_count);
+    mapping = (struct mapping){
+        .mapped_at = map->base,
+        .base = map->base,
+        .length = map->length,
+        .image = image,
+        .place = image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
+                                                                 : map->file_offset,
+        .program = process->program,
+    };
+    if (region_cut(&collector->options.region, &mapping)) {
+        mapping_add(collector, process, &mapping);
+    }
+}
+
+/* A process unmapped code: close its profile objects. */
+static void
+notify_unmap(struct collector *collector, const ntprof_notification *unmap)
+{
+    struct process *const process = *process_find(collector, unmap->pid);
+
+    for (size_t i = process != NULL ? process->mapping_count : 0; i > 0; i--) {
+        if (process->mappings[i - 1].mapped_at == unmap->base) {
+            mapping_remove(collector, process, i - 1);
+            return;
+        }
+    }
+}
+
+/* Remove the process that *link leads to, and close its profile objects. */
+static void
+process_remove(struct collector *collector, struct process **link)
+{
+    struct process *const process = *link;
+
+    mapping_remove_all(collector, process);
+    if (process->handle != NULL) {
+        NtClose(process->handle);
+    }
+    collector->programs.items[process->program].users--;
+    *link = process->next;
+    free(process->mappings);
+    free(process);
+}
+
+void
+notify_end(struct collector *collector)
+{
+    mapping_remove_all(collector, &collector->machine);
+    free(collector->machine.mappings);
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        while (collector->processes[i] != NULL) {
+            process_remove(collector, &collector->processes[i]);
+        }
+    }
+}
+
+/* With options.machine, start to count in the kernel for all processes together, and
+ * for idle processors, at the first notification. Not earlier: the watch starts with
+ * it, and a profile that starts before the watch would count hits from before the
+ * recording. */
+static void
+notify_start_machine(struct collector *collector)
+{
+    if (!collector->watch_started && collector->options.machine) {
+        mapping_add_kernel(collector, &collector->machine);
+    }
+    collector->watch_started = true;
+}
+
+/* Return the unit of the process that forked this one, or NULL. */
+static const char *
+parent_unit(struct collector *collector, const ntprof_notification *start)
+{
+    const struct process *const parent =
+        start->parent_pid != 0 ? *process_find(collector, start->parent_pid) : NULL;
+
+    return parent != NULL ? collector->programs.items[parent->program].unit : NULL;
+}
+
+/* A process started, or a running one is watched from now on: add it to the table. */
+static void
+notify_start(struct collector *collector, const ntprof_notification *start)
+{
+    struct process **const link = process_find(collector, start->pid);
+    const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)start->pid};
+    struct process *process;
+
+    notify_start_machine(collector);
+    if (*link != NULL) {
+        process_remove(collector, link); /* its exit notification was lost */
+    }
+    process = calloc(1, sizeof(*process));
+    if (process != NULL) {
+        process->pid = start->pid;
+        process->parent = start->parent_pid;
+    }
+    if (process == NULL || !process_set_program(collector, process, start->name,
+                                                parent_unit(collector, start))) {
+        free(process);
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        return;
+    }
+    process->status =
+        NtOpenProcess(&process->handle, PROCESS_QUERY_INFORMATION, NULL, &client);
+    process->next = *link;
+    *link = process;
+    if (collector->options.machine) {
+        /* The kernel is counted already, and kernel threads cannot be opened. */
+        return;
+    }
+    if (!NT_SUCCESS(process->status)) {
+        collector_fail(collector, process->status);
+        return;
+    }
+    mapping_add_kernel(collector, process);
+}
+
+/* A process executed another program. Its old code was notified as unmapped before
+ * this. Only the mappings of the kernel's code are left, which mapping_add_kernel has
+ * added: replace them by mappings for the new program. */
+static void
+notify_exec(struct collector *collector, const ntprof_notification *exec)
+{
+    struct process *const process = *process_find(collector, exec->pid);
+
+    if (process != NULL) {
+        process->execed = true;
+        process->followed = false;
+        mapping_remove_all(collector, process);
+        /* If memory runs out, hits are counted for the program that it had before. */
+        if (!process_set_program(collector, process, exec->name, NULL)) {
+            collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        }
+        if (!collector->options.machine && NT_SUCCESS(process->status)) {
+            mapping_add_kernel(collector, process);
+        }
+    }
+}
+
+/* A process exited. */
+static void
+notify_exit(struct collector *collector, const ntprof_notification *exit)
+{
+    struct process **const link = process_find(collector, exit->pid);
+
+    if (*link != NULL) {
+        /* When an unprivileged caller's process executes a set-uid program, Linux ends
+         * its events, so no mapping of that program is notified. */
+        collector->gaps.unfollowed += (*link)->execed && !(*link)->followed;
+        process_remove(collector, link);
+    }
+}
+
+void
+notify_session(void *context, const ntprof_notification *notification)
+{
+    struct collector *const collector = context;
+
+    switch (notification->kind) {
+    case NTPROF_PROCESS_START:
+        notify_start(collector, notification);
+        break;
+    case NTPROF_PROCESS_EXEC:
+        notify_exec(collector, notification);
+        break;
+    case NTPROF_PROCESS_EXIT:
+        notify_exit(collector, notification);
+        break;
+    case NTPROF_IMAGE_MAP:
+        notify_map(collector, notification);
+        break;
+    case NTPROF_IMAGE_UNMAP:
+        notify_unmap(collector, notification);
+        break;
+    case NTPROF_RECORDS_LOST:
+        collector->gaps.records_lost += notification->count;
+        break;
+    default:
+        break;
+    }
+}
+
+uint64_t
+collector_count_processes(const struct collector *collector)
+{
+    uint64_t count = 0;
+
+    for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
+        for (const struct process *process = collector->processes[i]; process != NULL;
+             process = process->next) {
+            count++;
+        }
+    }
+    return count;
+}
+
+bool
+notify_prepare(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+
+    return !options->machine || !options->kernel ||
+           process_set_program(collector, &collector->machine, "[kernel]", "");
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_maps.c - reads the names that JITs write into perf maps (/tmp/perf-PID.map).
+ *
+ * A process may have put a link to another one's map there, so several may share a
+ * file. It is then read once for all of them, and only what names their hits is kept.
+ */
+#include "base/open_regular.h"
+#include "record/collect/namingp.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Limit of all perf maps of one profile; reading as much takes one or two seconds. Node
+ * writes some megabytes. */
+#define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
+
+/* Return the hits of all counts together. */
+static uint64_t
+sum_hits(const struct counts *counts)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < counts->count; i++) {
+        hits += counts->items[i].hits;
+    }
+    return hits;
+}
+
+/* jit - anonymous code of a process, and its perf map. */
+struct jit {
+    struct namer *namer;
+    const struct image *image;
+    struct sym_perf_file file;
+};
+
+/* Report once that the perf map of a process is not read, and why. */
+static void
+report_unread_map(const struct naming *naming, struct jit *jit, const char *why)
+{
+    char note[300];
+
+    jit->namer->refused = true;
+    snprintf(note, sizeof(note), "the perf map of process %" PRIu32 " is not read: %s",
+             jit->image->pid, why);
+    naming_report_once(naming, jit->namer, note);
+}
+
+/* Does an error of opening a perf map mean that one exists and must not be read? Errors
+ * such as EACCES do not: whether there is a map is unknown then. */
+static bool
+is_refused(int error)
+{
+    return error == -EPERM || error == -EMEDIUMTYPE || error == -EXDEV ||
+           error == -ELOOP || error == -EINVAL || error == -ENOSYS;
+}
+
+/* Open the perf map. Returns false if there is none or it must not be read. */
+static bool
+jit_open(const struct naming *naming, struct jit *jit)
+{
+    const int error = sym_perf_file_open(jit->image->pid, &jit->file);
+
+    if (error == -EPERM) {
+        report_unread_map(naming, jit,
+                          "its owner is neither the process's user nor root");
+    } else if (is_refused(error)) {
+        report_unread_map(naming, jit, sym_open_error(error));
+    }
+    return error == 0;
+}
+
+static bool
+same_file(const struct sym_perf_file *left, const struct sym_perf_file *right)
+{
+    return left->device == right->device && left->inode == right->inode;
+}
+
+/* Order processes by the file of their perf map, so that those that share one follow
+ * each other. */
+static int
+compare_jits(const void *left, const void *right)
+{
+    const struct sym_perf_file *const a = &((const struct jit *)left)->file;
+    const struct sym_perf_file *const b = &((const struct jit *)right)->file;
+
+    if (a->device != b->device) {
+        return a->device < b->device ? -1 : 1;
+    }
+    return (a->inode > b->inode) - (a->inode < b->inode);
+}
+
+/* Write each place of the counts, which are sorted, once to places, which has room for
+ * all. Returns their number. */
+static size_t
+put_places(const struct counts *counts, uint64_t *places)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < counts->count; i++) {
+        /* Counts of one place follow each other and differ in their program. */
+        if (count == 0 || places[count - 1] != counts->items[i].place) {
+            places[count++] = counts->items[i].place;
+        }
+    }
+    return count;
+}
+
+/* Read the map of the processes in jits, which share the open file of the first.
+ * Returns NULL with errno set. */
+static struct sym_map *
+read_shared(const struct jit *jits, size_t count, uint64_t bytes)
+{
+    struct sym_wanted wanted = {.bytes = bytes};
+    struct sym_map *map = NULL;
+    uint64_t *places;
+    size_t room = 1;
+
+    for (size_t i = 0; i < count; i++) {
+        room += jits[i].image->totals.count + jits[i].image->taken.count;
+    }
+    places = calloc(room, sizeof(*places));
+    for (size_t i = 0; places != NULL && i < count; i++) {
+        wanted.count += put_places(&jits[i].image->totals, places + wanted.count);
+        wanted.count += put_places(&jits[i].image->taken, places + wanted.count);
+    }
+    wanted.places = places;
+    if (places != NULL) {
+        map = sym_map_read_perf(jits[0].file.fd, jits[0].file.size, &wanted);
+    }
+    free(places);
+    return map;
+}
+
+/* Have a process use a perf map instead of its previous one. */
+static void
+jit_take(struct jit *jit, struct sym_map *map)
+{
+    sym_map_close(jit->namer->map);
+    jit->namer->map = map;
+    jit->namer->given_up = false;
+    jit->namer->refused = false;
+}
+
+/* Read a perf map once for all processes in jits; the first has it open. On failure
+ * they keep their previous names. */
+static void
+read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+{
+    struct sym_map *map = NULL;
+    const char *why = "all perf maps together have more than 256 MiB";
+
+    if (jits[0].file.size <= naming->maps_left) {
+        naming->maps_left -= jits[0].file.size;
+        map = read_shared(jits, count, bytes);
+        why = errno == ESTALE ? "it became shorter while it was read" : strerror(errno);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (map != NULL) {
+            jit_take(&jits[i], i == 0 ? map : sym_map_share(map));
+        } else {
+            report_unread_map(naming, &jits[i], why);
+        }
+    }
+}
+
+/* Open the perf map of an image that has new hits. Returns false if there is nothing to
+ * read. */
+static bool
+jit_find(struct naming *naming, const struct image *image, size_t number,
+         struct jit *jit)
+{
+    const uint64_t hits = sum_hits(&image->totals) + sum_hits(&image->taken);
+    struct namer *const namer = &naming->namers[number];
+
+    if (image->kind != IMAGE_ANONYMOUS || image->pid == 0 ||
+        (hits == namer->hits && !namer->given_up)) {
+        return false;
+    }
+    namer->hits = hits;
+    *jit = (struct jit){namer, image, {.fd = -1}};
+    return jit_open(naming, jit);
+}
+
+/* Read the perf map that all of jits share. It is opened again through the first of
+ * them and closed here: all maps at a time would need too many descriptors. */
+static void
+read_shared_map(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+{
+    const struct sym_perf_file found = jits[0].file;
+
+    if (!jit_open(naming, &jits[0])) {
+        return;
+    }
+    if (same_file(&found, &jits[0].file)) {
+        read_for_all(naming, jits, count, bytes);
+    } else {
+        report_unread_map(naming, &jits[0], "it was replaced while maps were read");
+    }
+    close(jits[0].file.fd);
+}
+
+bool
+perf_maps_read(struct naming *naming, struct image *const *images, size_t count,
+               uint64_t bytes)
+{
+    struct jit *const jits = calloc(count + 1, sizeof(*jits));
+    size_t found = 0;
+    size_t end;
+
+    naming->maps_left = PERF_MAPS_BYTES_MAX;
+    if (jits == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (jit_find(naming, images[i], i, &jits[found])) {
+            close(jits[found++].file.fd);
+        }
+    }
+    qsort(jits, found, sizeof(*jits), compare_jits);
+    for (size_t first = 0; first < found; first = end) {
+        for (end = first + 1;
+             end < found && same_file(&jits[first].file, &jits[end].file); end++) {
+        }
+        read_shared_map(naming, &jits[first], end - first, bytes);
+    }
+    free(jits);
+    return true;
+}
+
+void
+perf_maps_read_again(struct naming *naming, struct namer *namer,
+                     const struct image *image, uint64_t bytes)
+{
+    struct jit jit = {namer, image, {.fd = -1}};
+
+    if (jit_open(naming, &jit)) {
+        read_for_all(naming, &jit, 1, bytes);
+        close(jit.file.fd);
+    }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place.h - adds the name of an address to a profile.
+ */
+#ifndef RECORD_COLLECT_PLACE_H
+#define RECORD_COLLECT_PLACE_H
+
+#include "profile/profile.h"
+#include "symbols/client/image.h"
+
+/* Add the function and those that it was inlined into, and store both in place. Returns
+ * false if memory runs out. */
+bool place_set_name(struct profile *profile, const struct sym_name *name,
+                    struct profile_place *place);
+
+#endif

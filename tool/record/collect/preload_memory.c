@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_memory.c - makes the memory that agents count into, and reads it checked. */
+#include "record/collect/preload_memory.h"
+#include "record/collect/counts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Linux gives no addresses from here on to programs: code is not longer either. */
+#define ADDRESS_LIMIT (UINT64_C(1) << 57)
+
+/* Read a value once: programs may change it at any time. */
+static uint32_t
+read_32(const uint32_t *value)
+{
+    return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+/* Map the shared memory and write what agents have to know. Returns 0 or a negative
+ * errno. */
+static int
+fill(struct agent_memory *memory)
+{
+    struct agent_shared *const shared =
+        mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+             memory->fd, 0);
+
+    if (shared == MAP_FAILED) {
+        return -errno;
+    }
+    (void)madvise(shared, sizeof(*shared), MADV_DONTDUMP);
+    shared->interval_ns = memory->interval_ns;
+    shared->bucket_log2 = memory->bucket_log2;
+    shared->pid_namespace = agent_pid_namespace();
+    shared->proc_device = agent_proc_device();
+    shared->magic = AGENT_MAGIC;
+    memory->shared = shared;
+    return 0;
+}
+
+/* Since Linux 6.3; where vm.memfd_noexec is 2, no file is made without it. */
+#if !defined(MFD_NOEXEC_SEAL)
+#define MFD_NOEXEC_SEAL 8U
+#endif
+
+/* Make the file, not as one of the standard streams: these may be closed, and messages
+ * would be written into it. Returns -1 and sets errno if that fails. */
+static int
+make_file(void)
+{
+    static const char name[] = "ntprof-counters";
+    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int low = memfd_create(name, flags | MFD_NOEXEC_SEAL);
+    int fd;
+    int failure;
+
+    if (low < 0 && errno == EINVAL) {
+        low = memfd_create(name, flags);
+    }
+    if (low < 0 || low > STDERR_FILENO) {
+        return low;
+    }
+    fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    failure = errno;
+    (void)close(low);
+    errno = failure;
+    return fd;
+}
+
+int
+agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
+                  uint32_t bucket_log2)
+{
+    int failure = 0;
+
+    *memory =
+        (struct agent_memory){.interval_ns = interval_ns, .bucket_log2 = bucket_log2};
+    memory->fd = make_file();
+    if (memory->fd < 0) {
+        return -errno;
+    }
+    if (ftruncate(memory->fd, (off_t)sizeof(struct agent_shared)) < 0 ||
+        fcntl(memory->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        failure = -errno;
+    }
+    failure = failure == 0 ? fill(memory) : failure;
+    if (failure != 0) {
+        agent_memory_close(memory);
+    }
+    return failure;
+}
+
+void
+agent_memory_close(struct agent_memory *memory)
+{
+    if (memory->shared != NULL) {
+        (void)munmap(memory->shared, sizeof(*memory->shared));
+        memory->shared = NULL;
+    }
+    if (memory->fd >= 0) {
+        (void)close(memory->fd);
+        memory->fd = -1;
+    }
+}
+
+/* ---- Records ---- */
+
+/* Return the number of the last record. Agents increment count for a record without a
+ * place too, so it may exceed the places. */
+static uint32_t
+last_number(const uint32_t *count, uint32_t places)
+{
+    const uint32_t asked = read_32(count);
+
+    return asked < places ? asked : places - 1;
+}
+
+uint32_t
+agent_memory_processes(const struct agent_memory *memory)
+{
+    return last_number(&memory->shared->process_count, AGENT_PROCESSES);
+}
+
+uint32_t
+agent_memory_segments(const struct agent_memory *memory)
+{
+    return last_number(&memory->shared->segment_count, AGENT_SEGMENTS);
+}
+
+uint64_t
+agent_memory_refusals(const struct agent_memory *memory)
+{
+    const uint32_t processes = read_32(&memory->shared->process_count);
+    const uint32_t segments = read_32(&memory->shared->segment_count);
+
+    return (uint64_t)(processes >= AGENT_PROCESSES ? processes - AGENT_PROCESSES + 1
+                                                   : 0) +
+           (segments >= AGENT_SEGMENTS ? segments - AGENT_SEGMENTS + 1 : 0);
+}
+
+/* Has a record been written completely? Pairs with the writer's release. */
+static bool
+is_ready(const uint32_t *ready)
+{
+    return __atomic_load_n(ready, __ATOMIC_ACQUIRE) == 1;
+}
+
+/* Copy memory that others may be writing. */
+static void
+copy(void *to, const void *from, size_t bytes)
+{
+    const volatile char *const bytes_from = from;
+
+    for (size_t i = 0; i < bytes; i++) {
+        ((char *)to)[i] = bytes_from[i];
+    }
+}
+
+bool
+agent_memory_process(const struct agent_memory *memory, uint32_t number,
+                     struct agent_process *process)
+{
+    const struct agent_process *const written = &memory->shared->processes[number];
+
+    if (!is_ready(&written->ready)) {
+        return false;
+    }
+    copy(process, written, sizeof(*process));
+    process->program[AGENT_NAME_BYTES - 1] = '\0';
+    return process->pid != 0 && process->pid <= INT32_MAX &&
+           process->outer_pid <= INT32_MAX && process->kind >= AGENT_EXECED &&
+           process->kind <= AGENT_SPAWNED;
+}
+
+bool
+agent_memory_is_ready(const struct agent_memory *memory, uint32_t number)
+{
+    return is_ready(&memory->shared->segments[number].ready);
+}
+
+/* Copy the path that begins at paths[at]. Returns false if it cannot be one. */
+static bool
+copy_path(const struct agent_memory *memory, uint32_t at, char *path)
+{
+    if (at > AGENT_PATHS_BYTES - AGENT_PATH_MAX) {
+        return false;
+    }
+    copy(path, &memory->shared->paths[at], AGENT_PATH_MAX);
+    return memchr(path, '\0', AGENT_PATH_MAX) != NULL &&
+           (path[0] == '/' || strcmp(path, "[vdso]") == 0);
+}
+
+bool
+agent_memory_segment(struct agent_memory *memory, uint32_t number,
+                     struct agent_code *code)
+{
+    const uint64_t bucket_mask = (UINT64_C(1) << memory->bucket_log2) - 1;
+    struct agent_segment segment;
+    uint64_t end;
+
+    copy(&segment, &memory->shared->segments[number], sizeof(segment));
+    *code = (struct agent_code){
+        .offset = segment.offset,
+        .length = segment.length,
+        .inode = segment.inode,
+        .device_major = segment.device_major,
+        .device_minor = segment.device_minor,
+        .process = segment.process < AGENT_PROCESSES ? segment.process : 0,
+    };
+    memcpy(code->program, segment.program, AGENT_NAME_BYTES);
+    code->program[AGENT_NAME_BYTES - 1] = '\0';
+    if (!copy_path(memory, segment.path, code->path) || code->length == 0 ||
+        code->length > ADDRESS_LIMIT || (code->offset & bucket_mask) != 0 ||
+        __builtin_add_overflow(code->offset, code->length, &end)) {
+        memory->refused++;
+        return false;
+    }
+    return true;
+}
+
+/* ---- Hits ---- */
+
+/* Pass the hits of one slot to take, and reset them. Returns false if it refuses. */
+static bool
+take_slot(struct agent_memory *memory, struct agent_slot *slot, agent_memory_hits *take,
+          void *context)
+{
+    /* Pairs with the release in record_hit: a slot with hits has its key. */
+    uint32_t hits = __atomic_load_n(&slot->hits, __ATOMIC_ACQUIRE);
+    const uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
+    const bool plain = (key & AGENT_KEY_PLAIN) != 0;
+    const uint32_t number =
+        (uint32_t)((key & ~AGENT_KEY_PLAIN) >> AGENT_KEY_NUMBER_BIT);
+
+    if (hits == 0) {
+        return true;
+    }
+    if (key == 0) {
+        memory->refused++;
+        __atomic_store_n(&slot->hits, 0, __ATOMIC_RELAXED);
+        return true;
+    }
+    /* Not read and later subtracted: a program may reset it in between. */
+    hits = __atomic_exchange_n(&slot->hits, 0, __ATOMIC_RELAXED);
+    if (!take(context, plain, number, key & (AGENT_KEY_BUCKETS - 1), hits)) {
+        (void)__atomic_fetch_add(&slot->hits, hits, __ATOMIC_RELAXED);
+        return false;
+    }
+    return true;
+}
+
+/* Reading a page that was never touched would allocate it. Returns the first byte from
+ * at on, at most end, whose page was touched. */
+static off_t
+next_touched(const struct agent_memory *memory, off_t at, off_t end)
+{
+    const off_t next = lseek(memory->fd, at, SEEK_DATA);
+
+    if (next < 0) {
+        return errno == ENXIO ? end : at; /* ENXIO: nothing from there on */
+    }
+    return next < end ? next : end;
+}
+
+bool
+agent_memory_take(struct agent_memory *memory, agent_memory_hits *take, void *context)
+{
+    const off_t begin = (off_t)offsetof(struct agent_shared, slots);
+    const off_t end = begin + (off_t)sizeof(memory->shared->slots);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    bool complete = true;
+
+    for (off_t at = next_touched(memory, begin, end); at < end;) {
+        const size_t first = (size_t)(at - begin) / sizeof(struct agent_slot);
+        /* Up to the end of the page; slots do not cross pages. */
+        const off_t next = (off_t)(((size_t)at / page + 1) * page);
+        const off_t until = next < end ? next : end;
+
+        for (size_t i = first; i < (size_t)(until - begin) / sizeof(struct agent_slot);
+             i++) {
+            complete =
+                take_slot(memory, &memory->shared->slots[i], take, context) && complete;
+        }
+        at = until < end ? next_touched(memory, until, end) : end;
+    }
+    return complete;
+}
+
+uint64_t
+agent_memory_lost(const struct agent_memory *memory)
+{
+    return read_32(&memory->shared->lost);
+}

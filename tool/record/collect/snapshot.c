@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot.c - a profile of what the collector has counted.
+ *
+ * A snapshot folds all counters and takes over the fresh counts of each image while no
+ * delivery runs (snapshot_take). Then, while deliveries go on, it adds them to the
+ * image's totals and makes rows with names of them. image.c defines these terms.
+ */
+#include "record/collect/collectorp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The hits that a profile contains: all, those since the last snapshot, or those of all
+ * snapshots so far. */
+enum snapshot { SNAPSHOT_ALL, SNAPSHOT_RECENT, SNAPSHOT_REPEAT };
+
+/* Add the sources with their statistics. Unless these are final or those of the last
+ * snapshot are repeated, they are read anew, which folds all counters. */
+static bool
+snapshot_sources(struct collector *collector, struct profile *profile,
+                 enum snapshot kind)
+{
+    const char *const *const names = collector->options.names;
+    bool complete =
+        collector->ended || kind == SNAPSHOT_REPEAT || collector_read(collector);
+
+    for (size_t i = 0; complete && i < collector->options.source_count; i++) {
+        const ntprof_source_info *const info = &collector->statistics[i];
+        const char *const name = names != NULL ? names[i] : NULL;
+
+        complete = naming_add_source(profile, info, name != NULL ? name : info->name,
+                                     !collector->options.user);
+    }
+    return complete;
+}
+
+/* Add the program names, so that their index in the profile is their number. */
+static bool
+snapshot_programs(struct collector *collector, struct profile *profile)
+{
+    for (uint32_t i = 0; i < collector->programs.count; i++) {
+        const struct program *const program = &collector->programs.items[i];
+        struct naming_program *const named = &collector->named[i];
+
+        if (program->name != NULL &&
+            (!profile_add_process(profile, program->name, &named->process) ||
+             !profile_add_unit(profile, program->unit, &named->unit))) {
+            return false;
+        }
+    }
+    naming_set_programs(collector->naming, collector->named);
+    return true;
+}
+
+/* Take over the data that deliveries change, while none runs. Returns a copy of the
+ * list of images with *count entries, or NULL if memory runs out. */
+static struct image **
+snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
+              struct collector_gaps *gaps, size_t *count)
+{
+    const struct image_set *const set = &collector->images;
+    struct image **images = NULL;
+    bool complete;
+
+    delivery_lock(&collector->delivery);
+    if (collector->ended) {
+        naming_end(collector->naming);
+    }
+    collector_measure(collector);
+    complete = snapshot_sources(collector, profile, kind) &&
+               snapshot_programs(collector, profile);
+    *gaps = collector->gaps;
+    gaps->unopened = set->unopened;
+    gaps->refused = set->refused;
+    gaps->running = collector_count_processes(collector);
+    if (collector->agents != NULL) {
+        agents_describe(collector->agents, gaps);
+    }
+    *count = set->count;
+    for (size_t i = 0; complete && kind != SNAPSHOT_REPEAT && i < set->count; i++) {
+        complete = image_take(set->images[i]);
+    }
+    if (complete) {
+        images = malloc((set->count + 1) * sizeof(struct image *));
+    }
+    if (images != NULL && set->count > 0) {
+        memcpy(images, set->images, set->count * sizeof(struct image *));
+    }
+    delivery_unlock(&collector->delivery);
+    return images;
+}
+
+/* Make the rows of an image: of all counts, or of those that were just taken, which
+ * then join the totals, unless the recording has no end and needs none. */
+static bool
+snapshot_image(struct collector *collector, struct profile *profile, enum snapshot kind,
+               struct image *image, size_t number)
+{
+    if (kind != SNAPSHOT_RECENT) {
+        return image_total(image) && naming_add_rows(collector->naming, profile, image,
+                                                     &image->totals, number);
+    }
+    counts_merge(&image->taken);
+    return naming_add_rows(collector->naming, profile, image, &image->taken, number) &&
+           (collector->options.endless || image_keep(image));
+}
+
+/* Fill an empty profile with sources, programs and rows. Returns false if memory runs
+ * out. */
+static bool
+snapshot_fill(struct collector *collector, struct profile *profile, enum snapshot kind,
+              struct collector_gaps *gaps)
+{
+    size_t count;
+    struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
+    bool complete = images != NULL;
+
+    profile->bucket_bytes = collector->options.bucket_bytes;
+    complete = complete && naming_begin(collector->naming, images, count, profile);
+    for (size_t i = 0; complete && i < count; i++) {
+        complete = snapshot_image(collector, profile, kind, images[i], i);
+    }
+    gaps->unnamed = naming_unnamed(collector->naming);
+    gaps->refused_maps = naming_refused_maps(collector->naming);
+    gaps->bounded_images = naming_bounded_images(collector->naming);
+    free(images);
+    if (complete && collector->options.endless) {
+        collector_forget(collector);
+    }
+    return complete;
+}
+
+/* Make a profile of one kind. Returns NULL if memory runs out. */
+static struct profile *
+snapshot_make(struct collector *collector, enum snapshot kind,
+              struct collector_gaps *gaps)
+{
+    struct profile *const profile = profile_new();
+
+    if (profile == NULL || !snapshot_fill(collector, profile, kind, gaps)) {
+        profile_delete(profile);
+        return NULL;
+    }
+    profile_sort(profile);
+    return profile;
+}
+
+struct profile *
+collector_snapshot(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_ALL, gaps);
+}
+
+struct profile *
+collector_recent(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_RECENT, gaps);
+}
+
+struct profile *
+collector_repeat(struct collector *collector, struct collector_gaps *gaps)
+{
+    return snapshot_make(collector, SNAPSHOT_REPEAT, gaps);
+}

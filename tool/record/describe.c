@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* describe.c - texts about a recording, which its profile contains. */
+#include "record/describe.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The command line may have a hundred thousand words. */
+char *
+describe_command(char **words)
+{
+    size_t bytes = 0;
+    char *text;
+    char *end;
+
+    for (char **word = words; *word != NULL; word++) {
+        bytes += strlen(*word) + 1;
+    }
+    text = malloc(bytes);
+    end = text;
+    for (char **word = words; text != NULL && *word != NULL; word++) {
+        end = stpcpy(end, *word);
+        *end++ = word[1] != NULL ? ' ' : '\0';
+    }
+    return text;
+}
+
+/* Append a text, after "; " unless it is the first. */
+__attribute__((format(printf, 3, 4))) static void
+add(FILE *out, bool *first, const char *format, ...)
+{
+    va_list arguments;
+
+    fputs(*first ? "" : "; ", out);
+    *first = false;
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+}
+
+char *
+describe_limits(const ntprof_session_info *info, const char *pace, const char *region)
+{
+    const char *const texts[] = {info->better, info->limits, pace};
+    char *joined = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&joined, &size);
+    bool first = true;
+
+    if (out == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (texts[i][0] != '\0') {
+            add(out, &first, "%s", texts[i]);
+        }
+    }
+    if (region != NULL) {
+        add(out, &first, "%s%s was profiled", PROFILE_REGION_ONLY, region);
+    }
+    if (fclose(out) != 0) {
+        free(joined);
+        return NULL;
+    }
+    return joined;
+}
+
+/* Number of lost records of mappings, threads and processes rather than hits. */
+static uint64_t
+count_lost_records(const struct collector_gaps *gaps, const struct profile *profile)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        hits += profile->sources[i].lost;
+    }
+    return gaps->records_lost > hits ? gaps->records_lost - hits : 0;
+}
+
+static const char *
+plural(uint64_t count, const char *one, const char *several)
+{
+    return count == 1 ? one : several;
+}
+
+/* Describe processes and mappings that could not be followed or read. */
+static void
+put_unfollowed(FILE *out, bool *first, const struct collector_gaps *gaps,
+               uint64_t lost_records)
+{
+    if (gaps->failures != 0) {
+        add(out, first, "%" PRIu64 " mapping%s could not be profiled: %s",
+            gaps->failures, gaps->failures == 1 ? "" : "s",
+            ntprof_status_text(gaps->first_failure));
+    }
+    if (lost_records != 0) {
+        add(out, first,
+            "%" PRIu64 " records of mappings and threads were lost: hits there may be "
+            "outside or have wrong names",
+            lost_records);
+    }
+    if (gaps->unfollowed != 0) {
+        /* Linux ends the events of a process that executes a program with other
+         * rights. */
+        add(out, first,
+            "%" PRIu64 " program%s could not be followed, being set-uid or "
+            "unreadable%s",
+            gaps->unfollowed, plural(gaps->unfollowed, "", "s"),
+            geteuid() == 0 ? " for the user who started it: Linux ends the counters of "
+                             "such a process, also root's; ntprof system counts it"
+                           : "; to allow it, run ntprof as root");
+    }
+    if (gaps->unread != 0) {
+        add(out, first,
+            "%" PRIu64 " process%s could not be read, or not all of its threads "
+            "found: hits there may be outside or missing",
+            gaps->unread, plural(gaps->unread, "", "es"));
+    }
+}
+
+/* Describe what has no counters or no names because of limits. */
+static void
+put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    if (gaps->unopened != 0) {
+        add(out, first,
+            "%" PRIu64 " image%s could not be kept open and ha%s no names: raise the "
+            "limit of open files",
+            gaps->unopened, plural(gaps->unopened, "", "s"),
+            plural(gaps->unopened, "s", "ve"));
+    }
+    if (gaps->refused != 0) {
+        add(out, first,
+            "%" PRIu64 " mapping%s left out when the memory of --max-memory was used "
+            "up: hits there are outside; raise it",
+            gaps->refused, plural(gaps->refused, " was", "s were"));
+    }
+    if (gaps->unnamed != 0) {
+        add(out, first,
+            "names of %" PRIu64
+            " JIT%s that exited were dropped because of --max-memory: "
+            "raise it",
+            gaps->unnamed, plural(gaps->unnamed, "", "s"));
+    }
+    if (gaps->bounded_images != 0) {
+        add(out, first,
+            "%" PRIu64
+            " image%s would have cost too much memory or time to read, or had no "
+            "descriptor left: names or lines are missing",
+            gaps->bounded_images, plural(gaps->bounded_images, "", "s"));
+    }
+    if (access("/proc/self/fd", X_OK) != 0) {
+        add(out, first,
+            "/proc is not mounted, without which no image is opened: names are "
+            "missing");
+    }
+    if (gaps->refused_maps != 0) {
+        add(out, first,
+            "the perf map%s of %" PRIu64 " process%s %s not read: hits of %s JIT code "
+            "have no names",
+            plural(gaps->refused_maps, "", "s"), gaps->refused_maps,
+            plural(gaps->refused_maps, "", "es"),
+            plural(gaps->refused_maps, "was", "were"),
+            plural(gaps->refused_maps, "its", "their"));
+    }
+}
+
+/* Describe what preloaded agents could not do, and what cannot be believed of them. */
+static void
+put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    if (gaps->no_agent) {
+        add(out, first,
+            "no program has loaded the agent: nothing was counted; a system call "
+            "filter or the loader's settings may refuse it, and AddressSanitizer does "
+            "unless ASAN_OPTIONS has verify_asan_link_order=0");
+    }
+    if (gaps->unloaded != 0) {
+        add(out, first,
+            "%" PRIu64 " process%s executed a program that loaded no agent (static, "
+            "set-user-ID, of another machine, with another /proc, or without its "
+            "environment): not counted",
+            gaps->unloaded, plural(gaps->unloaded, "", "es"));
+    }
+    if (gaps->unarmed != 0) {
+        add(out, first,
+            "%" PRIu64
+            " thread%s got no timer and ha%s no hits: raise RLIMIT_SIGPENDING",
+            gaps->unarmed, plural(gaps->unarmed, "", "s"),
+            plural(gaps->unarmed, "s", "ve"));
+    }
+    if (gaps->refusals != 0) {
+        add(out, first,
+            "%" PRIu64 " process%s or piece%s of code had no place in the agents' "
+            "memory: hits there may be outside",
+            gaps->refusals, plural(gaps->refusals, "", "es"),
+            plural(gaps->refusals, "", "s"));
+    }
+    if (gaps->unbelieved != 0 || gaps->too_many_hits) {
+        add(out, first,
+            "a program wrote into the agents' memory%s: the shares cannot be believed",
+            gaps->too_many_hits ? ", which has more hits than the processor time allows"
+                                : "");
+    }
+}
+
+/* Describe the time in which nothing was counted, and intervals. */
+static void
+put_time(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    if (gaps->counted_ns < gaps->elapsed_ns) {
+        add(out, first,
+            "counted for %.3f of %.3f s: the rest was left out by --delay, --duration "
+            "or --control",
+            (double)gaps->counted_ns / 1e9, (double)gaps->elapsed_ns / 1e9);
+    }
+    if (gaps->interval_changes != 0) {
+        add(out, first,
+            "the interval changed %" PRIu64 " time%s: hits before and after weigh "
+            "differently, and times are by the last one",
+            gaps->interval_changes, plural(gaps->interval_changes, "", "s"));
+    }
+}
+
+/* Describe processes that were still running. */
+static void
+put_running(FILE *out, bool *first, const struct collector_gaps *gaps, bool interim)
+{
+    if (interim) {
+        add(out, first, "written while the recording ran: later hits are not in here");
+    } else if (gaps->running != 0) {
+        add(out, first,
+            "%" PRIu64 " process%s that it started still run%s: their later hits are "
+            "not in here",
+            gaps->running, plural(gaps->running, "", "es"),
+            plural(gaps->running, "s", ""));
+    }
+}
+
+char *
+describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
+              bool interim)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    bool first = true;
+
+    if (out == NULL) {
+        return NULL;
+    }
+    put_unfollowed(out, &first, gaps, count_lost_records(gaps, profile));
+    put_left_out(out, &first, gaps);
+    put_agents(out, &first, gaps);
+    put_time(out, &first, gaps);
+    put_running(out, &first, gaps, interim);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ending.h - waits for the end of a recording without a command: a signal, the time, or
+ * the end of the recorded processes.
+ */
+#ifndef RECORD_ENDING_H
+#define RECORD_ENDING_H
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ending {
+    int signal_fd;
+    sigset_t old_mask;
+};
+
+/*
+ * Block the signals of signals.h, so that ending_wait receives them; ignored ones, as
+ * under nohup, stay ignored, and those with a handler keep it. Signals that would end
+ * ntprof while it writes are ignored too. Returns 0 or a negative errno.
+ */
+int ending_prepare(struct ending *ending);
+
+/*
+ * Wait for one of those signals, for the time, or until all descriptors are readable.
+ *
+ *   fds          pidfds
+ *   count        0: only a signal or the time ends the wait
+ *   duration_ns  0: no limit
+ *
+ * Returns 0 or a negative errno.
+ */
+int ending_wait(const struct ending *ending, const int *fds, size_t count,
+                uint64_t duration_ns);
+
+/* Unblock the termination signals, which now end ntprof; discard those received so far.
+ * The others stay blocked. */
+void ending_release(struct ending *ending);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* pace.c - see pace.h. */
+#include "record/pace.h"
+#include "record/rate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Hits take at most a third of the time with -F max, and half of it with the guard. */
+enum { MAX_SHARE = 3, GUARD_SHARE = 2 };
+
+/* Hits of longer intervals leave enough time on any machine, so that their cost is not
+ * measured. */
+enum { GUARD_BELOW_100NS = 1000 };
+
+/* Fewer hits say too little about what they cost. */
+enum { HITS_MIN = 50 };
+
+/* Starvation must not last; measuring takes 10 ms of a processor. */
+static const uint64_t guard_after_ns = 50000000;
+static const uint64_t measure_after_ns = 1000000000;
+
+static uint64_t
+guard_100ns(const struct pace *pace)
+{
+    return (GUARD_SHARE * pace->hit_ns + 99) / 100;
+}
+
+/* The interval at which hits take that percentage of the time. */
+static uint64_t
+overhead_100ns(const struct pace *pace)
+{
+    const double interval = (double)pace->hit_ns / pace->options->overhead_percent;
+
+    return interval < 1 ? 1 : (uint64_t)(interval + 0.5);
+}
+
+/* Lengthen the interval if hits would leave a thread less than half of its time, or
+ * might do so. */
+static void
+apply_guard(struct pace *pace)
+{
+    if (pace->options->no_guard || pace->interval_100ns >= GUARD_BELOW_100NS) {
+        return;
+    }
+    if (pace->hit_ns == 0) {
+        pace->hit_ns = rate_measure(pace->options->hal);
+    }
+    if (pace->hit_ns == 0) {
+        pace->interval_100ns = GUARD_BELOW_100NS;
+        pace->reason = PACE_UNMEASURED;
+    } else if (pace->interval_100ns < guard_100ns(pace)) {
+        pace->interval_100ns = guard_100ns(pace);
+        pace->reason = PACE_GUARD;
+    }
+}
+
+static bool
+has_time(const struct record_options *options)
+{
+    for (size_t i = 0; i < options->source_count; i++) {
+        if (record_source_is_time(options->sources[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+pace_choose(struct pace *pace, const struct record_options *options)
+{
+    const bool maximum = options->rate_max && !options->no_guard;
+
+    *pace =
+        (struct pace){.options = options, .interval_100ns = options->interval_100ns};
+    if (!has_time(options)) {
+        return;
+    }
+    if (maximum || options->overhead_percent > 0) {
+        pace->hit_ns = rate_measure(options->hal);
+    }
+    if (pace->hit_ns != 0 && options->overhead_percent > 0) {
+        pace->reason = PACE_OVERHEAD;
+        pace->interval_100ns = overhead_100ns(pace);
+    } else if (pace->hit_ns != 0) {
+        pace->reason = PACE_MAX;
+        pace->interval_100ns = (MAX_SHARE * pace->hit_ns + 99) / 100;
+    } else if (options->overhead_percent > 0) {
+        pace->reason = PACE_UNMEASURED;
+    } else {
+        apply_guard(pace);
+    }
+}
+
+void
+pace_change(struct pace *pace, uint64_t interval_100ns)
+{
+    pace->reason = PACE_ASKED;
+    pace->interval_100ns = interval_100ns;
+    apply_guard(pace);
+}
+
+uint64_t
+pace_adapts_ns(const struct pace *pace)
+{
+    if (pace->hit_ns == 0) {
+        return 0;
+    }
+    if (pace->reason == PACE_OVERHEAD) {
+        return measure_after_ns;
+    }
+    return pace->options->no_guard ? 0 : guard_after_ns;
+}
+
+/* Whether most hits were missed, as interrupts took longer than the interval. */
+static bool
+starves(const struct pace *pace, const struct pace_sample *recent)
+{
+    return !pace->options->no_guard && recent->missed > recent->expected / 2;
+}
+
+/* Whether the intervals differ by a quarter: a change costs more than smaller ones. */
+static bool
+differs(uint64_t interval, uint64_t other)
+{
+    return interval > other + other / 4 || interval < other - other / 4;
+}
+
+/* Measure the cost of a hit again, and choose by it. */
+static bool
+adapt_overhead(struct pace *pace)
+{
+    const uint64_t interval = pace->interval_100ns;
+    const uint64_t hit_ns = rate_measure(pace->options->hal);
+
+    if (hit_ns == 0) {
+        return false;
+    }
+    pace->hit_ns = hit_ns;
+    if (differs(overhead_100ns(pace), interval)) {
+        pace->interval_100ns = overhead_100ns(pace);
+    }
+    return pace->interval_100ns != interval;
+}
+
+bool
+pace_adapt(struct pace *pace, const struct pace_sample *now)
+{
+    const struct pace_sample recent = {
+        .expected = now->expected - pace->before.expected,
+        .taken = now->taken - pace->before.taken,
+        .missed =
+            now->missed > pace->before.missed ? now->missed - pace->before.missed : 0,
+    };
+
+    if (recent.taken >= HITS_MIN) {
+        pace->before = *now;
+        if (starves(pace, &recent)) {
+            pace->hit_ns *= 2;
+            pace->interval_100ns *= 2;
+            pace->reason = pace->reason == PACE_ASKED ? PACE_GUARD : pace->reason;
+            return true;
+        }
+    }
+    return pace->reason == PACE_OVERHEAD && adapt_overhead(pace);
+}
+
+void
+pace_describe(const struct pace *pace, uint64_t granted_100ns, char *text, size_t size)
+{
+    const double granted_hz = granted_100ns > 0 ? 1e7 / (double)granted_100ns : 0;
+    const double hit_us = (double)pace->hit_ns / 1000;
+
+    text[0] = '\0';
+    switch (pace->reason) {
+    case PACE_ASKED:
+        break;
+    case PACE_GUARD:
+        snprintf(
+            text, size,
+            "granted %.0f Hz: a hit costs %.1f us here, and the program keeps half "
+            "of its time; --no-guard turns that off",
+            granted_hz, hit_us);
+        break;
+    case PACE_MAX:
+        snprintf(text, size,
+                 "granted %.0f Hz by -F max: a hit costs %.1f us here, and all take a "
+                 "third of the time at most",
+                 granted_hz, hit_us);
+        break;
+    case PACE_OVERHEAD:
+        snprintf(text, size,
+                 "granted %.0f Hz by --max-overhead %.10g%%: a hit costs %.1f us here",
+                 granted_hz, pace->options->overhead_percent, hit_us);
+        break;
+    case PACE_UNMEASURED:
+        snprintf(text, size, "what a hit costs cannot be measured here, so %s",
+                 pace->options->overhead_percent > 0
+                     ? "--max-overhead is not applied"
+                     : "10 kHz is the most without --no-guard");
+        break;
+    }
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* record_cpus.h - the processors of -C and --per cpu. Both functions print their own
+ * errors. */
+#ifndef RECORD_RECORD_CPUS_H
+#define RECORD_RECORD_CPUS_H
+
+#include "record/record_options.h"
+
+/* Set options->affinity from a list such as 0,2-3, all of them online. */
+bool record_cpus_parse(struct record_options *options, const char *text);
+
+/* With per_cpu and without -C, set the affinity to the processors that are online:
+ * --per cpu needs a list. */
+bool record_cpus_list(struct record_options *options);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_options.h - the options of the commands that record a profile, checked as far
+ * as that needs no session. Its record_syntax says which of them a command has.
+ */
+#ifndef RECORD_RECORD_OPTIONS_H
+#define RECORD_RECORD_OPTIONS_H
+
+#include "record/program_file.h"
+#include "symbols/client/names.h"
+#include "view/report/report.h"
+
+#include <ntprof/ntprof.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
+
+/* record_syntax - what a command accepts besides the common options. */
+struct record_syntax {
+    const char *command; /* such as "run", for messages */
+    bool program;        /* the words after the options are a program to run */
+    bool pids;           /* -p, which is required; words are pids too */
+    bool duration;       /* --duration */
+    bool machine;        /* --kernel, --user, -G */
+    bool region;         /* --region */
+    /* a live screen: -a and -d, -p is optional, and no options of tables */
+    bool screen;
+    bool endless; /* the recording is one of collector_options.endless */
+    uint64_t hz;  /* default rate of source time; 0: 997 */
+};
+
+struct record_options {
+    const struct record_syntax *syntax;
+    char **words;      /* copy of argv, which command points into */
+    char *source_text; /* copy of the value of -e, split at its commas */
+    const char *sources[RECORD_SOURCES_MAX]; /* pointers into source_text */
+    size_t source_count;
+    uint64_t interval_100ns; /* interval of source time */
+    bool rate_max; /* -F max: use the measured rate instead, if it can be measured */
+    bool no_guard; /* intervals may starve programs */
+    double overhead_percent; /* choose the interval of source time by this; 0: no */
+    uint64_t events;         /* interval of the other sources; 0: their defaults */
+    uint32_t bucket_bytes;
+    GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
+    uint16_t affinity_count; /* 0: all processors */
+    bool per_cpu;            /* separate profiles for the processors of affinity */
+    const char *hal;         /* NULL: the best back end */
+    const char *output;
+    uint64_t memory_max; /* in bytes */
+    uint64_t every_ns;   /* time between rewrites of output; 0: only at the end */
+    uint32_t *pids;      /* in the given order, without duplicates */
+    size_t pid_count;
+    uint64_t duration_ns;    /* 0: no limit */
+    uint64_t start_delay_ns; /* time before counting starts */
+    const char *control;     /* path of a FIFO; or NULL */
+    const char *region;      /* value of --region; NULL: all code is profiled */
+    uint64_t delay_ns;       /* time between two looks at the counters */
+    bool all;                /* -a */
+    bool kernel_only;        /* profile only the kernel */
+    bool user_only;          /* profile only user mode */
+    char *cgroup;            /* directory of the cgroup to profile; NULL: all */
+    struct names_options names;
+    struct report_keys by;
+    size_t rows;
+    bool json;
+    bool quiet;
+    const char *report; /* NULL: standard error */
+    /* NULL-terminated, at least one word; NULL if the syntax has no program */
+    char **program;
+};
+
+/* Read a command line. Returns true if the command has to run. Returns false after its
+ * help or an error line; *exit_status is then the exit status. record_options_finish
+ * must be called in any case. */
+bool record_options_take(struct record_options *options,
+                         const struct record_syntax *syntax, int argc, char **argv,
+                         int *exit_status);
+void record_options_finish(struct record_options *options);
+
+/* Return the program or processes to profile. */
+struct program_choice record_program(const struct record_options *options);
+
+/* Return whether the interval of this source is a time. */
+bool record_source_is_time(const char *name);
+
+#endif

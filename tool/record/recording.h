@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording.h - what run, attach and system share: the session and its sources, the
+ * collector, the profile file and the table.
+ *
+ * Order of calls: open, watch, begin, end, deliver, close. All print their own errors,
+ * unless stated otherwise.
+ */
+#ifndef RECORD_RECORDING_H
+#define RECORD_RECORDING_H
+
+#include "base/whole_file.h"
+#include "profile/pprof.h"
+#include "record/collect/collector.h"
+#include "record/control.h"
+#include "record/function_source.h"
+#include "record/keeper.h"
+#include "record/pace.h"
+#include "record/preload.h"
+#include "record/record_options.h"
+#include "record/region.h"
+
+#include <stdio.h>
+
+struct recording {
+    const struct record_options *options;
+    const char *command;     /* for messages */
+    ntprof_session *session; /* NULL: preload is used */
+    struct preload preload;
+    KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
+    /* those of sources that are functions */
+    struct function_source functions[RECORD_SOURCES_MAX];
+    /* names of the sources in profiles; or NULL */
+    const char *source_names[RECORD_SOURCES_MAX];
+    struct region region; /* the only code to profile, with --region */
+    struct pace pace;
+    uint64_t asked_100ns; /* interval of source time */
+    bool kernel;          /* at least one source counts in the kernel */
+    struct collector *collector;
+    struct keeper keeper;
+    struct control control;
+    struct names names;
+    FILE *report;
+    struct whole_file report_file; /* the stream of report, if replaces_report */
+    bool replaces_report;
+    /* descriptor reserved for the file, in case images use all others; or -1 */
+    int spare;
+    char **words; /* the command line, for the profile */
+    /* they are a command of ours, so processes still running at the end are reported */
+    bool children;
+    bool written; /* the file was written once, and FILE.old is the one from before */
+    uint64_t interval_changes;   /* while it ran */
+    bool rewrite_reported;       /* a failed rewrite was reported */
+    uint64_t start_ns;           /* CLOCK_REALTIME */
+    uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC */
+    uint64_t duration_ns;
+};
+
+/* Open everything that can fail before anything is profiled. machine: all processes
+ * will be watched. options must outlive the recording, and recording_close must be
+ * called in any case. */
+bool recording_open(struct recording *recording, const struct record_options *options,
+                    bool machine);
+
+/*
+ * Watch a process. Prints nothing: on failure *why has the reason.
+ *
+ *   flags  NTPROF_WATCH_...
+ */
+NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
+                         const char **why);
+
+/* Do the same for all processes of the machine, and the kernel. */
+NTSTATUS recording_watch_all(struct recording *recording, const char **why);
+
+/* Start the measured time: start threads that deliver and, with --every, rewrite the
+ * file. words is the command line for the profile, NULL-terminated. */
+bool recording_begin(struct recording *recording, char **words);
+
+/* Return the time after which --duration ends attach and system; 0: never. */
+uint64_t recording_limit_ns(const struct recording *recording);
+
+/* End the measured time. */
+void recording_end(struct recording *recording);
+
+/* Write the file and print the table; a failure of one does not prevent the other. */
+bool recording_deliver(struct recording *recording);
+
+/* Make a profile of all hits that collector_recent returned so far, while the recording
+ * runs. Returns NULL if memory runs out. */
+struct profile *recording_repeat(struct recording *recording);
+
+/* Write a profile to the file; the first time, an existing file becomes FILE.old.
+ * Prints nothing. */
+bool recording_write(struct recording *recording, const struct profile *profile,
+                     struct pprof_error *error);
+
+/*
+ * The keeper's thread calls these for control.c. recording_snapshot writes a profile of
+ * everything so far to the file, and recording_can_snapshot returns whether the file
+ * can be rewritten at all. Neither prints.
+ */
+bool recording_snapshot(struct recording *recording, struct pprof_error *error);
+bool recording_can_snapshot(const struct recording *recording);
+
+/* Change the interval of source time, which the guard may lengthen; *granted_100ns is
+ * then the one in effect. Returns false if time is not recorded. */
+bool recording_set_interval(struct recording *recording, uint64_t interval_100ns,
+                            uint64_t *granted_100ns);
+
+/* Adapt the interval of source time to what hits cost. */
+void recording_adapt(struct recording *recording);
+
+/* Replace recording_deliver for a screen: write no file, and print only the
+ * statistics. */
+bool recording_conclude(struct recording *recording);
+
+/* recording_close - close what recording_open opened, also in part. If it was not
+ * called, do nothing; all members but the options must then be zero. */
+void recording_close(struct recording *recording);
+
+/* Print "WHAT NAME: reason", with NAME escaped. Returns false, so that callers can
+ * return its value. */
+bool recording_fail_errno(const struct recording *recording, const char *what,
+                          const char *name, int failure);
+
+#endif

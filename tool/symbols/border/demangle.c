@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * demangle.c - libiberty's demanglers.
+ *
+ * A few hundred bytes of mangled name can stand for an output, or for work, of
+ * exponential length. Names of foreign files are demangled in the process that reads
+ * them, whose limits of time and memory end that.
+ */
+#include "symbols/client/image.h"
+
+#include <libiberty/demangle.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libiberty takes some 60 bytes of stack for each byte of name, and recurses. */
+#define MANGLED_BYTES_MAX 4096u
+
+/* Nobody reads more. */
+#define DEMANGLED_BYTES_MAX (UINT32_C(1) << 16)
+
+char *
+sym_demangle(const char *mangled)
+{
+    /* Its own limit on recursion refuses 1024 bytes and more; real names are longer. */
+    const int options =
+        DMGL_PARAMS | DMGL_ANSI |
+        (strnlen(mangled, MANGLED_BYTES_MAX) * 2 < DEMANGLE_RECURSION_LIMIT
+             ? 0
+             : DMGL_NO_RECURSE_LIMIT);
+    char *text;
+
+    if (mangled[0] != '_' ||
+        strnlen(mangled, MANGLED_BYTES_MAX + 1) > MANGLED_BYTES_MAX) {
+        return NULL;
+    }
+    text = rust_demangle(mangled, DMGL_PARAMS | DMGL_ANSI);
+    if (text == NULL) {
+        text = cplus_demangle_v3(mangled, options);
+    }
+    if (text != NULL && (text[0] == '\0' || strlen(text) > DEMANGLED_BYTES_MAX)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol_list.h - the functions of an ELF file as its linker listed them, for tools
+ * that find them by these names. The file is hostile.
+ */
+#ifndef SYMBOLS_BORDER_SYMBOL_LIST_H
+#define SYMBOLS_BORDER_SYMBOL_LIST_H
+
+#include "sandbox/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sym_symbol {
+    uint64_t start; /* link-time */
+    uint64_t size;  /* 0: not known */
+    const char *name;
+    const char *file; /* of a local one: its source, as the list says; or "" */
+    bool local;
+};
+
+struct sym_symbol_list {
+    struct sym_symbol *items; /* by start; of one start global ones first */
+    size_t count;
+    bool relocations;        /* the linker left them in (--emit-relocs) */
+    char *strings;           /* the names, where the list was read */
+    struct wire_names names; /* where it came to */
+};
+
+/*
+ * Reads .symtab of the file itself.
+ *
+ *   fd    borrowed
+ *   bytes what the list may take; 0: 1 GiB
+ *
+ * 0, also if there are none; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if the list
+ * is larger than bytes, -EIO if it cannot be read whole. Finish it in any case.
+ */
+int sym_symbol_list_read(int fd, uint64_t bytes, struct sym_symbol_list *list);
+void sym_symbol_list_finish(struct sym_symbol_list *list);
+
+#endif

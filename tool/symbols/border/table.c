@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * table.c - makes overlapping symbols disjoint and finds addresses in them.
+ *
+ * Sized symbols are swept in order of their start with a heap of those that are open;
+ * the top of the heap covers the stretch to the next event. Symbols without size then
+ * fill only gaps.
+ */
+#include "symbols/border/table.h"
+
+#include "symbols/client/image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An entry while the array grows, its place in the heap, and the two ranges that it may
+ * become. */
+#define ENTRY_COST (2 * sizeof(struct sym_entry) + 4 + 2 * sizeof(struct sym_range))
+
+bool
+sym_table_take(struct sym_table *table, uint64_t bytes)
+{
+    if (!sym_budget_take(table->budget, bytes)) {
+        return false;
+    }
+    table->taken += bytes;
+    return true;
+}
+
+/* A forged name may be as long as the file, and be that of each symbol. */
+#define NAME_BYTES_MAX (UINT32_C(1) << 16)
+
+bool
+sym_table_add(struct sym_table *table, const struct sym_entry *entry)
+{
+    struct sym_entry *larger;
+
+    if (entry->start >= entry->end || entry->name[0] == '\0' ||
+        strnlen(entry->name, NAME_BYTES_MAX) == NAME_BYTES_MAX) {
+        return true;
+    }
+    if (!sym_table_take(table, ENTRY_COST)) {
+        return false;
+    }
+    /* Its room is in what was taken. */
+    larger = sym_budget_grow(NULL, table->entries, table->entry_count,
+                             &table->entry_room, sizeof(*larger));
+    if (larger == NULL) {
+        return false;
+    }
+    table->entries = larger;
+    table->entries[table->entry_count] = *entry;
+    table->entries[table->entry_count].order = (uint32_t)table->entry_count;
+    table->entry_count++;
+    return true;
+}
+
+bool
+sym_table_own(struct sym_table *table, void *memory)
+{
+    void **larger;
+
+    if (memory == NULL) {
+        return false;
+    }
+    larger = realloc(table->owned, (table->owned_count + 1) * sizeof(*larger));
+    if (larger == NULL) {
+        free(memory);
+        return false;
+    }
+    table->owned = larger;
+    table->owned[table->owned_count++] = memory;
+    return true;
+}
+
+static int
+compare_words(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+/* Names are looked at only so far: forged ones may be as long as the file. */
+#define WORTH_BYTES 256
+
+static size_t
+leading_underscores(const char *name)
+{
+    size_t count = 0;
+
+    while (count < WORTH_BYTES && name[count] == '_') {
+        count++;
+    }
+    return count;
+}
+
+/* Of two symbols at one address the better one comes later. At last the longer one, as
+ * perf has it: who compares the two finds the same names. */
+static int
+compare_worth(const struct sym_entry *left, const struct sym_entry *right)
+{
+    int order = compare_words(left->rank, right->rank);
+
+    if (order == 0) {
+        order = compare_words(leading_underscores(right->name),
+                              leading_underscores(left->name));
+    }
+    if (order == 0) {
+        order = compare_words(strnlen(left->name, WORTH_BYTES),
+                              strnlen(right->name, WORTH_BYTES));
+    }
+    return order != 0 ? order : strncmp(right->name, left->name, WORTH_BYTES);
+}
+
+static int
+compare_entries(const void *left, const void *right)
+{
+    const struct sym_entry *a = left;
+    const struct sym_entry *b = right;
+    int order = compare_words(b->sized, a->sized); /* sized ones first */
+
+    if (order == 0) {
+        order = compare_words(a->start, b->start);
+    }
+    if (order == 0) {
+        order = compare_worth(a, b);
+    }
+    return order != 0 ? order : compare_words(b->order, a->order);
+}
+
+/* sweep - open symbols as a heap, the covering one on top. */
+struct sweep {
+    const struct sym_entry *entries;
+    enum sym_overlap overlap;
+    uint32_t *heap;
+    size_t heap_count;
+    uint64_t cursor; /* all below is written */
+    struct sym_range *ranges;
+    size_t range_count;
+};
+
+static uint32_t
+sweep_priority(const struct sweep *sweep, uint32_t entry)
+{
+    return sweep->overlap == SYM_OVERLAP_LATEST ? sweep->entries[entry].order : entry;
+}
+
+static bool
+sweep_covers(const struct sweep *sweep, size_t left, size_t right)
+{
+    return sweep_priority(sweep, sweep->heap[left]) >
+           sweep_priority(sweep, sweep->heap[right]);
+}
+
+static void
+sweep_swap(struct sweep *sweep, size_t left, size_t right)
+{
+    const uint32_t kept = sweep->heap[left];
+
+    sweep->heap[left] = sweep->heap[right];
+    sweep->heap[right] = kept;
+}
+
+static void
+sweep_push(struct sweep *sweep, uint32_t entry)
+{
+    size_t at = sweep->heap_count++;
+
+    sweep->heap[at] = entry;
+    while (at > 0 && sweep_covers(sweep, at, (at - 1) / 2)) {
+        sweep_swap(sweep, at, (at - 1) / 2);
+        at = (at - 1) / 2;
+    }
+}
+
+static void
+sweep_pop(struct sweep *sweep)
+{
+    size_t at = 0;
+
+    sweep->heap[0] = sweep->heap[--sweep->heap_count];
+    for (;;) {
+        size_t best = at;
+
+        for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
+            if (child < sweep->heap_count && sweep_covers(sweep, child, best)) {
+                best = child;
+            }
+        }
+        if (best == at) {
+            return;
+        }
+        sweep_swap(sweep, at, best);
+        at = best;
+    }
+}
+
+static void
+sweep_write(struct sweep *sweep, uint32_t entry, uint64_t end)
+{
+    const struct sym_entry *source = &sweep->entries[entry];
+    struct sym_range *last =
+        sweep->range_count > 0 ? &sweep->ranges[sweep->range_count - 1] : NULL;
+
+    if (last != NULL && last->entry == entry && last->end == sweep->cursor) {
+        last->end = end;
+    } else {
+        sweep->ranges[sweep->range_count++] = (struct sym_range){
+            sweep->cursor, end, source->name, NULL, source->tag, entry};
+    }
+    sweep->cursor = end;
+}
+
+/* Writes what the open symbols cover below limit. */
+static void
+sweep_advance(struct sweep *sweep, uint64_t limit)
+{
+    while (sweep->heap_count > 0 && sweep->cursor < limit) {
+        const uint32_t top = sweep->heap[0];
+        const uint64_t end = sweep->entries[top].end;
+
+        if (end <= sweep->cursor) {
+            sweep_pop(sweep);
+        } else {
+            sweep_write(sweep, top, end < limit ? end : limit);
+        }
+    }
+}
+
+static void
+sweep_sized(struct sweep *sweep, size_t sized_count)
+{
+    for (size_t i = 0; i < sized_count; i++) {
+        sweep_advance(sweep, sweep->entries[i].start);
+        sweep->cursor = sweep->entries[i].start;
+        sweep_push(sweep, (uint32_t)i);
+    }
+    sweep_advance(sweep, UINT64_MAX);
+}
+
+/* A symbol without size reaches to the next symbol, and covers nothing that a sized one
+ * does. */
+static void
+fill_gaps(struct sweep *sweep, size_t first, size_t count)
+{
+    const size_t sized_ranges = sweep->range_count;
+    size_t next = 0;
+
+    for (size_t i = first; i < count; i++) {
+        const struct sym_entry *entry = &sweep->entries[i];
+        uint64_t end = entry->end;
+
+        if (i + 1 < count && sweep->entries[i + 1].start < end) {
+            end = sweep->entries[i + 1].start;
+        }
+        while (next < sized_ranges && sweep->ranges[next].end <= entry->start) {
+            next++;
+        }
+        if (next < sized_ranges && sweep->ranges[next].start < end) {
+            end = sweep->ranges[next].start;
+        }
+        if (end > entry->start) {
+            sweep->cursor = entry->start;
+            sweep_write(sweep, (uint32_t)i, end);
+        }
+    }
+}
+
+static int
+compare_ranges(const void *left, const void *right)
+{
+    const struct sym_range *a = left;
+    const struct sym_range *b = right;
+
+    return compare_words(a->start, b->start);
+}
+
+static size_t
+count_sized(const struct sym_table *table)
+{
+    size_t count = 0;
+
+    while (count < table->entry_count && table->entries[count].sized) {
+        count++;
+    }
+    return count;
+}
+
+static void
+give_back_unused(struct sym_table *table)
+{
+    struct sym_range *smaller;
+
+    free(table->entries);
+    table->entries = NULL;
+    table->entry_count = table->entry_room = 0;
+    smaller = realloc(table->ranges, (table->range_count + 1) * sizeof(*smaller));
+    if (smaller != NULL) {
+        table->ranges = smaller;
+    }
+}
+
+bool
+sym_table_build(struct sym_table *table, enum sym_overlap overlap)
+{
+    const size_t count = table->entry_count;
+    struct sweep sweep = {0};
+    size_t sized_count;
+
+    sweep.heap = calloc(count + 1, sizeof(*sweep.heap));
+    sweep.ranges = calloc(2 * count + 1, sizeof(*sweep.ranges));
+    if (sweep.heap == NULL || sweep.ranges == NULL) {
+        free(sweep.heap);
+        free(sweep.ranges);
+        return false;
+    }
+
+    if (count > 0) {
+        qsort(table->entries, count, sizeof(*table->entries), compare_entries);
+    }
+    sized_count = count_sized(table);
+    sweep.entries = table->entries;
+    sweep.overlap = overlap;
+    sweep_sized(&sweep, sized_count);
+    fill_gaps(&sweep, sized_count, count);
+    /* What fills gaps comes behind. */
+    qsort(sweep.ranges, sweep.range_count, sizeof(*sweep.ranges), compare_ranges);
+    free(sweep.heap);
+
+    table->ranges = sweep.ranges;
+    table->range_count = sweep.range_count;
+    give_back_unused(table);
+    return true;
+}
+
+size_t
+sym_count_below(const void *items, size_t count, size_t item_bytes, uint64_t key)
+{
+    size_t low = 0;
+    size_t high = count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        uint64_t number;
+
+        memcpy(&number, (const char *)items + middle * item_bytes, sizeof(number));
+        if (number < key) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+struct sym_range *
+sym_table_find_before(const struct sym_table *table, uint64_t end)
+{
+    const size_t below =
+        sym_count_below(table->ranges, table->range_count, sizeof(*table->ranges), end);
+
+    return below == 0 ? NULL : &table->ranges[below - 1];
+}
+
+struct sym_range *
+sym_table_find(const struct sym_table *table, uint64_t address)
+{
+    struct sym_range *const range =
+        address == UINT64_MAX ? NULL : sym_table_find_before(table, address + 1);
+
+    return range != NULL && range->end > address ? range : NULL;
+}
+
+/* Demangled, and "memcpy@@GLIBC_2.14" to "memcpy". NULL if the name is fit to show as
+ * it is. */
+static char *
+name_for_people(const char *name)
+{
+    const char *at = strchr(name, '@');
+    char *cut;
+    char *demangled;
+
+    if (at == NULL || at == name) {
+        return sym_demangle(name);
+    }
+    cut = strndup(name, (size_t)(at - name));
+    demangled = cut == NULL ? NULL : sym_demangle(cut);
+    if (demangled == NULL) {
+        return cut;
+    }
+    free(cut);
+    return demangled;
+}
+
+static char *
+name_of_stub(const char *target)
+{
+    char *shown = name_for_people(target);
+    char *name = NULL;
+
+    if (asprintf(&name, "%s@plt", shown != NULL ? shown : target) < 0) {
+        name = NULL;
+    }
+    free(shown);
+    return name;
+}
+
+bool
+sym_range_name(struct sym_range *range, const char **name, const char **system_name)
+{
+    const bool is_stub = range->tag == SYM_TAG_STUB;
+
+    if (range->shown == NULL) {
+        range->shown =
+            is_stub ? name_of_stub(range->name) : name_for_people(range->name);
+    }
+    if (range->shown == NULL && is_stub) {
+        return false;
+    }
+    if (range->shown == NULL) {
+        range->shown = (char *)(uintptr_t)range->name;
+    }
+    *name = range->shown;
+    *system_name = is_stub ? range->shown : range->name;
+    return true;
+}
+
+void
+sym_table_finish(struct sym_table *table)
+{
+    for (size_t i = 0; i < table->range_count; i++) {
+        if (!table->owns_shown && table->ranges[i].shown != table->ranges[i].name) {
+            free(table->ranges[i].shown);
+        }
+    }
+    for (size_t i = 0; i < table->owned_count; i++) {
+        free(table->owned[i]);
+    }
+    free(table->owned);
+    free(table->ranges);
+    free(table->entries);
+    sym_budget_give(table->budget, table->taken);
+    *table = (struct sym_table){.budget = table->budget};
+}

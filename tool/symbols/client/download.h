@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * download.h - debug files from debuginfod servers, by build-id, for those who ask for
+ * it.
+ *
+ * libdebuginfod is loaded when it is needed: ntprof works without it. It keeps what it
+ * got in its cache. All downloads together have a time limit; what is not there then is
+ * done without.
+ */
+#ifndef SYMBOLS_CLIENT_DOWNLOAD_H
+#define SYMBOLS_CLIENT_DOWNLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct sym_download;
+
+/* Told while a download goes on: bytes so far, and in all or 0. */
+typedef void sym_download_progress(void *context, const char *what, long done,
+                                   long total);
+
+/*
+ *   seconds   for all downloads together
+ *   progress  may be NULL
+ *   why       out, on failure, for people
+ *
+ * NULL: there is no libdebuginfod, or out of memory. The servers are those of
+ * DEBUGINFOD_URLS.
+ */
+struct sym_download *sym_download_new(unsigned int seconds,
+                                      sym_download_progress *progress, void *context,
+                                      char *why, size_t why_size);
+
+void sym_download_delete(struct sym_download *download); /* NULL is allowed */
+
+/*
+ * The debug file of a build-id. A descriptor, or negative errno: -ENOENT if no server
+ * has it, -ETIME if the time is up. The file is not checked.
+ *
+ *   what  name of the image, for progress
+ *   path  out: of the file here
+ */
+int sym_download_debug_file(struct sym_download *download, const unsigned char *id,
+                            size_t id_size, const char *what, char *path,
+                            size_t path_size);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* function.c - has a function looked for in an image. */
+#include "symbols/client/function.h"
+
+#include "base/clock.h"
+#include "sandbox/process.h"
+#include "symbols/border/protocol.h"
+#include "symbols/client/opener.h"
+
+#include <errno.h>
+
+#define MEMORY_DEFAULT (UINT64_C(1) << 30)
+#define MEMORY_BESIDE (UINT64_C(64) << 20)
+
+/* 0, or the negative errno that came. */
+static int
+get_function(struct opener *opener, struct wire *wire, struct sym_function *found)
+{
+    uint64_t reply;
+    int64_t result;
+
+    while ((reply = wire_get(wire)) != REPLY_ANSWER && !wire->failed) {
+        wire->failed |= !opener_answer(opener, wire, reply);
+    }
+    result = (int64_t)wire_get(wire);
+    found->offset = wire_get(wire);
+    found->address = wire_get(wire);
+    found->bytes = wire_get(wire);
+    found->segment_bytes = wire_get(wire);
+    found->fixed = wire_get_most(wire, 1) != 0;
+    found->count = (size_t)wire_get(wire);
+    return wire->failed || result > 0 || result < -4095 ? -EIO : (int)result;
+}
+
+int
+sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
+                  struct sym_function *found)
+{
+    const struct sandbox_limits limits = {
+        .memory_bytes = (bytes == 0 ? MEMORY_DEFAULT : bytes) + MEMORY_BESIDE,
+        .cpu_ns = SYM_FUNCTION_SECONDS * CLOCK_SECOND_NS,
+    };
+    struct opener opener = {.fd = fd, .root = "", .path = path};
+    struct sandbox_process process;
+    int result = sandbox_start(&process, symbolizer_serve_function, &limits);
+
+    *found = (struct sym_function){0};
+    if (result != 0) {
+        return result;
+    }
+    wire_put(&process.wire, 0);
+    wire_put(&process.wire, bytes);
+    wire_put_text(&process.wire, path);
+    wire_put_text(&process.wire, name);
+    wire_send(&process.wire, fd);
+    result = get_function(&opener, &process.wire, found);
+    sandbox_stop(&process);
+    return process.late ? -ETIME : result;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* function.h - where in an ELF image a function begins. The image is hostile. */
+#ifndef SYMBOLS_CLIENT_FUNCTION_H
+#define SYMBOLS_CLIENT_FUNCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sym_function {
+    uint64_t offset;        /* in the file, of its first byte */
+    uint64_t address;       /* link-time */
+    uint64_t bytes;         /* size of the function; 0: unknown */
+    uint64_t segment_bytes; /* from address to the end of its segment */
+    bool fixed;             /* the image is always mapped there: no PIE, no library */
+    size_t count;           /* functions of that name: the rest is of one of them */
+};
+
+/*
+ * Look for a function in the symbol tables of an image and of its debug file.
+ *
+ *   fd    the file; borrowed
+ *   path  where it is, for the search of debug files
+ *   name  as in the table, or demangled, with or without parameters; or 0xADDRESS
+ *   bytes what the tables may take; 0: 1 GiB
+ *
+ * 0, also if count is 0; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if its tables
+ * are larger than bytes, -ETIME after SYM_FUNCTION_SECONDS of processor time, or
+ * another negative errno.
+ */
+enum { SYM_FUNCTION_SECONDS = 10 };
+
+int sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
+                      struct sym_function *found);
+
+#endif

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.c - the kernel's functions, from /proc/kallsyms and /proc/modules.
+ *
+ * Lines are "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of modules. There are no
+ * sizes: a symbol reaches to the next one, but not out of the text it lies in. Where it
+ * is known what will be looked up, only lines that may name it are kept.
+ */
+#include "base/buffer.h"
+#include "symbols/border/name_map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Linux writes up to a page of /proc/kallsyms at once. */
+#define CHUNK_BYTES 8192
+
+/* How far a name holds outside all known texts (BPF programs, trampolines). */
+#define LOOSE_BYTES (UINT64_C(1) << 16)
+
+/* text - a stretch of code that has a known end. */
+struct text {
+    uint64_t start;
+    uint64_t end;
+};
+
+struct texts {
+    struct text core; /* _stext, _etext */
+    struct text *modules;
+    size_t module_count;
+};
+
+/* line - one line of kallsyms, its strings cut out in place. */
+struct line {
+    uint64_t address;
+    char type;
+    char *name;
+    char *module; /* "" or its name */
+};
+
+static bool
+cut_line(char *text, struct line *line)
+{
+    const char *at = text;
+    char *tab;
+
+    text[strcspn(text, "\n")] = '\0';
+    if (!sym_parse_hex(&at, &line->address) || at[0] != ' ' || at[1] == '\0' ||
+        at[2] != ' ') {
+        return false;
+    }
+    line->type = at[1];
+    line->name = text + (at - text) + 3;
+    line->module = text + strlen(text);
+    tab = strchr(line->name, '\t');
+    if (tab != NULL) {
+        *tab = '\0';
+        line->module = tab + 1 + (tab[1] == '[');
+        line->module[strcspn(line->module, "]")] = '\0';
+    }
+    return true;
+}
+
+/* The bound that a symbol of the core is; NULL: none. */
+static uint64_t *
+find_bound(struct texts *texts, const char *name)
+{
+    if (name[0] != '_') {
+        return NULL;
+    }
+    if (strcmp(name, "_stext") == 0) {
+        return &texts->core.start;
+    }
+    return strcmp(name, "_etext") == 0 ? &texts->core.end : NULL;
+}
+
+static void
+note_bound(struct texts *texts, const struct line *line)
+{
+    uint64_t *const bound =
+        line->module[0] == '\0' ? find_bound(texts, line->name) : NULL;
+
+    if (bound != NULL) {
+        *bound = line->address;
+    }
+}
+
+/* "NAME SIZE USERS DEPENDENTS STATE ADDRESS" */
+static bool
+parse_module(const char *line, struct text *text)
+{
+    const char *size_text = strchr(line, ' ');
+    const char *address = strstr(line, " 0x"); /* "(OE)" may follow it */
+    unsigned long long size;
+
+    if (address == NULL || size_text == NULL) {
+        return false;
+    }
+    size = strtoull(size_text, NULL, 10);
+    address++;
+    if (!sym_parse_hex(&address, &text->start) || size == 0 ||
+        size > UINT64_MAX - text->start) {
+        return false;
+    }
+    text->end = text->start + size;
+    return true;
+}
+
+/* file may be NULL. */
+static bool
+read_modules(struct texts *texts, FILE *file)
+{
+    char *line = NULL;
+    size_t room = 0;
+    bool complete = true;
+
+    while (complete && file != NULL && getline(&line, &room, file) > 0) {
+        struct text module;
+        struct text *larger;
+
+        if (!parse_module(line, &module)) {
+            continue;
+        }
+        larger = reallocarray(texts->modules, texts->module_count + 1, sizeof(*larger));
+        complete = larger != NULL;
+        if (complete) {
+            texts->modules = larger;
+            texts->modules[texts->module_count++] = module;
+        }
+    }
+    free(line);
+    return complete;
+}
+
+static bool
+holds(const struct text *text, uint64_t address)
+{
+    return address >= text->start && address < text->end;
+}
+
+static uint64_t
+end_of_text(const struct texts *texts, uint64_t address)
+{
+    if (holds(&texts->core, address)) {
+        return texts->core.end;
+    }
+    for (size_t i = 0; i < texts->module_count; i++) {
+        if (holds(&texts->modules[i], address)) {
+            return texts->modules[i].end;
+        }
+    }
+    return address <= UINT64_MAX - LOOSE_BYTES ? address + LOOSE_BYTES : UINT64_MAX;
+}
+
+/* Index of a module's name: mostly the last one, as lines of a module are together. */
+static bool
+module_index(struct sym_map *map, const char *name, uint32_t *index)
+{
+    const char **larger;
+
+    if (name[0] == '\0' && map->module_count > 0) {
+        *index = 0;
+        return true;
+    }
+    if (map->module_count > 0 &&
+        strcmp(map->modules[map->module_count - 1], name) == 0) {
+        *index = (uint32_t)(map->module_count - 1);
+        return true;
+    }
+    larger = realloc(map->modules, (map->module_count + 1) * sizeof(*larger));
+    if (larger == NULL) {
+        return false;
+    }
+    map->modules = larger;
+    map->modules[map->module_count] = name;
+    *index = (uint32_t)map->module_count++;
+    return true;
+}
+
+static bool
+rank_of_type(char type, uint8_t *rank)
+{
+    switch (type) {
+    case 'T':
+        *rank = SYM_RANK_GLOBAL;
+        return true;
+    case 'W':
+    case 'w':
+        *rank = SYM_RANK_WEAK;
+        return true;
+    case 't':
+        *rank = SYM_RANK_LOCAL;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* --- symbols --- */
+
+/* symbol - of a line that is kept. */
+struct symbol {
+    uint64_t address;
+    size_t name; /* where it begins in names; behind its NUL is that of the module */
+    uint8_t rank;
+};
+
+struct reader {
+    struct texts texts;
+    const struct sym_wanted *wanted; /* NULL: all */
+    size_t next;                     /* the first place from the last address on */
+    struct buffer symbols;           /* of struct symbol */
+    struct buffer names;
+    size_t group; /* in symbols: where those of the last address begin */
+    size_t group_names;
+    uint64_t address;
+    bool any;
+    bool shown; /* addresses are: without the right to see them they read as 0 */
+};
+
+/* The first place from low on. Lines are by address, nearly all, so it is mostly that
+ * of the last line. */
+static size_t
+find_place(const struct reader *reader, uint64_t low)
+{
+    const uint64_t *const places = reader->wanted->places;
+    const size_t count = reader->wanted->count;
+
+    if ((reader->next == count || places[reader->next] >= low) &&
+        (reader->next == 0 || places[reader->next - 1] < low)) {
+        return reader->next;
+    }
+    return sym_count_below(places, count, sizeof(*places), low);
+}
+
+/* All symbols of an address are there, and that of another one is next, at limit or
+ * before it. */
+static void
+end_group(struct reader *reader, uint64_t limit)
+{
+    const struct sym_wanted *const wanted = reader->wanted;
+
+    if (wanted != NULL) {
+        const uint64_t reach = wanted->bytes - 1;
+
+        reader->next =
+            find_place(reader, reader->address > reach ? reader->address - reach : 0);
+        if (reader->next == wanted->count || wanted->places[reader->next] >= limit) {
+            reader->symbols.size = reader->group;
+            reader->names.size = reader->group_names;
+        }
+    }
+    reader->group = reader->symbols.size;
+    reader->group_names = reader->names.size;
+}
+
+static void
+take_line(struct reader *reader, const struct line *line)
+{
+    struct symbol symbol = {.address = line->address};
+
+    reader->any = true;
+    reader->shown |= line->address != 0;
+    note_bound(&reader->texts, line);
+    if (!rank_of_type(line->type, &symbol.rank)) {
+        return;
+    }
+    if (line->address != reader->address) {
+        /* Of what comes out of order nobody knows yet how far it reaches. */
+        end_group(reader, line->address > reader->address ? line->address : UINT64_MAX);
+        reader->address = line->address;
+    }
+    symbol.name = reader->names.size;
+    buffer_append(&reader->symbols, &symbol, sizeof(symbol));
+    buffer_append(&reader->names, line->name, strlen(line->name) + 1);
+    buffer_append(&reader->names, line->module, strlen(line->module) + 1);
+}
+
+static int
+read_lines(struct reader *reader, FILE *file)
+{
+    char chunk[CHUNK_BYTES];
+    char *text = NULL;
+    size_t room = 0;
+    struct line line;
+
+    setvbuf(file, chunk, _IOFBF, sizeof(chunk));
+    while (getline(&text, &room, file) > 0) {
+        if (cut_line(text, &line)) {
+            take_line(reader, &line);
+        }
+    }
+    free(text);
+    end_group(reader, UINT64_MAX);
+    if (ferror(file)) {
+        return -EIO;
+    }
+    if (reader->symbols.failed || reader->names.failed) {
+        return -ENOMEM;
+    }
+    if (!reader->shown) {
+        return reader->any ? -EACCES : -ENODATA;
+    }
+    return 0;
+}
+
+/* The map has the names then. */
+static bool
+fill_map(struct reader *reader, struct sym_map *map)
+{
+    const struct symbol *const symbols = (const void *)reader->symbols.data;
+    char *const names = (char *)reader->names.data;
+    const size_t count = names == NULL ? 0 : reader->symbols.size / sizeof(*symbols);
+    uint32_t none;
+    bool complete = module_index(map, "", &none);
+
+    reader->names.data = NULL;
+    complete &= names == NULL || sym_table_own(&map->table, names);
+    for (size_t i = 0; complete && i < count; i++) {
+        const char *const name = names + symbols[i].name;
+        struct sym_entry entry = {
+            .start = symbols[i].address,
+            .end = end_of_text(&reader->texts, symbols[i].address),
+            .name = name,
+            .rank = symbols[i].rank,
+        };
+
+        complete = module_index(map, name + strlen(name) + 1, &entry.tag) &&
+                   sym_table_add(&map->table, &entry);
+    }
+    return complete && sym_table_build(&map->table, SYM_OVERLAP_INNERMOST);
+}
+
+struct sym_map *
+sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *wanted,
+                    uint64_t *begin, uint64_t *end)
+{
+    struct reader reader = {.wanted = wanted};
+    struct sym_map *map = calloc(1, sizeof(*map));
+    int error = read_lines(&reader, kallsyms);
+
+    if (error == 0 && (map == NULL || !read_modules(&reader.texts, modules) ||
+                       !fill_map(&reader, map))) {
+        error = -ENOMEM;
+    }
+    free(reader.texts.modules);
+    buffer_finish(&reader.symbols);
+    buffer_finish(&reader.names);
+    if (error != 0) {
+        sym_map_close(map);
+        errno = -error;
+        return NULL;
+    }
+    *begin = reader.texts.core.start;
+    *end = reader.texts.core.end;
+    return map;
+}
+
+/* --- files --- */
+
+struct sym_map *
+sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
+{
+    FILE *const kallsyms = fopen("/proc/kallsyms", "re");
+    struct sym_map *map;
+    FILE *modules;
+    int error;
+
+    if (kallsyms == NULL) {
+        return NULL;
+    }
+    modules = fopen("/proc/modules", "re"); /* NULL: there are none */
+    map = sym_map_read_kernel(kallsyms, modules, wanted, begin, end);
+    error = errno;
+    fclose(kallsyms);
+    if (modules != NULL) {
+        fclose(modules);
+    }
+    errno = error;
+    return map;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* names.c - settings for symbol names, from options and environment. */
+#include "symbols/client/names.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "cli/cmd.h"
+#include "sandbox/process.h"
+#include "symbols/client/download.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Time limit of all downloads of one command. */
+enum { DOWNLOAD_SECONDS = 90 };
+
+static void
+names_progress(void *context, const char *what, uint64_t done, uint64_t total)
+{
+    const struct names *const names = context;
+    char shown[60];
+
+    if (names->showing) {
+        progress_report("reading names of %s: %.0f%%",
+                        text_show(shown, sizeof(shown), what),
+                        total > 0 ? 100.0 * (double)done / (double)total : 0.0);
+    }
+}
+
+static void
+names_download_progress(void *context, const char *what, long done, long total)
+{
+    const struct names *const names = context;
+    char shown[60];
+
+    (void)total;
+    if (names->showing) {
+        progress_report("asking for the debug file of %s: %ld KiB",
+                        text_show(shown, sizeof(shown), what), done / 1024);
+    }
+}
+
+static void
+names_say(void *context, const char *note)
+{
+    struct names *const names = context;
+    char shown[1024];
+
+    if (!names->quiet) {
+        cmd_fail(names->command, "%s", text_show(shown, sizeof(shown), note));
+    }
+}
+
+static bool
+names_open_download(struct names *names, const struct names_options *options)
+{
+    const char *const given = getenv("DEBUGINFOD_URLS");
+    const bool set = given != NULL && given[0] != '\0';
+    char why[200];
+
+    if (options->urls != NULL) {
+        setenv("DEBUGINFOD_URLS", options->urls, 1);
+    } else if (options->download && !set) {
+        cmd_fail(names->command, "--debuginfod: DEBUGINFOD_URLS names no server; "
+                                 "give one: --debuginfod=URL");
+        return false;
+    }
+    if (!options->download && !set) {
+        return true;
+    }
+    names->download = sym_download_new(DOWNLOAD_SECONDS, names_download_progress, names,
+                                       why, sizeof(why));
+    if (names->download == NULL) {
+        cmd_fail(names->command, "%s: %s",
+                 options->download ? "--debuginfod" : "DEBUGINFOD_URLS", why);
+    }
+    return names->download != NULL || !options->download;
+}
+
+bool
+names_open(struct names *names, const char *command,
+           const struct names_options *options, bool quiet)
+{
+    *names = (struct names){.command = command, .quiet = quiet};
+    /* A fork now costs less than one of a process that recorded. */
+    (void)sandbox_prepare();
+    if (!names_open_download(names, options)) {
+        return false;
+    }
+    names->settings = (struct sym_settings){
+        .no_lines = options->no_lines,
+        .download = names->download,
+        .progress = names_progress,
+        .say = names_say,
+        .context = names,
+    };
+    return true;
+}
+
+void
+names_close(struct names *names)
+{
+    sym_download_delete(names->download);
+    names->download = NULL;
+}
+
+void
+names_begin(struct names *names)
+{
+    names->showing = !names->quiet;
+    if (names->showing) {
+        progress_report("reading names");
+    }
+}
+
+void
+names_end(struct names *names)
+{
+    names->showing = false;
+    progress_end();
+}

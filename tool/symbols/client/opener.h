@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * opener.h - files that a symbolizer process asks for, which the command opens by its
+ * own rules: regular ELF files and nothing else, so that a process that was taken over
+ * reads no secrets.
+ */
+#ifndef SYMBOLS_CLIENT_OPENER_H
+#define SYMBOLS_CLIENT_OPENER_H
+
+#include "sandbox/wire.h"
+#include "symbols/client/download.h"
+
+/* opener - for the files of one image. */
+struct opener {
+    int fd;           /* of the image: no file is taken for its own debug file; or -1 */
+    const char *root; /* "" or the folder that stands for "/" there */
+    const char *path; /* for progress */
+    struct sym_download *download; /* NULL: no servers */
+    unsigned int downloads;        /* that were asked for */
+};
+
+/* Answers a REPLY_OPEN or REPLY_DOWNLOAD that came. False: it makes no sense. */
+bool opener_answer(struct opener *opener, struct wire *wire, uint64_t reply);
+
+#endif

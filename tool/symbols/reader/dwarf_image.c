@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf_image.c - copies debug sections, unpacked, behind the headers of an ELF file.
+ */
+#include "symbols/reader/dwarf_image.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#ifdef NTPROF_HAS_LIBDEFLATE
+#include <libdeflate.h>
+#else
+#include <zlib.h>
+#endif
+#ifdef NTPROF_HAS_ZSTD
+#include <zstd.h>
+#endif
+
+/* Of a section, beside ELFCOMPRESS_ZLIB; elf.h of elfutils 0.188 does not know zstd. */
+enum { PACKING_ZSTD = 2 };
+
+/* More than any memory has, and the sum of sizes does not wrap. */
+#define BYTES_MAX (UINT64_C(1) << 48)
+
+enum { NAME_BYTES = 32 };
+
+/* Behind ".debug_" of ordinary sections; split ones add ".dwo", except the index. */
+static const char *const section_names[SYM_DWARF_SECTIONS] = {
+    [SYM_DWARF_INFO] = "info",
+    [SYM_DWARF_ABBREV] = "abbrev",
+    [SYM_DWARF_LINE] = "line",
+    [SYM_DWARF_STR] = "str",
+    [SYM_DWARF_LINE_STR] = "line_str",
+    [SYM_DWARF_RANGES] = "ranges",
+    [SYM_DWARF_RNGLISTS] = "rnglists",
+    [SYM_DWARF_ADDR] = "addr",
+    [SYM_DWARF_STR_OFFSETS] = "str_offsets",
+    [SYM_DWARF_CU_INDEX] = "cu_index",
+};
+
+/* --- images --- */
+
+/* headers - of the ELF file. Section 0 is none, the last one has the names. */
+struct headers {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[SYM_DWARF_SECTIONS + 2];
+    char names[SYM_DWARF_SECTIONS + 2][NAME_BYTES];
+};
+
+static uint64_t
+rounded(uint64_t size)
+{
+    return (size + 7) & ~UINT64_C(7);
+}
+
+static void
+fill_headers(struct headers *headers, const uint64_t sizes[SYM_DWARF_SECTIONS])
+{
+    uint64_t at = sizeof(*headers);
+
+    *headers = (struct headers){
+        .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+                               __BYTE_ORDER == __BIG_ENDIAN ? ELFDATA2MSB : ELFDATA2LSB,
+                               EV_CURRENT},
+                   .e_type = ET_DYN,
+                   .e_version = EV_CURRENT,
+                   .e_shoff = offsetof(struct headers, sections),
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shnum = SYM_DWARF_SECTIONS + 2,
+                   .e_shstrndx = SYM_DWARF_SECTIONS + 1}};
+    headers->sections[SYM_DWARF_SECTIONS + 1] =
+        (Elf64_Shdr){.sh_type = SHT_STRTAB,
+                     .sh_offset = offsetof(struct headers, names),
+                     .sh_size = sizeof(headers->names)};
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        if (sizes[id] > 0) {
+            snprintf(headers->names[id + 1], NAME_BYTES, ".debug_%s",
+                     section_names[id]);
+            headers->sections[id + 1] =
+                (Elf64_Shdr){.sh_name = (Elf64_Word)((id + 1) * NAME_BYTES),
+                             .sh_type = SHT_PROGBITS,
+                             .sh_offset = at,
+                             .sh_size = sizes[id],
+                             .sh_addralign = 1};
+            at += rounded(sizes[id]);
+        }
+    }
+}
+
+bool
+sym_dwarf_image_make(struct sym_dwarf_image *image,
+                     const uint64_t sizes[SYM_DWARF_SECTIONS],
+                     struct sym_budget *budget)
+{
+    /* libdw does not look for the end of a string that stands in .debug_info. */
+    uint64_t size = sizeof(struct headers) + sizeof(uint64_t);
+
+    *image = (struct sym_dwarf_image){.budget = budget};
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        size += sizes[id] < BYTES_MAX ? rounded(sizes[id]) : BYTES_MAX;
+    }
+    if (!sym_budget_take(budget, size)) {
+        return false;
+    }
+    image->bytes = calloc(1, (size_t)size);
+    if (image->bytes == NULL) {
+        sym_budget_give(budget, size);
+        return false;
+    }
+    image->size = size;
+    fill_headers((struct headers *)(void *)image->bytes, sizes);
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        const struct headers *const headers = (const void *)image->bytes;
+
+        image->parts[id] = (struct sym_dwarf_part){
+            image->bytes + headers->sections[id + 1].sh_offset, sizes[id]};
+    }
+    return true;
+}
+
+/* libdw would write a line and exit, both of which ends a process without rights. */
+static void __attribute__((noreturn)) exit_without_memory(void)
+{
+    _exit(ENOMEM);
+}
+
+static void
+close_image(struct sym_dwarf_image *image)
+{
+    dwarf_end(image->dwarf);
+    elf_end(image->elf);
+    image->dwarf = NULL;
+    image->elf = NULL;
+}
+
+bool
+sym_dwarf_image_open(struct sym_dwarf_image *image)
+{
+    close_image(image);
+    image->elf = elf_memory((char *)image->bytes, (size_t)image->size);
+    image->dwarf =
+        image->elf == NULL ? NULL : dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+    if (image->dwarf == NULL) {
+        return false;
+    }
+    dwarf_new_oom_handler(image->dwarf, exit_without_memory);
+    return true;
+}
+
+void
+sym_dwarf_image_finish(struct sym_dwarf_image *image)
+{
+    close_image(image);
+    free(image->bytes);
+    sym_budget_give(image->budget, image->size);
+    *image = (struct sym_dwarf_image){.bytes = NULL};
+}
+
+/* --- sections of a file --- */
+
+/* stored - a section as its file has it. */
+struct stored {
+    const unsigned char *bytes; /* of the stream if packed */
+    uint64_t stored_size;
+    uint64_t size; /* unpacked; 0: there is none */
+    bool packed;
+    uint32_t packing; /* ELFCOMPRESS_ZLIB and the like, as a foreign header has it */
+};
+
+/* Sets what a section's header says of how it is packed. */
+static void
+read_packing(const struct sym_elf *file, size_t index, struct stored *stored)
+{
+    const uint64_t header_size = file->wide ? sizeof(Elf64_Chdr) : sizeof(Elf32_Chdr);
+    GElf_Chdr header;
+
+    if (gelf_getchdr(elf_getscn(file->elf, index), &header) == NULL) {
+        stored->size = 0;
+        return;
+    }
+    *stored =
+        (struct stored){stored->bytes + header_size, stored->stored_size - header_size,
+                        header.ch_size, true, header.ch_type};
+}
+
+/* The same of an old ".zdebug_" section: "ZLIB", the size in eight bytes, largest
+ * first, then the stream. */
+static void
+read_old_packing(struct stored *stored)
+{
+    uint64_t size = 0;
+
+    if (stored->stored_size > 12 && memcmp(stored->bytes, "ZLIB", 4) == 0) {
+        memcpy(&size, stored->bytes + 4, sizeof(size));
+    }
+    *stored = (struct stored){stored->bytes + 12, stored->stored_size - 12,
+                              be64toh(size), true, ELFCOMPRESS_ZLIB};
+}
+
+/* False if there is none that can be read. */
+static bool
+find(const struct sym_elf *file, bool split, size_t id, struct stored *stored)
+{
+    const GElf_Shdr *section;
+    char name[NAME_BYTES];
+    size_t index;
+    bool old;
+
+    snprintf(name, sizeof(name), ".zdebug_%s%s", section_names[id],
+             split && id != SYM_DWARF_CU_INDEX ? ".dwo" : "");
+    index = sym_elf_find_section(file, name);
+    old = index != 0;
+    if (!old) {
+        name[1] = '.';
+        index = sym_elf_find_section(file, name + 1);
+    }
+    if (index == 0 || !sym_elf_section_in_file(file, index)) {
+        return false;
+    }
+    section = &file->sections[index];
+    *stored = (struct stored){file->bytes + section->sh_offset, section->sh_size,
+                              section->sh_size, false, 0};
+    if (old) {
+        read_old_packing(stored);
+    } else if ((section->sh_flags & SHF_COMPRESSED) != 0) {
+        read_packing(file, index, stored);
+    }
+    return stored->size > 0;
+}
+
+static bool
+inflate_all(const struct stored *stored, unsigned char *to)
+{
+#ifdef NTPROF_HAS_LIBDEFLATE
+    struct libdeflate_decompressor *const inflater = libdeflate_alloc_decompressor();
+    const bool whole =
+        inflater != NULL && libdeflate_zlib_decompress(
+                                inflater, stored->bytes, (size_t)stored->stored_size,
+                                to, (size_t)stored->size, NULL) == LIBDEFLATE_SUCCESS;
+
+    libdeflate_free_decompressor(inflater);
+    return whole;
+#else
+    uLongf got = (uLongf)stored->size;
+
+    return uncompress(to, &got, stored->bytes, (uLong)stored->stored_size) == Z_OK &&
+           got == stored->size;
+#endif
+}
+
+static bool
+unpack(const struct stored *stored, unsigned char *to)
+{
+    if (!stored->packed) {
+        memcpy(to, stored->bytes, (size_t)stored->size);
+        return true;
+    }
+    switch (stored->packing) {
+    case ELFCOMPRESS_ZLIB:
+        return inflate_all(stored, to);
+#ifdef NTPROF_HAS_ZSTD
+    case PACKING_ZSTD:
+        return ZSTD_decompress(to, (size_t)stored->size, stored->bytes,
+                               (size_t)stored->stored_size) == stored->size;
+#endif
+    default:
+        return false;
+    }
+}
+
+bool
+sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
+                     bool split, struct sym_budget *budget, char *why, size_t why_size)
+{
+    struct stored stored[SYM_DWARF_SECTIONS];
+    uint64_t sizes[SYM_DWARF_SECTIONS] = {0};
+
+    *image = (struct sym_dwarf_image){.bytes = NULL};
+    why[0] = '\0';
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        if (find(file, split, id, &stored[id])) {
+            sizes[id] = stored[id].size;
+        }
+    }
+    if (sizes[SYM_DWARF_INFO] == 0 || sizes[SYM_DWARF_ABBREV] == 0 ||
+        file->big_endian != (__BYTE_ORDER == __BIG_ENDIAN)) {
+        return false;
+    }
+    if (!sym_dwarf_image_make(image, sizes, budget)) {
+        snprintf(why, why_size, "there is no memory for its debug sections");
+        return false;
+    }
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        if (sizes[id] > 0 && !unpack(&stored[id], image->parts[id].bytes)) {
+            snprintf(why, why_size,
+                     "its .debug_%s is damaged, or packed as this build cannot unpack",
+                     section_names[id]);
+            sym_dwarf_image_finish(image);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* function.c - see function.h. */
+#include "symbols/reader/reader.h"
+
+#include "base/budget.h"
+#include "symbols/reader/debug_file.h"
+#include "symbols/reader/elf_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All names of an image: a built table keeps one of those that share an address. */
+static int
+add_names(const struct sym_elf *file, const char *path, const struct sym_files *files,
+          struct sym_table *table)
+{
+    struct sym_debug_file found = {.fd = -1, .root = ""};
+    struct sym_elf debug;
+    char note[256];
+    int added = sym_elf_add_symbols(file, SHT_SYMTAB, table);
+
+    if (added == 0) {
+        sym_debug_file_open(file, path, "", files, &found, note, sizeof(note));
+        if (found.fd >= 0 && sym_elf_open(&debug, found.fd) == 0) {
+            added = sym_elf_add_symbols(&debug, SHT_SYMTAB, table);
+            sym_elf_close(&debug);
+        }
+        if (found.fd >= 0) {
+            close(found.fd);
+        }
+    }
+    if (added == 0) {
+        added = sym_elf_add_mini_debuginfo(file, table);
+    }
+    if (added >= 0) {
+        added = sym_elf_add_symbols(file, SHT_DYNSYM, table);
+    }
+    return added < 0 ? added : 0;
+}
+
+/* Is it this name: the whole of it, or all before a version or parameters? */
+static bool
+is_named(const char *entry, const char *name, char behind)
+{
+    const size_t length = strlen(name);
+
+    return strncmp(entry, name, length) == 0 &&
+           (entry[length] == '\0' || entry[length] == behind);
+}
+
+/* Cold parts and others that a compiler split off are no functions. */
+static bool
+is_demangled_as(const char *entry, const char *name)
+{
+    char *const demangled = sym_demangle(entry);
+    const bool named = demangled != NULL && is_named(demangled, name, '(') &&
+                       strstr(demangled, " [clone .cold") == NULL &&
+                       strstr(demangled, " [clone .part") == NULL;
+
+    free(demangled);
+    return named;
+}
+
+/* Find the segment of code that holds an address. */
+static bool
+place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
+{
+    for (size_t i = 0; i < file->segment_count; i++) {
+        const GElf_Phdr *const segment = &file->segments[i];
+
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+            address >= segment->p_vaddr &&
+            address - segment->p_vaddr < segment->p_filesz) {
+            found->offset = segment->p_offset + (address - segment->p_vaddr);
+            found->address = address;
+            found->segment_bytes = segment->p_filesz - (address - segment->p_vaddr);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void
+look(const struct sym_elf *file, const struct sym_table *table, const char *name,
+     bool demangle, struct sym_function *found)
+{
+    for (size_t i = 0; i < table->entry_count; i++) {
+        const struct sym_entry *const entry = &table->entries[i];
+
+        if (found->count > 0 && entry->start == found->address) {
+            continue;
+        }
+        if ((demangle ? is_demangled_as(entry->name, name)
+                      : is_named(entry->name, name, '@')) &&
+            place(file, entry->start, found)) {
+            found->bytes = entry->sized ? entry->end - entry->start : 0;
+            found->count++;
+        }
+    }
+}
+
+int
+sym_reader_find_function(int fd, const char *path, const char *name, uint64_t bytes,
+                         const struct sym_files *files, struct sym_function *found)
+{
+    struct sym_budget budget;
+    struct sym_table table = {.budget = &budget};
+    struct sym_elf file;
+    GElf_Ehdr header;
+    int result = sym_elf_open(&file, fd);
+
+    *found = (struct sym_function){0};
+    if (result != 0) {
+        return result;
+    }
+    sym_budget_begin(&budget, bytes);
+    found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
+    found->count =
+        strncmp(name, "0x", 2) == 0 && place(&file, strtoull(name, NULL, 16), found);
+    result = found->count == 0 ? add_names(&file, path, files, &table) : 0;
+    if (result == 0) {
+        look(&file, &table, name, false, found);
+    }
+    if (result == 0 && found->count == 0) { /* as people write it? */
+        look(&file, &table, name, true, found);
+    }
+    sym_table_finish(&table);
+    sym_elf_close(&file);
+    return budget.refused ? -EFBIG : result;
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_map.c - the names of JIT code that a process leaves in /tmp/perf-PID.map.
+ *
+ * Lines are "START SIZE name with spaces", numbers in base 16. A line that is none is
+ * passed over: a process may have been killed while it wrote one. Where lines overlap
+ * the later one holds, as code is thrown away and its place used again. Only lines that
+ * name what is wanted are kept.
+ */
+#include "base/buffer.h"
+#include "base/open_regular.h"
+#include "symbols/border/name_map.h"
+#include "symbols/reader/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Of a longer line only the beginning is kept. */
+#define LINE_BYTES_MAX ((size_t)1024)
+
+/* kept_line - one that names what is wanted. */
+struct kept_line {
+    uint64_t start;
+    uint64_t end;
+    size_t name; /* where it begins in names */
+};
+
+/* reader - what is looked for, and found so far. */
+struct reader {
+    uint64_t *points; /* by address */
+    size_t count;
+    struct buffer lines; /* of struct kept_line */
+    struct buffer names;
+};
+
+static int
+compare_points(const void *left, const void *right)
+{
+    const uint64_t a = *(const uint64_t *)left;
+    const uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* A bucket is named by its first byte, or its last one. */
+static bool
+reader_begin(struct reader *reader, const struct sym_wanted *wanted)
+{
+    *reader = (struct reader){
+        .points = calloc(2 * wanted->count + 1, sizeof(*reader->points))};
+    if (reader->points == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < wanted->count; i++) {
+        reader->points[reader->count++] = wanted->places[i];
+        reader->points[reader->count++] = wanted->places[i] + (wanted->bytes - 1);
+    }
+    qsort(reader->points, reader->count, sizeof(*reader->points), compare_points);
+    return true;
+}
+
+static void
+reader_finish(struct reader *reader)
+{
+    free(reader->points);
+    buffer_finish(&reader->lines);
+    buffer_finish(&reader->names);
+}
+
+/* Does the range have the first or last byte of a bucket? */
+static bool
+is_wanted(const struct reader *reader, uint64_t start, uint64_t end)
+{
+    const size_t point =
+        sym_count_below(reader->points, reader->count, sizeof(*reader->points), start);
+
+    return point < reader->count && reader->points[point] < end;
+}
+
+static bool
+skip_blanks(const char **text)
+{
+    const char *start = *text;
+
+    while (**text == ' ' || **text == '\t') {
+        (*text)++;
+    }
+    return *text > start;
+}
+
+static void
+read_line(struct reader *reader, const char *bytes, size_t size)
+{
+    struct kept_line kept = {.name = reader->names.size};
+    char text[LINE_BYTES_MAX + 1];
+    const char *line = text;
+    uint64_t length;
+
+    if (size > LINE_BYTES_MAX) {
+        size = LINE_BYTES_MAX;
+    } else if (size > 0 && bytes[size - 1] == '\r') {
+        size--;
+    }
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    if (!sym_parse_hex(&line, &kept.start) || !skip_blanks(&line) ||
+        !sym_parse_hex(&line, &length) || !skip_blanks(&line) || line[0] == '\0' ||
+        length > UINT64_MAX - kept.start) {
+        return;
+    }
+    kept.end = kept.start + length;
+    if (is_wanted(reader, kept.start, kept.end)) {
+        buffer_append(&reader->lines, &kept, sizeof(kept));
+        buffer_append(&reader->names, line, strlen(line) + 1);
+    }
+}
+
+static void
+read_lines(struct reader *reader, const char *text, size_t size)
+{
+    while (size > 0) {
+        const char *const newline = memchr(text, '\n', size);
+        const size_t length = newline == NULL ? size : (size_t)(newline - text);
+
+        read_line(reader, text, length);
+        text += length + (newline != NULL);
+        size -= length + (newline != NULL);
+    }
+}
+
+static void
+drop_unwanted(const struct reader *reader, struct sym_table *table)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < table->range_count; i++) {
+        if (is_wanted(reader, table->ranges[i].start, table->ranges[i].end)) {
+            table->ranges[kept++] = table->ranges[i];
+        }
+    }
+    table->range_count = kept;
+}
+
+/* Of lines that overlap the latest holds. What is left of older ones around the places
+ * is dropped: there may be any number of such ranges. The map owns the names. */
+static bool
+fill_map(struct reader *reader, struct sym_map *map)
+{
+    const struct kept_line *const lines = (const void *)reader->lines.data;
+    const char *const names = (const char *)reader->names.data;
+    bool complete;
+
+    if (reader->lines.failed || reader->names.failed) {
+        return false;
+    }
+    reader->names.data = NULL;
+    complete = names == NULL || sym_table_own(&map->table, (void *)(uintptr_t)names);
+    for (size_t i = 0; complete && i < reader->lines.size / sizeof(*lines); i++) {
+        const struct sym_entry entry = {
+            .start = lines[i].start,
+            .end = lines[i].end,
+            .name = names + lines[i].name,
+            .rank = SYM_RANK_LOCAL,
+            .sized = true,
+        };
+
+        complete = sym_table_add(&map->table, &entry);
+    }
+    complete = complete && sym_table_build(&map->table, SYM_OVERLAP_LATEST);
+    drop_unwanted(reader, &map->table);
+    return complete;
+}
+
+/* 0, or a negative errno. */
+static int
+read_file(struct reader *reader, int fd, uint64_t size)
+{
+    char *text;
+
+    if (size == 0) {
+        return 0;
+    }
+    if (lseek(fd, 0, SEEK_END) < (off_t)size) {
+        return -ESTALE;
+    }
+    text = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (text == MAP_FAILED) {
+        return -errno;
+    }
+    read_lines(reader, text, (size_t)size);
+    munmap(text, (size_t)size);
+    return 0;
+}
+
+struct sym_map *
+sym_reader_perf_map(int fd, uint64_t size, const struct sym_wanted *wanted)
+{
+    struct sym_map *map = calloc(1, sizeof(*map));
+    struct reader reader;
+    int error = -ENOMEM;
+
+    if (reader_begin(&reader, wanted) && map != NULL) {
+        error = read_file(&reader, fd, size);
+        if (error == 0 && !fill_map(&reader, map)) {
+            error = -ENOMEM;
+        }
+    }
+    reader_finish(&reader);
+    if (error != 0) {
+        sym_map_close(map);
+        errno = -error;
+        return NULL;
+    }
+    return map;
+}
+
+/* target - what /proc/PID/status says of the process. */
+struct target {
+    unsigned int pid; /* in its own namespace */
+    uid_t uid;        /* effective */
+};
+
+static bool
+parse_status(FILE *status, struct target *target)
+{
+    char line[512];
+    bool uid_found = false;
+    bool pid_found = false;
+
+    while (fgets(line, sizeof(line), status) != NULL) {
+        unsigned int uid;
+
+        if (sscanf(line, "Uid: %*u %u", &uid) == 1) {
+            target->uid = uid;
+            uid_found = true;
+        }
+        if (strncmp(line, "NSpid:", 6) == 0) {
+            const char *last =
+                strrchr(line, '\t'); /* one pid a namespace, ours first */
+
+            pid_found = last != NULL && sscanf(last, "%u", &target->pid) == 1;
+        }
+    }
+    return uid_found && pid_found;
+}
+
+static bool
+find_target(uint32_t pid, struct target *target)
+{
+    char path[64];
+    FILE *status;
+    bool found;
+
+    snprintf(path, sizeof(path), "/proc/%u/status", pid);
+    status = fopen(path, "re");
+    if (status == NULL) {
+        return false;
+    }
+    found = parse_status(status, target);
+    fclose(status);
+    return found;
+}
+
+/* A file of somebody else's could put any name on any address. */
+static int
+check_owner(int fd, uid_t uid, struct sym_perf_file *file)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) != 0) {
+        return -errno;
+    }
+    *file = (struct sym_perf_file){fd, status.st_dev, status.st_ino,
+                                   (uint64_t)status.st_size};
+    return status.st_uid == uid || status.st_uid == 0 ? 0 : -EPERM;
+}
+
+static int
+open_owned(const char *root, uint32_t pid, uid_t uid, struct sym_perf_file *file)
+{
+    char path[64];
+    int error;
+    int fd;
+
+    snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
+    fd = sym_open_regular_plain(root, path);
+    if (fd < 0) {
+        return fd;
+    }
+    error = check_owner(fd, uid, file);
+    if (error != 0) {
+        close(fd);
+    }
+    return error;
+}
+
+/* Of a process that has ended the file is still there, in our root, for whom it ran as:
+ * us. */
+int
+sym_perf_file_open(uint32_t pid, struct sym_perf_file *file)
+{
+    struct target target;
+    char root[64];
+
+    if (!find_target(pid, &target)) {
+        return open_owned("", pid, geteuid(), file);
+    }
+    snprintf(root, sizeof(root), "/proc/%u/root", pid);
+    return open_owned(root, target.pid, target.uid, file);
+}

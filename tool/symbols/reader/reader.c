@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - names for file offsets of an ELF image.
+ *
+ * Opening reads headers only. Symbol tables are read at the first lookup, line tables
+ * at the first lookup after that which could have one; then neither the file nor libelf
+ * is touched for names.
+ */
+#include "symbols/reader/reader.h"
+
+#include "symbols/reader/debug_file.h"
+#include "symbols/reader/elf_symbols.h"
+#include "symbols/reader/lines.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+struct sym_reader {
+    struct sym_elf file;
+    bool is_memory;
+    char *path;
+    char *root;
+    char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
+    bool loaded;
+    bool has_symbols;
+    bool symbols_refused; /* a table would take too much memory */
+    struct sym_table table;
+    struct sym_lines *lines;
+    struct sym_reader_settings settings;
+    struct sym_budget budget;
+    char note[512];
+    char bound[512]; /* what was too much, for people */
+};
+
+static void
+read_headers(struct sym_reader *image)
+{
+    unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX];
+    const size_t id_size = sym_elf_build_id(&image->file, id);
+
+    for (size_t i = 0; i < id_size; i++) {
+        snprintf(image->build_id + 2 * i, 3, "%02x", id[i]);
+    }
+}
+
+/* error: of opening its file. */
+static struct sym_reader *
+finish_open(struct sym_reader *image, int error, const char *path, const char *root)
+{
+    image->path = strdup(path);
+    image->root = strdup(root);
+    if (error == 0) {
+        read_headers(image);
+        error = image->path == NULL || image->root == NULL ? -ENOMEM : 0;
+    }
+    sym_budget_begin(&image->budget, 0);
+    image->table.budget = &image->budget;
+
+    if (error != 0) {
+        sym_reader_close(image);
+        errno = -error;
+        return NULL;
+    }
+    return image;
+}
+
+struct sym_reader *
+sym_reader_open(int fd, const char *path, const char *root)
+{
+    struct sym_reader *const image = calloc(1, sizeof(*image));
+    int error;
+
+    if (image == NULL) {
+        close(fd);
+        return NULL;
+    }
+    error = sym_elf_open(&image->file, fd);
+    close(fd);
+    return finish_open(image, error, path, root);
+}
+
+struct sym_reader *
+sym_reader_open_memory(const void *bytes, size_t size, const char *name)
+{
+    struct sym_reader *const image = calloc(1, sizeof(*image));
+
+    if (image == NULL) {
+        return NULL;
+    }
+    image->is_memory = true;
+    return finish_open(image, sym_elf_open_memory(&image->file, bytes, size), name, "");
+}
+
+struct sym_reader *
+sym_reader_open_vdso(void)
+{
+    const ElfW(Ehdr) *const header =
+        (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+
+    /* Its section headers are the end of it. */
+    return header == NULL || header->e_shoff == 0
+               ? NULL
+               : sym_reader_open_memory(header,
+                                        header->e_shoff + (size_t)header->e_shnum *
+                                                              header->e_shentsize,
+                                        "[vdso]");
+}
+
+void
+sym_reader_close(struct sym_reader *image)
+{
+    if (image == NULL) {
+        return;
+    }
+    sym_lines_close(image->lines);
+    sym_elf_close(&image->file);
+    sym_table_finish(&image->table);
+    free(image->path);
+    free(image->root);
+    free(image);
+}
+
+void
+sym_reader_configure(struct sym_reader *image,
+                     const struct sym_reader_settings *settings)
+{
+    image->settings = *settings;
+    sym_budget_begin(&image->budget, settings->memory_max);
+}
+
+const char *
+sym_reader_build_id(const struct sym_reader *image)
+{
+    return image->build_id;
+}
+
+/* Adds a table; one that takes too much is left out whole. */
+static int
+add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type)
+{
+    int found = sym_elf_add_symbols(file, type, &image->table);
+
+    if (found == -EFBIG) {
+        sym_table_finish(&image->table);
+        image->has_symbols = false;
+        image->symbols_refused = true;
+        found = 0;
+    }
+    return found;
+}
+
+/* Adds the names of the best full table: the image's own, its debug file's, the
+ * compressed one. */
+static int
+add_full_table(struct sym_reader *image, const struct sym_elf *file,
+               const struct sym_elf *debug)
+{
+    int found = add_table(image, file, SHT_SYMTAB);
+
+    if (found == 0 && debug != NULL) {
+        found = add_table(image, debug, SHT_SYMTAB);
+    }
+    if (found == 0) {
+        found = sym_elf_add_mini_debuginfo(file, &image->table);
+    }
+    image->has_symbols |= found > 0;
+    return found;
+}
+
+static void
+load_tables(struct sym_reader *image, const struct sym_elf *file,
+            const struct sym_elf *debug)
+{
+    int found = add_full_table(image, file, debug);
+
+    if (found >= 0) {
+        found = add_table(image, file, SHT_DYNSYM);
+        image->has_symbols |= found > 0;
+    }
+    if (found >= 0) {
+        found = sym_elf_add_stubs(file, &image->table);
+        found = found < 0 && image->budget.refused ? 0 : found; /* without some stubs */
+    }
+    if (found < 0 || !sym_table_build(&image->table, SYM_OVERLAP_INNERMOST)) {
+        sym_table_finish(&image->table);
+        image->has_symbols = false;
+        snprintf(image->note, sizeof(image->note),
+                 "no memory for the symbols of %s: addresses are shown instead",
+                 image->path);
+    }
+}
+
+static bool
+is_complete(const struct sym_elf *file)
+{
+    return sym_elf_find_section(file, ".symtab") != 0 &&
+           sym_elf_find_section(file, ".debug_line") != 0;
+}
+
+/* Lines of the image itself, or of its debug file. */
+static void
+load_lines(struct sym_reader *image, const struct sym_elf *file,
+           const struct sym_elf *debug, const struct sym_debug_file *found)
+{
+    struct sym_lines_source source = {
+        .file = file,
+        .root = image->root,
+        .path = image->path,
+        .image = image->path,
+        .files = &image->settings.files,
+        .budget = &image->budget,
+        .discriminators = image->settings.discriminators,
+    };
+
+    if (image->settings.no_lines) {
+        return;
+    }
+    image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
+    if (image->lines == NULL && debug != NULL) {
+        source.file = debug;
+        source.root = found->root;
+        source.path = found->path;
+        image->lines = sym_lines_open(&source, image->note, sizeof(image->note));
+    }
+}
+
+static void
+load_with_debug_file(struct sym_reader *image, const struct sym_elf *file)
+{
+    struct sym_debug_file found = {.fd = -1, .root = ""};
+    struct sym_elf debug;
+
+    if (!image->is_memory && !is_complete(file)) {
+        sym_debug_file_open(file, image->path, image->root, &image->settings.files,
+                            &found, image->note, sizeof(image->note));
+    }
+    if (found.fd < 0 || sym_elf_open(&debug, found.fd) != 0) {
+        load_tables(image, file, NULL);
+        load_lines(image, file, NULL, NULL);
+    } else {
+        load_tables(image, file, &debug);
+        load_lines(image, file, &debug, &found);
+        sym_elf_close(&debug);
+    }
+    if (found.fd >= 0) {
+        close(found.fd);
+    }
+}
+
+static void
+load(struct sym_reader *image)
+{
+    if (!image->loaded) {
+        image->loaded = true;
+        load_with_debug_file(image, &image->file);
+    }
+}
+
+bool
+sym_reader_has_symbols(struct sym_reader *image)
+{
+    load(image);
+    return image->has_symbols;
+}
+
+bool
+sym_reader_is_bounded(const struct sym_reader *image)
+{
+    return image->budget.refused;
+}
+
+/* What was too much, in words. */
+static const char *
+describe_bound(struct sym_reader *image)
+{
+    snprintf(image->bound, sizeof(image->bound),
+             "%s of %s would take more than %llu MiB: %s; a larger --max-memory "
+             "allows more",
+             image->symbols_refused ? "the symbol table" : "the debug information",
+             image->path, (unsigned long long)(image->budget.bytes >> 20),
+             image->symbols_refused ? "it is left out"
+                                    : "code has function names only");
+    return image->bound;
+}
+
+const char *
+sym_reader_note(struct sym_reader *image)
+{
+    load(image);
+    if (sym_reader_is_bounded(image)) {
+        return describe_bound(image);
+    }
+    if (image->note[0] == '\0' && image->lines != NULL) {
+        return sym_lines_note(image->lines);
+    }
+    return image->note;
+}
+
+/* Does a segment have a byte of the file's [offset, offset + size)? */
+static bool
+segment_overlaps(const GElf_Phdr *segment, uint64_t offset, uint64_t size)
+{
+    return offset < segment->p_offset ? segment->p_offset - offset < size
+                                      : offset - segment->p_offset < segment->p_filesz;
+}
+
+/* The segment of flags that has a byte there; NULL: none. */
+static const GElf_Phdr *
+find_segment(const struct sym_reader *image, uint64_t offset, uint64_t size,
+             uint32_t flags)
+{
+    for (size_t i = 0; i < image->file.segment_count; i++) {
+        const GElf_Phdr *const segment = &image->file.segments[i];
+
+        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
+            segment_overlaps(segment, offset, size)) {
+            return segment;
+        }
+    }
+    return NULL;
+}
+
+bool
+sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t size,
+                  uint64_t *address)
+{
+    /* Two segments may hold one page of the file: code is looked for in executable
+     * ones. */
+    const GElf_Phdr *segment = find_segment(image, file_offset, size, PF_X);
+
+    segment = segment != NULL ? segment : find_segment(image, file_offset, 1, 0);
+    if (segment == NULL) {
+        return false;
+    }
+    *address = segment->p_vaddr + (file_offset - segment->p_offset);
+    return true;
+}
+
+bool
+sym_reader_address(const struct sym_reader *image, uint64_t file_offset,
+                   uint64_t *address)
+{
+    return sym_reader_bucket(image, file_offset, 1, address);
+}
+
+/* The symbol table names the outermost function: "work.cold" where debug information
+ * says "work". */
+static bool
+join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *name)
+{
+    if (named) {
+        frames[count - 1].name = name->name;
+        frames[count - 1].system_name = name->system_name;
+    }
+    if (frames[0].name[0] != '\0') {
+        name->name = frames[0].name;
+        name->system_name = frames[0].system_name;
+    }
+    name->file = frames[0].file;
+    name->line = frames[0].line;
+    name->start_line = frames[0].start_line;
+    name->callers = frames + 1;
+    name->caller_count = count - 1;
+    return name->name != NULL;
+}
+
+bool
+sym_reader_lookup_address(struct sym_reader *image, uint64_t address,
+                          struct sym_name *name)
+{
+    struct sym_frame *frames = NULL;
+    size_t count = 0;
+    struct sym_range *range;
+    bool named;
+
+    *name = (struct sym_name){.file = "", .address = address};
+    load(image);
+    range = sym_table_find(&image->table, address);
+    named = range != NULL && sym_range_name(range, &name->name, &name->system_name);
+    if (image->lines != NULL) {
+        count = sym_lines_find(image->lines, address, &frames);
+    }
+    return count > 0 ? join_names(frames, count, named, name) : named;
+}
+
+/* The line that starts last in a bucket. */
+struct last_line {
+    uint64_t start;
+};
+
+static bool
+keep_last_line(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct last_line *const last = context;
+
+    (void)file;
+    (void)line;
+    if (address > last->start) {
+        last->start = address;
+    }
+    return true;
+}
+
+uint64_t
+sym_reader_place(struct sym_reader *image, uint64_t address, uint64_t bytes)
+{
+    struct last_line last = {.start = address};
+    const struct sym_range *range;
+
+    if (bytes > 1 && address <= UINT64_MAX - bytes) {
+        load(image);
+        range = sym_table_find_before(&image->table, address + bytes);
+        if (range != NULL && range->start > address) {
+            last.start = range->start;
+        }
+        (void)sym_reader_line_rows(image, last.start, address + bytes, keep_last_line,
+                                   &last);
+    }
+    return last.start;
+}
+
+bool
+sym_reader_lookup_bucket(struct sym_reader *image, uint64_t address, uint64_t bytes,
+                         struct sym_name *name)
+{
+    const bool found =
+        sym_reader_lookup_address(image, sym_reader_place(image, address, bytes), name);
+
+    name->address = address;
+    return found;
+}
+
+size_t
+sym_reader_frames(struct sym_reader *image, uint64_t address,
+                  const struct sym_frame **frames)
+{
+    struct sym_frame *found = NULL;
+    size_t count = 0;
+
+    load(image);
+    if (image->lines != NULL) {
+        count = sym_lines_find(image->lines, address, &found);
+    }
+    *frames = found;
+    return count;
+}
+
+/* --- code --- */
+
+struct sym_code
+sym_reader_code(const struct sym_reader *image)
+{
+    return (struct sym_code){image->file.machine, image->file.wide,
+                             image->file.big_endian};
+}
+
+size_t
+sym_reader_read(const struct sym_reader *image, uint64_t address, void *to, size_t size)
+{
+    for (size_t i = 0; i < image->file.segment_count; i++) {
+        const GElf_Phdr *const segment = &image->file.segments[i];
+        const uint64_t inside = address - segment->p_vaddr;
+
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0 &&
+            address >= segment->p_vaddr && inside < segment->p_filesz) {
+            const uint64_t left = segment->p_filesz - inside;
+            const size_t wanted = left < size ? (size_t)left : size;
+
+            return sym_elf_read(&image->file, segment->p_offset + inside, to, wanted)
+                       ? wanted
+                       : 0;
+        }
+    }
+    return 0;
+}
+
+/* Symbols inside of another one are few; a forged table may have many. */
+#define INNER_RANGES_MAX 64
+
+bool
+sym_reader_range(struct sym_reader *image, uint64_t address, uint64_t *start,
+                 uint64_t *end)
+{
+    const struct sym_range *found;
+    const struct sym_range *first;
+    const struct sym_range *limit;
+
+    load(image);
+    found = sym_table_find(&image->table, address);
+    if (found == NULL) {
+        return false;
+    }
+    first = image->table.ranges;
+    limit = first + image->table.range_count;
+    *start = found->start;
+    *end = found->end;
+    for (const struct sym_range *at = found;
+         at > first && at[-1].end == at->start && found - at < INNER_RANGES_MAX;) {
+        at--;
+        *start = at->entry == found->entry ? at->start : *start;
+    }
+    for (const struct sym_range *at = found;
+         at + 1 < limit && at[1].start == at->end && at - found < INNER_RANGES_MAX;) {
+        at++;
+        *end = at->entry == found->entry ? at->end : *end;
+    }
+    return true;
+}
+
+bool
+sym_reader_line_rows(struct sym_reader *image, uint64_t start, uint64_t end,
+                     sym_line_row *take, void *context)
+{
+    load(image);
+    return image->lines == NULL ||
+           sym_lines_rows(image->lines, start, end, take, context);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.h - reads the symbols and lines of one ELF image. The command asks sym.h,
+ * which has this done in a process without rights.
+ *
+ * All input is hostile: files may be truncated, forged, huge or change while they are
+ * read. A lookup that fails says so; it never guesses. One thread.
+ */
+#ifndef SYMBOLS_READER_READER_H
+#define SYMBOLS_READER_READER_H
+
+#include "symbols/border/symbol_list.h"
+#include "symbols/client/function.h"
+#include "symbols/client/image.h"
+
+struct sym_reader;
+
+/* sym_files - where further files come from, which a reader has no right to open. */
+struct sym_files {
+    /* As sym_open_regular; never the image itself. NULL: there are none. */
+    int (*open)(void *context, const char *root, const char *path);
+    /* As sym_download_debug_file; NULL: no servers are asked. */
+    int (*download)(void *context, const unsigned char *id, size_t id_size, char *path,
+                    size_t path_size);
+    void *context;
+};
+
+/* sym_reader_settings - how far names are looked for. All zero: lines, and no other
+ * file. */
+struct sym_reader_settings {
+    bool no_lines;       /* functions by the symbol tables alone */
+    bool discriminators; /* of lines are read too */
+    struct sym_files files;
+    uint64_t memory_max; /* bytes; 0: 1 GiB */
+};
+
+/*
+ * Opens an ELF image. Symbols come from .symtab, .dynsym, the separate debug file
+ * (build-id, then debuglink with its CRC) and .gnu_debugdata.
+ *
+ *   fd    closed, also on failure
+ *   path  where the image was mapped from: for the debuglink search and messages
+ *   root  for the search of debug files: "", or what files->open takes for its root
+ *
+ * NULL with errno set if it is no ELF file or memory ran out.
+ */
+struct sym_reader *sym_reader_open(int fd, const char *path, const char *root);
+
+/* The same from memory, such as the vdso, which outlives the reader. */
+struct sym_reader *sym_reader_open_memory(const void *bytes, size_t size,
+                                          const char *name);
+struct sym_reader *sym_reader_open_vdso(void);
+
+void sym_reader_close(struct sym_reader *reader); /* NULL is allowed */
+
+/* Before the first lookup. The settings are copied, and not what they point to. */
+void sym_reader_configure(struct sym_reader *reader,
+                          const struct sym_reader_settings *settings);
+
+/* --- as those of sym.h; strings live as long as the reader --- */
+
+const char *sym_reader_build_id(const struct sym_reader *reader);
+bool sym_reader_has_symbols(struct sym_reader *reader);
+bool sym_reader_is_bounded(const struct sym_reader *reader);
+const char *sym_reader_note(struct sym_reader *reader);
+bool sym_reader_address(const struct sym_reader *reader, uint64_t file_offset,
+                        uint64_t *address);
+bool sym_reader_lookup_address(struct sym_reader *reader, uint64_t address,
+                               struct sym_name *name);
+bool sym_reader_lookup_bucket(struct sym_reader *reader, uint64_t address,
+                              uint64_t bytes, struct sym_name *name);
+uint64_t sym_reader_place(struct sym_reader *reader, uint64_t address, uint64_t bytes);
+size_t sym_reader_frames(struct sym_reader *reader, uint64_t address,
+                         const struct sym_frame **frames);
+struct sym_code sym_reader_code(const struct sym_reader *reader);
+size_t sym_reader_read(const struct sym_reader *reader, uint64_t address, void *to,
+                       size_t size);
+bool sym_reader_range(struct sym_reader *reader, uint64_t address, uint64_t *start,
+                      uint64_t *end);
+bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t end,
+                          sym_line_row *take, void *context);
+
+/* --- what only readers have --- */
+
+/* Link-time address of the first byte of a bucket of code, as in
+ * sym_image_lookup_place. False if no segment holds a byte of it. */
+bool sym_reader_bucket(const struct sym_reader *reader, uint64_t file_offset,
+                       uint64_t size, uint64_t *address);
+
+/* sym_map_read_perf, here. */
+struct sym_map *sym_reader_perf_map(int fd, uint64_t size,
+                                    const struct sym_wanted *wanted);
+
+/* sym_symbol_list_read, here. */
+int sym_reader_symbol_list(int fd, uint64_t bytes, struct sym_symbol_list *list);
+
+/* sym_find_function without its limit of time. */
+int sym_reader_find_function(int fd, const char *path, const char *name, uint64_t bytes,
+                             const struct sym_files *files, struct sym_function *found);
+
+#endif

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT */
+/* serve.c - what a symbolizer process does: reads a file, and answers what is in it. */
+#include "symbols/border/protocol.h"
+
+#include "sandbox/stage.h"
+#include "symbols/border/name_map.h"
+#include "symbols/reader/reader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* server - a process that reads one image. */
+struct server {
+    struct wire *wire;
+    struct sym_reader *reader;
+    struct string_set names; /* that were sent */
+};
+
+/* --- further files --- */
+
+static int
+ask_for_file(struct wire *wire)
+{
+    int64_t error;
+    int fd;
+
+    wire_send(wire, -1);
+    error = (int64_t)wire_get(wire);
+    fd = wire_take_fd(wire);
+    sandbox_stage("file", wire);
+    if (error == 0 && fd >= 0) {
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return wire->failed || error >= 0 || error < -4095 ? -EIO : (int)error;
+}
+
+static int
+open_by_command(void *context, const char *root, const char *path)
+{
+    struct wire *const wire = context;
+
+    wire_put(wire, REPLY_OPEN);
+    wire_put(wire, root[0] != '\0');
+    wire_put_text(wire, path);
+    return ask_for_file(wire);
+}
+
+static int
+download_by_command(void *context, const unsigned char *id, size_t id_size, char *path,
+                    size_t path_size)
+{
+    struct wire *const wire = context;
+    int fd;
+
+    wire_put(wire, REPLY_DOWNLOAD);
+    wire_put_bytes(wire, id, id_size);
+    fd = ask_for_file(wire);
+    strncpy(path, wire_get_text(wire, PATH_MAX), path_size - 1);
+    path[path_size - 1] = '\0';
+    return fd;
+}
+
+static struct sym_files
+files_of(struct wire *wire, uint64_t flags)
+{
+    return (struct sym_files){
+        .open = open_by_command,
+        .download = (flags & FLAG_DOWNLOAD) != 0 ? download_by_command : NULL,
+        .context = wire,
+    };
+}
+
+/* --- answers --- */
+
+static void
+put_name(struct server *server, const char *text)
+{
+    wire_put_name(server->wire, &server->names, text);
+}
+
+static void
+put_frames(struct server *server, const struct sym_frame *frames, size_t count)
+{
+    wire_put(server->wire, count);
+    for (size_t i = 0; i < count; i++) {
+        put_name(server, frames[i].name);
+        put_name(server, frames[i].system_name);
+        put_name(server, frames[i].file);
+        wire_put(server->wire, frames[i].line);
+        wire_put(server->wire, frames[i].start_line);
+        wire_put(server->wire, frames[i].discriminator);
+    }
+}
+
+static void
+answer_name(struct server *server, bool by_offset, uint64_t place, uint64_t bytes)
+{
+    struct sym_name name = {.file = ""};
+    uint64_t address = place;
+    const bool mapped =
+        !by_offset || sym_reader_bucket(server->reader, place, bytes, &address);
+    const bool found =
+        mapped && sym_reader_lookup_bucket(server->reader, address, bytes, &name);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, found);
+    wire_put(server->wire, address);
+    put_name(server, name.name);
+    put_name(server, name.system_name);
+    put_name(server, name.file);
+    wire_put(server->wire, name.line);
+    wire_put(server->wire, name.start_line);
+    put_frames(server, name.callers, name.caller_count);
+}
+
+static void
+answer_names(struct server *server)
+{
+    struct wire *const wire = server->wire;
+    const bool by_offset = wire_get(wire) != 0;
+    const uint64_t bytes = wire_get(wire);
+    size_t size;
+    const void *const sent = wire_get_bytes(wire, SIZE_MAX, &size);
+    uint64_t *const places = malloc(size + 1);
+
+    if (sent == NULL || places == NULL) {
+        wire->failed = true;
+    } else {
+        memcpy(places, sent, size);
+    }
+    for (size_t i = 0; !wire->failed && i < size / sizeof(*places); i++) {
+        answer_name(server, by_offset, places[i], bytes);
+    }
+    free(places);
+}
+
+static void
+answer_address(struct server *server)
+{
+    uint64_t address = 0;
+    const bool found =
+        sym_reader_address(server->reader, wire_get(server->wire), &address);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, found);
+    wire_put(server->wire, address);
+}
+
+static void
+answer_range(struct server *server)
+{
+    uint64_t start = 0;
+    uint64_t end = 0;
+    const bool found =
+        sym_reader_range(server->reader, wire_get(server->wire), &start, &end);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, found);
+    wire_put(server->wire, start);
+    wire_put(server->wire, end);
+}
+
+static void
+answer_frames(struct server *server)
+{
+    const struct sym_frame *frames;
+    const size_t count =
+        sym_reader_frames(server->reader, wire_get(server->wire), &frames);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    put_frames(server, frames, count);
+}
+
+static void
+answer_place(struct server *server)
+{
+    const uint64_t address = wire_get(server->wire);
+    const uint64_t bytes = wire_get(server->wire);
+    const uint64_t place = sym_reader_place(server->reader, address, bytes);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, place);
+}
+
+static bool
+put_row(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct server *const server = context;
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, 1);
+    wire_put(server->wire, address);
+    put_name(server, file);
+    wire_put(server->wire, line);
+    return !server->wire->failed;
+}
+
+static void
+answer_rows(struct server *server)
+{
+    const uint64_t start = wire_get(server->wire);
+    const uint64_t end = wire_get(server->wire);
+
+    (void)sym_reader_line_rows(server->reader, start, end, put_row, server);
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, 0);
+}
+
+static void
+answer_bytes(struct server *server)
+{
+    const uint64_t address = wire_get(server->wire);
+    const size_t size = (size_t)wire_get_most(server->wire, CODE_BYTES_MAX);
+    void *const bytes = malloc(size + 1);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put_bytes(
+        server->wire, bytes,
+        bytes == NULL ? 0 : sym_reader_read(server->reader, address, bytes, size));
+    free(bytes);
+}
+
+static void
+answer_state(struct server *server)
+{
+    const bool has_symbols = sym_reader_has_symbols(server->reader);
+    const char *const note = sym_reader_note(server->reader);
+    const bool bounded = sym_reader_is_bounded(server->reader);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, has_symbols);
+    wire_put(server->wire, bounded);
+    wire_put_text(server->wire, note);
+}
+
+/* --- images --- */
+
+static void (*const answers[])(struct server *server) = {
+    [ASK_NAMES] = answer_names, [ASK_ADDRESS] = answer_address,
+    [ASK_RANGE] = answer_range, [ASK_FRAMES] = answer_frames,
+    [ASK_PLACE] = answer_place, [ASK_ROWS] = answer_rows,
+    [ASK_BYTES] = answer_bytes, [ASK_STATE] = answer_state,
+};
+
+static void
+open_image(struct server *server)
+{
+    struct wire *const wire = server->wire;
+    const uint64_t flags = wire_get(wire);
+    const struct sym_reader_settings settings = {
+        .no_lines = (flags & FLAG_NO_LINES) != 0,
+        .discriminators = (flags & FLAG_DISCRIMINATORS) != 0,
+        .files = files_of(wire, flags),
+        .memory_max = wire_get(wire),
+    };
+    const char *const path = wire_get_text(wire, PATH_MAX);
+    const int fd = wire_take_fd(wire);
+
+    errno = EIO;
+    server->reader =
+        (flags & FLAG_VDSO) != 0
+            ? sym_reader_open_vdso()
+            : sym_reader_open(fd, path, (flags & FLAG_IN_ROOT) != 0 ? IMAGE_ROOT : "");
+    if (server->reader != NULL) {
+        sym_reader_configure(server->reader, &settings);
+    }
+}
+
+static void
+answer_headers(struct server *server)
+{
+    const struct sym_code code = sym_reader_code(server->reader);
+    struct wire *const wire = server->wire;
+
+    wire_put_text(wire, sym_reader_build_id(server->reader));
+    wire_put(wire, code.machine);
+    wire_put(wire, code.wide);
+    wire_put(wire, code.big_endian);
+}
+
+void
+symbolizer_serve_image(struct wire *wire)
+{
+    struct server server = {.wire = wire};
+
+    open_image(&server);
+    sandbox_stage("open", wire);
+    wire_put(wire, REPLY_ANSWER);
+    wire_put(wire, server.reader == NULL ? (uint64_t)errno : 0);
+    if (server.reader != NULL) {
+        answer_headers(&server);
+    }
+    wire_send(wire, -1);
+    wire->failed |= server.reader == NULL;
+    while (!wire->failed) {
+        const uint64_t asked =
+            wire_get_most(wire, sizeof(answers) / sizeof(answers[0]) - 1);
+
+        if (!wire->failed) {
+            sandbox_stage(asked == ASK_NAMES ? "names" : "other", wire);
+            answers[asked](&server);
+            sandbox_stage("answer", wire);
+            wire_send(wire, -1);
+        }
+    }
+    sym_reader_close(server.reader);
+    string_set_finish(&server.names);
+}
+
+/* --- perf maps and functions --- */
+
+static void
+put_map(struct wire *wire, struct sym_map *map)
+{
+    for (size_t i = 0; i < map->table.range_count; i++) {
+        struct sym_range *const range = &map->table.ranges[i];
+        const char *name;
+        const char *system_name;
+
+        if (sym_range_name(range, &name, &system_name)) {
+            wire_put(wire, 1);
+            wire_put(wire, range->start);
+            wire_put(wire, range->end);
+            wire_put_text(wire, name);
+            wire_put_text(wire, system_name);
+        }
+    }
+    wire_put(wire, 0);
+}
+
+void
+symbolizer_serve_perf_map(struct wire *wire)
+{
+    const uint64_t size = wire_get(wire);
+    struct sym_wanted wanted = {.bytes = wire_get(wire)};
+    size_t places_size;
+    const void *const sent = wire_get_bytes(wire, SIZE_MAX, &places_size);
+    const int fd = wire_take_fd(wire);
+    uint64_t *const places = malloc(places_size + 1);
+    struct sym_map *map = NULL;
+
+    if (sent != NULL && places != NULL) {
+        memcpy(places, sent, places_size);
+        wanted.places = places;
+        wanted.count = places_size / sizeof(*places);
+        map = sym_reader_perf_map(fd, size, &wanted);
+    }
+    sandbox_stage("map", wire);
+    wire_put(wire, map == NULL ? (uint64_t)errno : 0);
+    if (map != NULL) {
+        put_map(wire, map);
+    }
+    sandbox_stage("answer", wire);
+    wire_send(wire, -1);
+    sym_map_close(map);
+    free(places);
+    close(fd);
+}
+
+void
+symbolizer_serve_function(struct wire *wire)
+{
+    const uint64_t flags = wire_get(wire);
+    const uint64_t bytes = wire_get(wire);
+    char *const path = strdup(wire_get_text(wire, PATH_MAX));
+    char *const name = strdup(wire_get_text(wire, TEXT_BYTES_MAX));
+    const struct sym_files files = files_of(wire, flags);
+    const int fd = wire_take_fd(wire);
+    struct sym_function found = {0};
+    const int result =
+        path == NULL || name == NULL
+            ? -ENOMEM
+            : sym_reader_find_function(fd, path, name, bytes, &files, &found);
+
+    sandbox_stage("function", wire);
+    wire_put(wire, REPLY_ANSWER);
+    wire_put(wire, (uint64_t)(int64_t)result);
+    wire_put(wire, found.offset);
+    wire_put(wire, found.address);
+    wire_put(wire, found.bytes);
+    wire_put(wire, found.segment_bytes);
+    wire_put(wire, found.fixed);
+    wire_put(wire, found.count);
+    sandbox_stage("answer", wire);
+    wire_send(wire, -1);
+    free(path);
+    free(name);
+    close(fd);
+}
+
+void
+symbolizer_serve_symbols(struct wire *wire)
+{
+    const uint64_t bytes = wire_get(wire);
+    const int fd = wire_take_fd(wire);
+    struct sym_symbol_list list;
+    const int result = sym_reader_symbol_list(fd, bytes, &list);
+    struct string_set sent = {0};
+
+    sandbox_stage("symbols", wire);
+    wire_put(wire, (uint64_t)(int64_t)result);
+    wire_put(wire, list.relocations);
+    wire_put(wire, list.count);
+    for (size_t i = 0; i < list.count; i++) {
+        wire_put(wire, list.items[i].start);
+        wire_put(wire, list.items[i].size);
+        wire_put(wire, list.items[i].local);
+        wire_put_name(wire, &sent, list.items[i].name);
+        wire_put_name(wire, &sent, list.items[i].file);
+    }
+    wire_send(wire, -1);
+    string_set_finish(&sent);
+    sym_symbol_list_finish(&list);
+    close(fd);
+}

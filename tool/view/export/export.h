@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * export.h - a profile in the forms that other tools read.
+ *
+ * Names in a profile are hostile. Each form first has them escaped as in the report
+ * (base/text.h), so that whoever prints them is safe, and then quotes them by its own
+ * rules. In each form the hits add up to those of the profile, exactly; what a form
+ * cannot hold is refused or said, never bent.
+ */
+#ifndef VIEW_EXPORT_EXPORT_H
+#define VIEW_EXPORT_EXPORT_H
+
+#include "profile/profile.h"
+
+#include <stdio.h>
+
+struct listing_prefix; /* view/listing/listing.h */
+
+struct export_options {
+    const char *format;    /* its name, for messages; export_write sets it */
+    size_t source;         /* index of the one that is shown, for forms of one source */
+    const char *image;     /* of one image: a glob for match_image; NULL: most hits */
+    size_t rows;           /* of openmetrics: functions with a series of their own */
+    size_t listings;       /* of html: functions whose code is put in */
+    const char *image_dir; /* as in annotator_settings */
+    const struct listing_prefix *prefixes; /* of html: the same */
+    size_t prefix_count;
+};
+
+/* What is to be said about an export, for people; "" for nothing. */
+struct export_said {
+    char error[512]; /* why it failed; names in it are escaped */
+    char note[512];  /* what was left out */
+};
+
+/*
+ * Each writes a profile to out. False: it failed as said->error tells. That out itself
+ * failed is asked for by the caller.
+ */
+typedef bool export_writer(FILE *out, const struct profile *profile,
+                           const struct export_options *options,
+                           struct export_said *said);
+
+export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
+    export_folded, export_json, export_csv, export_html, export_openmetrics,
+    export_llvm_profgen, export_llvm_sample, export_gcc_afdo, export_symbol_order,
+    export_bolt, export_bolt_fdata;
+
+struct export_format {
+    const char *name;
+    export_writer *write;
+    uint64_t hits_max; /* more hits of a source cannot be held exactly */
+    bool one_source;   /* holds options->source alone */
+    bool one_image;    /* holds options->image alone */
+    bool has_rows;     /* heeds options->rows */
+    bool has_listings; /* heeds options->listings and prefixes */
+    bool reads_images; /* heeds options->image_dir */
+    bool unreadable;   /* not for a terminal */
+};
+
+/* NULL: there is none with that name. */
+const struct export_format *export_format_find(const char *name);
+
+/* "pprof, gmon, ...", for messages. */
+const char *export_format_names(void);
+
+/* Writes by format, after a look at whether it can hold the hits. False as above. */
+bool export_write(FILE *out, const struct profile *profile,
+                  const struct export_format *format,
+                  const struct export_options *options, struct export_said *said);
+
+#endif

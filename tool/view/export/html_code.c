@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/export/html_code.h"
+
+#include "view/export/html_data.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOLDED_LINES = 2000, /* longer listings are folded to this much around hits: */
+    CONTEXT_LINES = 12,
+};
+
+/* candidate - a function of an image, and its hottest row. */
+struct candidate {
+    const char *name;
+    const char *system_name;
+    uint32_t image;
+    size_t row;
+    uint64_t row_hits;
+    double share; /* the largest of all sources */
+};
+
+/* hottest - the candidates, and what finds them. */
+struct hottest {
+    const struct profile *profile;
+    size_t *order;  /* rows, those of a function together */
+    double *totals; /* hits of each source */
+    double *hits;   /* the same of one function */
+    struct candidate *items;
+    size_t count;
+};
+
+static const struct profile_function *
+function_of(const struct profile *profile, size_t row)
+{
+    return &profile->functions[profile->rows[row].function];
+}
+
+/* Names are interned: equal ones are one pointer. */
+static int
+compare_pointers(const char *a, const char *b)
+{
+    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static int
+compare_functions(const void *left, const void *right, void *context)
+{
+    const struct profile *const profile = context;
+    const size_t a = *(const size_t *)left;
+    const size_t b = *(const size_t *)right;
+    const uint32_t a_image = profile->rows[a].image;
+    const uint32_t b_image = profile->rows[b].image;
+    int order =
+        compare_pointers(function_of(profile, a)->name, function_of(profile, b)->name);
+
+    if (order == 0) {
+        order = compare_pointers(function_of(profile, a)->system_name,
+                                 function_of(profile, b)->system_name);
+    }
+    if (order == 0) {
+        order = (a_image > b_image) - (a_image < b_image);
+    }
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+static bool
+same_function(const struct profile *profile, size_t a, size_t b)
+{
+    return function_of(profile, a)->name == function_of(profile, b)->name &&
+           function_of(profile, a)->system_name ==
+               function_of(profile, b)->system_name &&
+           profile->rows[a].image == profile->rows[b].image;
+}
+
+/* By share; then as they lie in the profile, so that pages of one profile are equal. */
+static int
+compare_shares(const void *left, const void *right)
+{
+    const struct candidate *const a = left;
+    const struct candidate *const b = right;
+
+    if (a->share != b->share) {
+        return a->share > b->share ? -1 : 1;
+    }
+    return (a->row > b->row) - (a->row < b->row);
+}
+
+static bool
+order_rows(struct hottest *hottest)
+{
+    const struct profile *const profile = hottest->profile;
+
+    hottest->order = calloc(profile->row_count + 1, sizeof(*hottest->order));
+    hottest->items = calloc(profile->row_count + 1, sizeof(*hottest->items));
+    hottest->totals = calloc(profile->source_count + 1, sizeof(*hottest->totals));
+    hottest->hits = calloc(profile->source_count + 1, sizeof(*hottest->hits));
+    if (hottest->order == NULL || hottest->items == NULL || hottest->totals == NULL ||
+        hottest->hits == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        hottest->order[i] = i;
+        for (size_t source = 0; source < profile->source_count; source++) {
+            hottest->totals[source] += (double)profile->rows[i].hits[source];
+        }
+    }
+    if (profile->row_count > 1) {
+        qsort_r(hottest->order, profile->row_count, sizeof(*hottest->order),
+                compare_functions, (void *)(uintptr_t)profile);
+    }
+    return true;
+}
+
+/* Adds the function of rows [first, end) of order, if it has a name and hits. */
+static void
+add_candidate(struct hottest *hottest, size_t first, size_t end)
+{
+    const struct profile *const profile = hottest->profile;
+    const size_t row = hottest->order[first];
+    struct candidate item = {.name = function_of(profile, row)->name,
+                             .system_name = function_of(profile, row)->system_name,
+                             .image = profile->rows[row].image,
+                             .row = row};
+
+    memset(hottest->hits, 0, profile->source_count * sizeof(*hottest->hits));
+    for (size_t i = first; i < end; i++) {
+        const uint64_t *const hits = profile->rows[hottest->order[i]].hits;
+
+        for (size_t source = 0; source < profile->source_count; source++) {
+            hottest->hits[source] += (double)hits[source];
+            if (hits[source] > item.row_hits) {
+                item.row_hits = hits[source];
+                item.row = hottest->order[i];
+            }
+        }
+    }
+    for (size_t source = 0; source < profile->source_count; source++) {
+        const double total = hottest->totals[source];
+        const double share = total > 0 ? hottest->hits[source] / total : 0;
+
+        item.share = share > item.share ? share : item.share;
+    }
+    if (item.name[0] != '\0' && item.share > 0) {
+        hottest->items[hottest->count++] = item;
+    }
+}
+
+static bool
+find_hottest(struct hottest *hottest)
+{
+    const size_t count = hottest->profile->row_count;
+
+    if (!order_rows(hottest)) {
+        return false;
+    }
+    for (size_t first = 0; first < count;) {
+        size_t end = first + 1;
+
+        while (end < count && same_function(hottest->profile, hottest->order[first],
+                                            hottest->order[end])) {
+            end++;
+        }
+        add_candidate(hottest, first, end);
+        first = end;
+    }
+    if (hottest->count > 1) {
+        qsort(hottest->items, hottest->count, sizeof(*hottest->items), compare_shares);
+    }
+    return true;
+}
+
+static void
+finish_hottest(struct hottest *hottest)
+{
+    free(hottest->order);
+    free(hottest->items);
+    free(hottest->totals);
+    free(hottest->hits);
+}
+
+/* Has any source line its text? */
+static bool
+has_source(const struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        if (listing->lines[i].kind == LISTING_SOURCE && !listing->lines[i].missing) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* code_writer - what is at hand while code is written. */
+struct code_writer {
+    FILE *out;
+    const struct profile *profile;
+    struct annotator *annotator;
+    uint64_t bytes; /* written so far */
+};
+
+/* One script element. The page finds it by function and image. */
+static bool
+write_listing(struct code_writer *writer, const struct candidate *item,
+              const char *view, struct listing *listing)
+{
+    struct buffer json = {0};
+    bool done;
+
+    buffer_print(
+        &json,
+        "<script type=\"application/json\" class=\"listing\" data-fn=\"%" PRIu32
+        "\" data-image=\"%" PRIu32 "\" data-view=\"%s\">\n",
+        writer->profile->rows[item->row].function, item->image, view);
+    html_put_listing(&json, listing);
+    buffer_append_text(&json, "\n</script>\n");
+    done = !json.failed;
+    if (done) {
+        fwrite(json.data, 1, json.size, writer->out);
+        writer->bytes += json.size;
+    }
+    buffer_finish(&json);
+    return done;
+}
+
+static void
+fold_if_long(struct listing *listing)
+{
+    if (listing->count > FOLDED_LINES) {
+        listing_fold(listing, CONTEXT_LINES, 0);
+    }
+}
+
+/* Instructions; where there are none, the notes that tell why stand alone. */
+static bool
+write_instructions(struct code_writer *writer, const struct candidate *item,
+                   const struct listing_target *target)
+{
+    struct listing listing = {0};
+    bool done = listing_make(writer->annotator, writer->profile, target,
+                             LISTING_INSTRUCTIONS, &listing);
+
+    if (done && listing.has_instructions) {
+        fold_if_long(&listing);
+        done = write_listing(writer, item, "code", &listing);
+    } else if (done) {
+        listing.count = 0;
+        done = write_listing(writer, item, "notes", &listing);
+    }
+    listing_finish(&listing);
+    return done;
+}
+
+static bool
+write_source(struct code_writer *writer, const struct candidate *item,
+             const struct listing_target *target)
+{
+    struct listing listing = {0};
+    bool done = listing_make(writer->annotator, writer->profile, target,
+                             LISTING_SOURCE_ONLY, &listing);
+
+    if (done && has_source(&listing)) {
+        fold_if_long(&listing);
+        done = write_listing(writer, item, "source", &listing);
+    }
+    listing_finish(&listing);
+    return done;
+}
+
+static bool
+write_function(struct code_writer *writer, const struct candidate *item)
+{
+    const struct listing_target target =
+        listing_target_of_row(writer->profile, &writer->profile->rows[item->row]);
+
+    return write_instructions(writer, item, &target) &&
+           write_source(writer, item, &target);
+}
+
+static bool
+write_hottest(struct code_writer *writer, const struct hottest *hottest,
+              size_t functions_max, struct html_code *done)
+{
+    done->functions = hottest->count;
+    for (size_t i = 0; i < hottest->count && i < functions_max; i++) {
+        if (writer->bytes > HTML_CODE_BYTES_MAX) {
+            done->full = true;
+            break;
+        }
+        if (!write_function(writer, &hottest->items[i])) {
+            return false;
+        }
+        done->listed++;
+    }
+    return true;
+}
+
+bool
+html_write_code(FILE *out, const struct profile *profile,
+                const struct export_options *options, struct html_code *done)
+{
+    const struct annotator_settings settings = {.image_dir = options->image_dir,
+                                                .prefixes = options->prefixes,
+                                                .prefix_count = options->prefix_count};
+    struct hottest hottest = {.profile = profile};
+    struct code_writer writer = {.out = out, .profile = profile};
+    bool written = find_hottest(&hottest);
+
+    memset(done, 0, sizeof(*done));
+    if (written && options->listings > 0 && hottest.count > 0) {
+        writer.annotator = annotator_new(&settings);
+        written = writer.annotator != NULL;
+    }
+    written = written && write_hottest(&writer, &hottest, options->listings, done);
+    annotator_delete(writer.annotator);
+    finish_hottest(&hottest);
+    return written;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * html_code.h - source and instructions of the hottest functions, put into the page
+ * while the files are there to be read. For tool/view/export alone.
+ */
+#ifndef VIEW_EXPORT_HTML_CODE_H
+#define VIEW_EXPORT_HTML_CODE_H
+
+#include "view/export/export.h"
+
+#include <stdio.h>
+
+/* The code of a page ends where it takes more than this. */
+#define HTML_CODE_BYTES_MAX (UINT64_C(16) << 20)
+
+/* html_code - what became of it. */
+struct html_code {
+    size_t functions; /* with hits and a name */
+    size_t listed;    /* whose code, or why there is none, is in the page */
+    bool full;        /* HTML_CODE_BYTES_MAX was the end of it */
+};
+
+/*
+ * Writes script elements with listings of the functions that have the largest shares,
+ * of whatever source.
+ *
+ *   options  how many of them, and where files are looked for
+ *   done     out: what was written
+ *
+ * False: out of memory.
+ */
+bool html_write_code(FILE *out, const struct profile *profile,
+                     const struct export_options *options, struct html_code *done);
+
+#endif

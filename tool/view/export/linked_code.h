@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linked_code.h - the hits of one image by address as linked, for compilers and
+ * linkers, and the image's file. For tool/view/export alone.
+ *
+ * The address of a hit is known up to its bucket, in which several instructions may
+ * start.
+ */
+#ifndef VIEW_EXPORT_LINKED_CODE_H
+#define VIEW_EXPORT_LINKED_CODE_H
+
+#include "view/export/one_image.h"
+
+#include "base/budget.h"
+#include "view/listing/image_file.h"
+
+/* linked_bucket - code of bytes from address on. */
+struct linked_bucket {
+    uint64_t address;
+    uint64_t hits;
+};
+
+/* linked_code - all zero is none. */
+struct linked_code {
+    struct one_image choice;
+    struct image_file file;        /* its image is NULL: not opened, or not there */
+    struct sym_clock clock;        /* of its names */
+    struct linked_bucket *buckets; /* by address, not empty, one for each */
+    size_t count;
+    uint64_t bytes; /* of a bucket, at least 1 */
+    uint64_t hits;
+};
+
+enum linked_file {
+    LINKED_FILE_WANTED, /* is looked for, and not missed unless addresses need it */
+    LINKED_FILE_NEEDED,
+};
+
+/*
+ * Takes the hits of options->source in the image that options choose, which is one of a
+ * file. False: said->error tells why not, or memory ran out. Finish it in any case.
+ */
+bool linked_code_take(struct linked_code *code, const struct profile *profile,
+                      const struct export_options *options, enum linked_file need,
+                      struct export_said *said);
+
+/* The file was not read whole: too much, or too slow. False: said->error says so. */
+bool linked_code_check_read(const struct linked_code *code,
+                            const struct export_options *options,
+                            struct export_said *said);
+
+/* Path of the image in the profile, escaped. */
+const char *linked_code_name(const struct linked_code *code, char *shown, size_t size);
+
+void linked_code_finish(struct linked_code *code);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * linked_functions.h - the functions that the linker listed, with the hits of their
+ * code. For tool/view/export alone.
+ */
+#ifndef VIEW_EXPORT_LINKED_FUNCTIONS_H
+#define VIEW_EXPORT_LINKED_FUNCTIONS_H
+
+#include "view/export/linked_code.h"
+
+#include "symbols/border/symbol_list.h"
+
+/* linked_functions - all zero is none. */
+struct linked_functions {
+    struct sym_symbol_list list;
+    uint32_t *function_of; /* by bucket: index into the list, or LINKED_NO_FUNCTION */
+    uint64_t *hits;        /* by function */
+    uint64_t unused;       /* hits that no function has, or one that cannot be named */
+};
+
+#define LINKED_NO_FUNCTION UINT32_MAX
+
+/*
+ * Finds the function of each bucket: the last that starts in it, else the one around
+ * it. Of those at one address it is a global one. False: said->error tells why not, as
+ * there is no list or relocations are asked for and missing, or memory ran out. Finish
+ * it in any case.
+ */
+bool linked_functions_take(struct linked_functions *functions,
+                           const struct linked_code *code, bool relocations,
+                           const struct export_options *options,
+                           struct export_said *said);
+
+/* Where the function ends, if need be by the next one's start. */
+uint64_t linked_functions_end(const struct linked_functions *functions,
+                              uint32_t function);
+
+/*
+ * Forgets the hits of functions whose name is no word of plain text, as it would break
+ * a file of words, and notes how many hits are left out. False: none is left, as
+ * said->error says.
+ */
+bool linked_functions_check_names(struct linked_functions *functions,
+                                  const struct linked_code *code,
+                                  const struct export_options *options,
+                                  struct export_said *said);
+
+void linked_functions_finish(struct linked_functions *functions);
+
+#endif

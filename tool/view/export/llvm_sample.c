@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_sample.c - LLVM's sample profile as text, for -fprofile-sample-use of clang.
+ *
+ * "FUNCTION:TOTAL:HEAD", then a line for each location, one blank deeper:
+ * "LINE[.DISCRIMINATOR]: COUNT", and for what was inlined there
+ * "LINE[.DISCRIMINATOR]: FUNCTION:TOTAL" with its own locations below. Lines count from
+ * the one where the function is declared, in 16 bits. HEAD, how often the function was
+ * called, is not known: 0, and clang takes it from the counts.
+ *
+ * All code of functions with hits is told, also what was never hit: that it is cold is
+ * worth as much as that other code is hot.
+ */
+#include "view/export/export.h"
+
+#include "base/buffer.h"
+#include "base/text.h"
+#include "view/export/debug_check.h"
+#include "view/export/linked_code.h"
+#include "view/export/llvm_names.h"
+#include "view/export/messages.h"
+#include "view/export/sample_tree.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Lines and base discriminators have so many bits in LLVM. */
+enum { LINE_MASK = 0xffff };
+
+struct writer {
+    FILE *out;
+    const struct linked_code *code;
+    struct sample_tree tree;
+    struct sym_budget budget; /* of the tree */
+    struct debug_check check;
+    struct buffer name;
+    bool failed; /* memory or budget ran out */
+};
+
+static struct sample_location
+location_of(const struct sym_frame *frame, uint32_t start_line)
+{
+    return (struct sample_location){
+        .line = (frame->line - start_line) & LINE_MASK,
+        .discriminator = llvm_base_discriminator(frame->discriminator),
+    };
+}
+
+/* The name that clang gives the function before it optimises, or NULL: memory ran out,
+ * or a line of the form cannot hold it. */
+static const char *
+plain_name(struct writer *writer, const char *name)
+{
+    char *copy;
+
+    writer->name.size = 0;
+    text_escape_word(&writer->name, name);
+    if (buffer_text(&writer->name) == NULL) {
+        writer->failed = true;
+        return NULL;
+    }
+    if (strcmp(buffer_text(&writer->name), name) != 0 || name[0] == '#' ||
+        strchr(name, ':') != NULL) {
+        return NULL;
+    }
+    copy = (char *)writer->name.data;
+    llvm_cut_suffixes(copy);
+    return copy;
+}
+
+/* The node of the innermost function of a place. SAMPLE_TREE_NONE: a name cannot be
+ * written, or it failed. */
+static uint32_t
+enter(struct writer *writer, const struct debug_place *place)
+{
+    struct sample_location call = {.line = 0};
+    uint32_t node = SAMPLE_TREE_NONE;
+
+    for (size_t i = place->count; i > 0; i--) {
+        const struct sym_frame *const frame = &place->frames[i - 1];
+        const char *const name = plain_name(writer, frame->system_name);
+
+        if (name == NULL) {
+            return SAMPLE_TREE_NONE;
+        }
+        node = sample_tree_enter(&writer->tree, node, call, name);
+        if (node == SAMPLE_TREE_NONE) {
+            writer->failed = true;
+            return node;
+        }
+        call = location_of(frame, frame->start_line);
+    }
+    return node;
+}
+
+/* Counts hits at a place. What it lacks, if so. */
+static enum debug_lack
+count_place(struct writer *writer, uint64_t address, uint64_t hits)
+{
+    const struct debug_place place =
+        debug_place_find(writer->code->file.image, address);
+    const enum debug_lack lack = debug_check_place(&place);
+    const struct sym_frame *const frame = place.frames;
+    uint64_t times;
+    uint32_t node;
+
+    if (lack != DEBUG_LACKS_NOTHING) {
+        return lack;
+    }
+    for (size_t i = 0; i < place.count; i++) {
+        writer->check.discriminators |= place.frames[i].discriminator != 0;
+    }
+    node = enter(writer, &place);
+    if (node == SAMPLE_TREE_NONE) {
+        return DEBUG_LACKS_LINKAGE_NAME;
+    }
+    if (__builtin_mul_overflow(hits, llvm_copies(frame->discriminator), &times)) {
+        times = UINT64_MAX;
+    }
+    writer->failed |= !sample_tree_count(&writer->tree, node,
+                                         location_of(frame, frame->start_line), times);
+    return lack;
+}
+
+static bool
+count_row(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct writer *const writer = context;
+
+    (void)file;
+    if (line > 0) {
+        (void)count_place(writer, address, 0);
+    }
+    return !writer->failed;
+}
+
+/* Hits at the places of their buckets, and zeros at all rows of functions with any. */
+static void
+count_code(struct writer *writer)
+{
+    const struct linked_code *const code = writer->code;
+    struct sym_image *const image = code->file.image;
+    uint64_t end = 0;
+
+    for (size_t i = 0; i < code->count && !writer->failed; i++) {
+        const struct linked_bucket *const bucket = &code->buckets[i];
+        const uint64_t at = sym_image_place(image, bucket->address, code->bytes);
+        uint64_t start;
+
+        writer->check.hits[count_place(writer, at, bucket->hits)] += bucket->hits;
+        if (at >= end && sym_image_range(image, at, &start, &end)) {
+            (void)sym_image_line_rows(image, start, end, count_row, writer);
+        }
+    }
+}
+
+/* --- text --- */
+
+static void
+put_location(const struct writer *writer, uint32_t depth, struct sample_location at)
+{
+    fprintf(writer->out, "%*s%" PRIu32, (int)depth, "", at.line);
+    if (at.discriminator > 0) {
+        fprintf(writer->out, ".%" PRIu32, at.discriminator);
+    }
+    fputs(": ", writer->out);
+}
+
+/* What is below a function; as deep as debug information nests, which sym bounds. */
+static void
+put_body(const struct writer *writer, const struct sample_node *node, uint32_t depth)
+{
+    const struct sample_tree *const tree = &writer->tree;
+
+    for (uint32_t i = 0; i < node->count_count; i++) {
+        const struct sample_count *const count = &tree->counts[node->first_count + i];
+
+        put_location(writer, depth, count->at);
+        fprintf(writer->out, "%" PRIu64 "\n", count->hits);
+    }
+    for (uint32_t i = 0; i < node->child_count; i++) {
+        const struct sample_node *const child =
+            &tree->nodes[tree->children[node->first_child + i]];
+
+        put_location(writer, depth, child->call);
+        fprintf(writer->out, "%s:%" PRIu64 "\n", tree->names.texts[child->name],
+                child->total);
+        put_body(writer, child, depth + 1);
+    }
+}
+
+static void
+put_functions(const struct writer *writer)
+{
+    const struct sample_tree *const tree = &writer->tree;
+
+    for (uint32_t i = 0; i < tree->function_count && !ferror(writer->out); i++) {
+        const struct sample_node *const node = &tree->nodes[tree->children[i]];
+
+        fprintf(writer->out, "%s:%" PRIu64 ":0\n", tree->names.texts[node->name],
+                node->total);
+        put_body(writer, node, 1);
+    }
+}
+
+static bool
+put_all(struct writer *writer, const struct export_options *options,
+        struct export_said *said)
+{
+    char name[128];
+
+    count_code(writer);
+    if (writer->budget.refused) {
+        return export_refuse(said, options, "it would take more than 1 GiB of memory");
+    }
+    if (writer->failed || !linked_code_check_read(writer->code, options, said) ||
+        !debug_check_pass(&writer->check,
+                          linked_code_name(writer->code, name, sizeof(name)), options,
+                          said) ||
+        !sample_tree_sort(&writer->tree)) {
+        return false;
+    }
+    put_functions(writer);
+    return true;
+}
+
+bool
+export_llvm_sample(FILE *out, const struct profile *profile,
+                   const struct export_options *options, struct export_said *said)
+{
+    struct linked_code code;
+    struct writer writer = {
+        .out = out,
+        .code = &code,
+        .check = {.remedy = "-g1 -fdebug-info-for-profiling"},
+    };
+    bool done = linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, said);
+
+    sym_budget_begin(&writer.budget, 0);
+    writer.tree.budget = &writer.budget;
+    done = done && put_all(&writer, options, said);
+    sample_tree_finish(&writer.tree);
+    buffer_finish(&writer.name);
+    linked_code_finish(&code);
+    return done;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_tree.h - functions, what was inlined into them where, and a count for each of
+ * their locations: what sample profiles of compilers are. For tool/view/export alone.
+ *
+ * A location is relative to its function. Its count is the largest of all that are
+ * told, since code of one location that lies in several places runs as often as the
+ * place that runs most; or their sum, where locations are whole lines.
+ */
+#ifndef VIEW_EXPORT_SAMPLE_TREE_H
+#define VIEW_EXPORT_SAMPLE_TREE_H
+
+#include "base/budget.h"
+#include "base/hash_index.h"
+#include "base/string_set.h"
+
+struct sample_location {
+    uint32_t line;          /* lines behind the function's declaration, 16 bits */
+    uint32_t discriminator; /* of code in one line; 0: none */
+};
+
+/* sample_node - a function, as it was compiled at one place. */
+struct sample_node {
+    uint32_t parent;             /* SAMPLE_TREE_NONE: it was not inlined */
+    uint32_t name;               /* of tree->names */
+    struct sample_location call; /* in the parent */
+    uint64_t total;              /* sorted: of its counts and its children's, clamped */
+    uint32_t first_child;        /* sorted: of tree->children */
+    uint32_t child_count;
+    uint32_t first_count; /* sorted: of tree->counts */
+    uint32_t count_count;
+};
+
+struct sample_count {
+    uint32_t node;
+    struct sample_location at;
+    uint64_t hits;
+};
+
+/* sample_tree - all zero is an empty one; its budget has no end if that is NULL. */
+struct sample_tree {
+    struct sym_budget *budget;
+    bool sums; /* counts are sums */
+    struct string_set names;
+    struct sample_node *nodes; /* parents before their children */
+    size_t node_count, node_room;
+    struct sample_count *counts;
+    size_t count_count, count_room;
+    struct hash_index node_index, count_index;
+    uint32_t *children;      /* sorted: nodes by parent; the first are those of none */
+    uint32_t function_count; /* sorted: how many these are */
+};
+
+#define SAMPLE_TREE_NONE UINT32_MAX
+
+/* The node of a function that was inlined at a location of parent, or of one that was
+ * not. SAMPLE_TREE_NONE: out of memory or budget. */
+uint32_t sample_tree_enter(struct sample_tree *tree, uint32_t parent,
+                           struct sample_location call, const char *name);
+
+/* False: out of memory or budget. */
+bool sample_tree_count(struct sample_tree *tree, uint32_t node,
+                       struct sample_location at, uint64_t hits);
+
+/*
+ * Ends the counting: functions by total, the largest first; children by location and
+ * name; counts by location. False: out of memory.
+ */
+bool sample_tree_sort(struct sample_tree *tree);
+
+void sample_tree_finish(struct sample_tree *tree);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stacks.c - the rows of a profile as stacks.
+ *
+ * Invariant: a node's parent comes before it. Equal frames are one, and so are nodes
+ * with equal parent and frame, so equal stacks are one node.
+ */
+#include "view/export/stacks.h"
+
+#include "view/export/names.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE HASH_INDEX_NONE
+
+/* What is kept while stacks are built: the frame of each table's entry, NONE until it
+ * is asked for. */
+struct builder {
+    struct export_stacks *stacks;
+    const struct profile *profile;
+    bool places;
+    uint32_t *of_process, *of_image, *of_function;
+    struct buffer text;  /* one name */
+    struct buffer chain; /* one row's frames, innermost first; uint32_t */
+};
+
+/* Room for one more element behind count. */
+static bool
+reserve(void **array, size_t *capacity, size_t count, size_t element_size)
+{
+    const size_t wanted = *capacity > 0 ? *capacity * 2 : 64;
+    void *grown;
+
+    if (count < *capacity) {
+        return true;
+    }
+    grown = count < NONE ? reallocarray(*array, wanted, element_size) : NULL;
+    if (grown == NULL) {
+        return false;
+    }
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+/* The frame, added if it is new. NONE: out of memory. */
+static uint32_t
+find_frame(struct export_stacks *stacks, const struct export_frame *wanted)
+{
+    const uint32_t hash = hash_mix(hash_mix(hash_mix(0, wanted->name), wanted->line),
+                                   (uint64_t)(uintptr_t)wanted->file);
+    size_t probe = 0;
+    uint32_t at;
+
+    while ((at = hash_index_find(&stacks->by_frame, hash, &probe)) != NONE) {
+        const struct export_frame *frame = &stacks->frames[at];
+
+        if (frame->name == wanted->name && frame->line == wanted->line &&
+            frame->file == wanted->file) {
+            return at;
+        }
+    }
+    if (!reserve((void **)&stacks->frames, &stacks->frame_capacity, stacks->frame_count,
+                 sizeof(*wanted)) ||
+        !hash_index_add(&stacks->by_frame, hash, (uint32_t)stacks->frame_count)) {
+        return NONE;
+    }
+    stacks->frames[stacks->frame_count] = *wanted;
+    return (uint32_t)stacks->frame_count++;
+}
+
+/* The node of frame below parent, added if it is new. NONE: out of memory. */
+static uint32_t
+find_node(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
+{
+    const uint32_t hash = hash_mix(0, (uint64_t)parent << 32 | frame);
+    size_t probe = 0;
+    uint32_t at;
+
+    while ((at = hash_index_find(&stacks->by_node, hash, &probe)) != NONE) {
+        if (stacks->nodes[at].parent == parent && stacks->nodes[at].frame == frame) {
+            return at;
+        }
+    }
+    if (!reserve((void **)&stacks->nodes, &stacks->node_capacity, stacks->node_count,
+                 sizeof(*stacks->nodes)) ||
+        !hash_index_add(&stacks->by_node, hash, (uint32_t)stacks->node_count)) {
+        return NONE;
+    }
+    stacks->nodes[stacks->node_count] =
+        (struct export_node){.parent = parent, .frame = frame};
+    return (uint32_t)stacks->node_count++;
+}
+
+/* The frame with the name in builder->text. NONE: out of memory. */
+static uint32_t
+frame_of_text(struct builder *builder, const char *file, uint32_t line)
+{
+    const char *text = buffer_text(&builder->text);
+    struct export_frame frame = {.line = line, .file = file};
+
+    if (text == NULL) {
+        return NONE;
+    }
+    frame.name = string_set_add(&builder->stacks->names, text, builder->text.size);
+    return frame.name != NONE ? find_frame(builder->stacks, &frame) : NONE;
+}
+
+/* The frame called name, looked up once for each entry of a table. */
+static uint32_t
+frame_of_entry(struct builder *builder, uint32_t *kept, const char *name,
+               const char *file, uint32_t line)
+{
+    if (*kept == NONE) {
+        builder->text.size = 0;
+        text_escape(&builder->text, name[0] != '\0' ? name : EXPORT_UNKNOWN);
+        *kept = frame_of_text(builder, file, line);
+    }
+    return *kept;
+}
+
+static uint32_t
+frame_of_function(struct builder *builder, uint32_t index)
+{
+    const struct profile_function *function = &builder->profile->functions[index];
+
+    return frame_of_entry(builder, &builder->of_function[index], function->name,
+                          builder->places ? function->file : "",
+                          builder->places ? function->start_line : 0);
+}
+
+static uint32_t
+frame_of_place(struct builder *builder, const struct profile_row *row)
+{
+    if (export_is_named(builder->profile, row)) {
+        return frame_of_function(builder, row->function);
+    }
+    builder->text.size = 0;
+    export_place_name(builder->profile, row, &builder->text);
+    return frame_of_text(builder, "", 0);
+}
+
+/* Fills builder->chain. False: out of memory. */
+static bool
+collect_chain(struct builder *builder, const struct profile_row *row)
+{
+    const struct profile_frame *frames = builder->profile->frames;
+    uint32_t frame = frame_of_place(builder, row);
+
+    builder->chain.size = 0;
+    buffer_append(&builder->chain, &frame, sizeof(frame));
+    for (uint32_t at = row->caller; frame != NONE && at != 0; at = frames[at].caller) {
+        frame = frame_of_function(builder, frames[at].function);
+        buffer_append(&builder->chain, &frame, sizeof(frame));
+    }
+    return frame != NONE && !builder->chain.failed;
+}
+
+/* The node of a row's stack. NONE: out of memory. */
+static uint32_t
+node_of_row(struct builder *builder, const struct profile_row *row)
+{
+    struct export_stacks *stacks = builder->stacks;
+    const struct profile *profile = builder->profile;
+    const uint32_t process = frame_of_entry(builder, &builder->of_process[row->process],
+                                            profile->processes[row->process], "", 0);
+    const uint32_t image =
+        frame_of_entry(builder, &builder->of_image[row->image],
+                       export_image_name(&profile->images[row->image]), "", 0);
+    uint32_t node = NONE;
+
+    if (process != NONE && image != NONE && collect_chain(builder, row)) {
+        const uint32_t *chain = (const uint32_t *)(const void *)builder->chain.data;
+        size_t left = builder->chain.size / sizeof(*chain);
+
+        node = find_node(stacks, 0, process);
+        node = node != NONE ? find_node(stacks, node, image) : NONE;
+        while (node != NONE && left > 0) {
+            node = find_node(stacks, node, chain[--left]);
+        }
+    }
+    return node;
+}
+
+static uint32_t *
+new_table(size_t count)
+{
+    uint32_t *table = reallocarray(NULL, count + 1, sizeof(*table));
+
+    if (table != NULL) {
+        memset(table, 0xff, (count + 1) * sizeof(*table)); /* NONE */
+    }
+    return table;
+}
+
+static bool
+build(struct builder *builder)
+{
+    const struct profile *profile = builder->profile;
+    struct export_stacks *stacks = builder->stacks;
+
+    builder->of_process = new_table(profile->process_count);
+    builder->of_image = new_table(profile->image_count);
+    builder->of_function = new_table(profile->function_count);
+    stacks->node_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
+    if (builder->of_process == NULL || builder->of_image == NULL ||
+        builder->of_function == NULL || stacks->node_of_row == NULL ||
+        find_node(stacks, 0, NONE) == NONE) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (export_has_hits(profile, &profile->rows[i])) {
+            const uint32_t node = node_of_row(builder, &profile->rows[i]);
+
+            if (node == NONE) {
+                return false;
+            }
+            stacks->node_of_row[i] = node;
+        }
+    }
+    return true;
+}
+
+bool
+export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
+                    bool places)
+{
+    struct builder builder = {.stacks = stacks, .profile = profile, .places = places};
+    const bool done = build(&builder);
+
+    free(builder.of_process);
+    free(builder.of_image);
+    free(builder.of_function);
+    buffer_finish(&builder.text);
+    buffer_finish(&builder.chain);
+    hash_index_finish(&stacks->by_frame);
+    hash_index_finish(&stacks->by_node);
+    return done;
+}
+
+void
+export_stacks_finish(struct export_stacks *stacks)
+{
+    string_set_finish(&stacks->names);
+    hash_index_finish(&stacks->by_frame);
+    hash_index_finish(&stacks->by_node);
+    free(stacks->frames);
+    free(stacks->nodes);
+    free(stacks->node_of_row);
+    memset(stacks, 0, sizeof(*stacks));
+}
+
+uint64_t *
+export_stacks_hits(const struct export_stacks *stacks, const struct profile *profile,
+                   size_t source)
+{
+    uint64_t *hits = calloc(stacks->node_count, sizeof(*hits));
+
+    /* No overflow: export_write added all of them up. */
+    for (size_t i = 0; hits != NULL && i < profile->row_count; i++) {
+        hits[stacks->node_of_row[i]] += profile->rows[i].hits[source];
+    }
+    return hits;
+}
+
+bool
+export_stacks_path(const struct export_stacks *stacks, uint32_t node,
+                   struct buffer *path)
+{
+    size_t depth = 0;
+    uint32_t *frames;
+
+    for (uint32_t at = node; at != 0; at = stacks->nodes[at].parent) {
+        depth++;
+    }
+    path->size = 0;
+    frames = (uint32_t *)(void *)buffer_reserve(path, depth * sizeof(*frames));
+    if (frames == NULL) {
+        return false;
+    }
+    path->size = depth * sizeof(*frames);
+    for (uint32_t at = node; at != 0; at = stacks->nodes[at].parent) {
+        frames[--depth] = stacks->nodes[at].frame;
+    }
+    return true;
+}
+
+const char *
+export_stacks_name(const struct export_stacks *stacks, uint32_t frame)
+{
+    return stacks->names.texts[stacks->frames[frame].name];
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* code_decode.c - decodes the instructions of a part, and chooses which of them are
+ * shown. */
+#include "view/listing/code_view.h"
+
+#include "view/listing/decode.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Limit of one symbol, above which it is forged or too long to read; the rest is left
+ * out. */
+#define PART_BYTES_MAX (UINT64_C(4) << 20)
+/* Instructions whose names are looked up at once; those behind them one by one. */
+enum { EXPECTED_MAX = 1 << 16 };
+
+/* Limit of all parts together. */
+#define CODE_BYTES_MAX (UINT64_C(16) << 20)
+
+static bool
+add_sync(void *context, uint64_t address, const char *file, uint32_t line)
+{
+    struct code_view *code = context;
+    uint64_t *larger;
+
+    (void)file;
+    (void)line;
+    if (code->sync_count > 0 && code->sync[code->sync_count - 1] >= address) {
+        return true;
+    }
+    if (code->sync_count == code->sync_room) {
+        const size_t room = code->sync_room == 0 ? 256 : code->sync_room * 2;
+
+        larger = reallocarray(code->sync, room, sizeof(*larger));
+        if (larger == NULL) {
+            return code_out_of_memory(code);
+        }
+        code->sync = larger;
+        code->sync_room = room;
+    }
+    code->sync[code->sync_count++] = address;
+    return true;
+}
+
+static bool
+add_insn(void *context, const struct decoded *decoded)
+{
+    struct code_view *code = context;
+    struct insn *larger;
+
+    if (code->insn_count == code->insn_room) {
+        const size_t room = code->insn_room == 0 ? 256 : code->insn_room * 2;
+
+        larger = reallocarray(code->insns, room, sizeof(*larger));
+        if (larger == NULL) {
+            return code_out_of_memory(code);
+        }
+        code->insns = larger;
+        code->insn_room = room;
+    }
+    code->insns[code->insn_count++] = (struct insn){
+        .address = decoded->address,
+        .size = decoded->size,
+        .text = decoded->text == NULL
+                    ? NULL
+                    : listing_copy(code->listing, decoded->text, strlen(decoded->text)),
+        .uncertain = decoded->uncertain,
+    };
+    return !listing_failed(code->listing);
+}
+
+/* Read the bytes of a part. Returns false if the file has none or all parts are too
+ * large. */
+bool
+code_read_part(struct code_view *code, const struct part *part)
+{
+    uint64_t size = part->end - part->start;
+
+    if (size > PART_BYTES_MAX || size > CODE_BYTES_MAX - code->code_bytes) {
+        size = PART_BYTES_MAX < CODE_BYTES_MAX - code->code_bytes
+                   ? PART_BYTES_MAX
+                   : CODE_BYTES_MAX - code->code_bytes;
+        listing_add_note(
+            code->listing, LISTING_NOTE_IMAGE,
+            "the code is too large to be listed whole: code from 0x%" PRIx64
+            " on is left out",
+            part->start + size);
+        code->listing->outside = true;
+    }
+    free(code->bytes);
+    code->size = 0;
+    code->bytes = malloc((size_t)size + 1);
+    if (code->bytes == NULL) {
+        return code_out_of_memory(code);
+    }
+    code->size = sym_image_read(code->image, part->start, code->bytes, (size_t)size);
+    code->code_bytes += code->size;
+    return code->size > 0;
+}
+
+static bool
+decode(const struct code_view *code, const struct decode_code *wanted, char *why,
+       size_t why_size)
+{
+    const struct annotator_settings *settings =
+        annotator_settings_of(code->view->annotator);
+
+    if (settings->decoder == LISTING_DECODE_INSIDE && decode_has_capstone()) {
+        return decode_by_capstone(wanted, add_insn, (void *)(uintptr_t)code, why,
+                                  why_size);
+    }
+    return decode_by_objdump(wanted, add_insn, (void *)(uintptr_t)code, why, why_size);
+}
+
+/* Has the names of the instructions looked up at once: each is asked for twice. */
+static bool
+expect_names(struct code_view *code)
+{
+    const size_t count =
+        code->insn_count < EXPECTED_MAX ? code->insn_count : EXPECTED_MAX;
+    uint64_t *const addresses = calloc(count + 1, sizeof(*addresses));
+
+    if (addresses == NULL) {
+        return code_out_of_memory(code);
+    }
+    for (size_t i = 0; i < count; i++) {
+        addresses[i] = code->insns[i].address;
+    }
+    sym_image_expect(code->image, false, addresses, count, 1);
+    free(addresses);
+    return true;
+}
+
+bool
+code_decode_part(struct code_view *code, const struct part *part)
+{
+    const struct annotator_settings *settings =
+        annotator_settings_of(code->view->annotator);
+    struct decode_code wanted = {
+        .kind = sym_image_code(code->image),
+        .bytes = code->bytes,
+        .size = code->size,
+        .address = part->start,
+        .intel = settings->intel,
+        .objdump = settings->objdump,
+    };
+    char why[400];
+
+    code->sync_count = 0;
+    code->insn_count = 0;
+    if (!sym_image_line_rows(code->image, part->start, part->start + code->size,
+                             add_sync, code)) {
+        return false;
+    }
+    wanted.sync = code->sync;
+    wanted.sync_count = code->sync_count;
+    if (!decode(code, &wanted, why, sizeof(why))) {
+        listing_add_note(
+            code->listing, LISTING_NOTE_DECODER, "no instructions: %s%s", why,
+            decode_has_capstone() ? "" : "; ntprof was built without libcapstone");
+        return false;
+    }
+    return expect_names(code);
+}
+
+/* --- which instructions are shown --- */
+
+static bool
+is_named(const struct listing_target *target, const char *name, const char *system_name)
+{
+    return name != NULL && strcmp(name, target->name) == 0 &&
+           strcmp(system_name, target->system_name) == 0;
+}
+
+/* Whether code at an address belongs to the target, or was inlined into it. */
+static bool
+is_of_target(struct code_view *code, uint64_t address)
+{
+    const struct listing_target *target = code->view->target;
+    const bool by_line = target->kind == LISTING_OF_LINE;
+    struct sym_name name;
+
+    if (!sym_image_lookup_address(code->image, address, &name)) {
+        return false;
+    }
+    if (by_line ? name.line == target->line && strcmp(name.file, target->file) == 0
+                : is_named(target, name.name, name.system_name)) {
+        return true;
+    }
+    for (size_t i = 0; i < name.caller_count; i++) {
+        const struct sym_frame *frame = &name.callers[i];
+
+        if (by_line
+                ? frame->line == target->line && strcmp(frame->file, target->file) == 0
+                : is_named(target, frame->name, frame->system_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Show all instructions that start in a bucket of the target. The first bytes of the
+ * bucket may belong to an earlier instruction. */
+static void
+show_buckets(struct code_view *code)
+{
+    /* index: earlier instructions start before the row or are shown already */
+    size_t at = 0;
+
+    for (size_t i = 0; i < code->row_count; i++) {
+        const uint64_t start = code->rows[i].start + code->shift;
+        const uint64_t end = code->rows[i].end + code->shift;
+
+        while (at < code->insn_count && code->insns[at].address < start) {
+            at++;
+        }
+        while (code->rows[i].of_target && at < code->insn_count &&
+               code->insns[at].address < end) {
+            code->insns[at++].shown = true;
+        }
+    }
+}
+
+void
+code_choose_insns(struct code_view *code, const struct part *part)
+{
+    const uint64_t known = part->symbol           ? part->start
+                           : code->sync_count > 0 ? code->sync[0]
+                                                  : part->end;
+
+    for (size_t i = 0; i < code->insn_count; i++) {
+        struct insn *insn = &code->insns[i];
+
+        insn->shown = !part->inlined || is_of_target(code, insn->address);
+        insn->uncertain |= insn->address < known;
+    }
+    show_buckets(code);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode.h - decodes instructions, with capstone in a process without rights, or with
+ * objdump.
+ * Only tool/view/listing includes it.
+ *
+ * Neither knows all instructions. After unknown bytes it is uncertain where the next
+ * instruction starts, until an address is reached at which one is known to start: a
+ * sync.
+ */
+#ifndef VIEW_LISTING_DECODE_H
+#define VIEW_LISTING_DECODE_H
+
+#include "symbols/client/image.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* decode_code - a contiguous range of bytes. */
+struct decode_code {
+    struct sym_code kind;
+    const unsigned char *bytes;
+    size_t size;
+    uint64_t address;
+    const uint64_t *sync; /* addresses where instructions start, sorted */
+    size_t sync_count;
+    bool intel;          /* Intel syntax */
+    const char *objdump; /* program of decode_by_objdump */
+};
+
+struct decoded {
+    uint64_t address;
+    uint32_t size;
+    const char *text; /* valid during the call; NULL: unknown bytes */
+    bool uncertain;   /* after unknown bytes, before the next sync */
+};
+
+/* Receives one instruction. Returns false to stop. */
+typedef bool decode_take(void *context, const struct decoded *decoded);
+
+/*
+ * Both call take for all bytes in order, without gaps.
+ *
+ *   why  out: if they return false, the reason for the user
+ *
+ * They return false also if take stopped; why is "" then.
+ */
+bool decode_by_capstone(const struct decode_code *code, decode_take *take,
+                        void *context, char *why, size_t why_size);
+bool decode_by_objdump(const struct decode_code *code, decode_take *take, void *context,
+                       char *why, size_t why_size);
+
+/* The work of decode_by_capstone, in this process. */
+bool decode_capstone(const struct decode_code *code, decode_take *take, void *context,
+                     char *why, size_t why_size);
+
+/* Decode the output of objdump; decode_by_objdump, tests and fuzzing call it. The
+ * output is not trusted: lines without instructions or out of order are skipped. text
+ * ends with NUL and is modified. */
+bool decode_objdump_text(const struct decode_code *code, char *text, size_t size,
+                         decode_take *take, void *context);
+
+/* Return whether the build includes capstone. */
+bool decode_has_capstone(void);
+
+/* decode_jump - the target of a jump or call, from its text. */
+struct decode_jump {
+    bool has_target;
+    bool is_call;
+    uint64_t target;
+};
+
+struct decode_jump decode_find_jump(const struct sym_code *kind, const char *text);
+
+#endif

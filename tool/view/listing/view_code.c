@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* view_code.c - lists instructions with the hits of their buckets, and source lines
+ * between them. */
+#include "view/listing/code_view.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool
+code_out_of_memory(struct code_view *code)
+{
+    code->listing->private->failed = true;
+    return false;
+}
+static bool
+list_part(struct code_view *code, const struct part *part)
+{
+    if (!code_read_part(code, part)) {
+        listing_add_note(code->listing, LISTING_NOTE_IMAGE,
+                         "the file has no code at 0x%" PRIx64, part->start);
+        return false;
+    }
+    if (!code_decode_part(code, part)) {
+        return false;
+    }
+    if (!part->symbol) {
+        listing_add_note(code->listing, LISTING_NOTE_DECODER,
+                         "no symbol says where code starts around 0x%" PRIx64
+                         ": the first instructions shown may be wrong",
+                         part->start);
+    }
+    code_choose_insns(code, part);
+    code_add_heading(code, part);
+    code_add_buckets(code, part);
+    code_count_insns(code);
+    code_add_lines(code, part);
+    if (!listing_failed(code->listing)) {
+        code_finish_buckets(code, part);
+    }
+    return true;
+}
+
+/* --- jumps --- */
+
+/* by_address - lines of instructions, sorted for searching. */
+struct by_address {
+    uint64_t address;
+    uint32_t line;
+};
+
+static int
+compare_addresses(const void *left, const void *right)
+{
+    const struct by_address *a = left;
+    const struct by_address *b = right;
+
+    if (a->address != b->address) {
+        return a->address < b->address ? -1 : 1;
+    }
+    return (a->line > b->line) - (a->line < b->line);
+}
+
+static void
+mark_targets(struct code_view *code)
+{
+    struct listing *listing = code->listing;
+    struct by_address *places = calloc(listing->count + 1, sizeof(*places));
+    size_t count = 0;
+
+    if (places == NULL) {
+        code_out_of_memory(code);
+        return;
+    }
+    for (size_t i = code->first_line; i < listing->count; i++) {
+        if (listing->lines[i].kind == LISTING_INSTRUCTION) {
+            places[count++] =
+                (struct by_address){listing->lines[i].address, (uint32_t)i};
+        }
+    }
+    qsort(places, count, sizeof(*places), compare_addresses);
+    for (size_t i = code->first_line; i < listing->count; i++) {
+        struct listing_line *line = &listing->lines[i];
+        size_t low = 0;
+        size_t high = line->has_target ? count : 0;
+
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+
+            if (places[middle].address < line->target_address) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if (line->has_target && low < count &&
+            places[low].address == line->target_address) {
+            line->target = places[low].line;
+            listing->lines[line->target].jumps += !line->is_call;
+        }
+    }
+    free(places);
+}
+
+/* --- whole listing --- */
+
+static bool
+list_image(struct view *view, uint32_t image)
+{
+    struct code_view code = {.view = view,
+                             .listing = view->listing,
+                             .image_index = image,
+                             .first_line = view->listing->count};
+    bool any = false;
+
+    code.image = annotator_image(view->annotator, view->listing, view->profile, image);
+    if (code.image != NULL) {
+        code.shift = code_find_shift(&code);
+        code.rows = view_rows(view, image, &code.row_count);
+    }
+    if (code.rows != NULL && code_find_parts(&code)) {
+        for (size_t i = 0; i < code.part_count && !listing_failed(view->listing); i++) {
+            any |= list_part(&code, &code.parts[i]);
+        }
+    }
+    if (any) {
+        mark_targets(&code);
+    }
+    free(code.rows);
+    free(code.parts);
+    free(code.bytes);
+    free(code.sync);
+    free(code.insns);
+    return any;
+}
+
+/* List the images that have code of a line. */
+static bool
+list_images(struct view *view)
+{
+    const struct profile *profile = view->profile;
+    bool *images = calloc(profile->image_count + 1, sizeof(*images));
+    bool any = false;
+
+    for (size_t i = 0; images != NULL && i < profile->row_count; i++) {
+        struct listing_place place;
+
+        if (listing_find_place(profile, view->target, &profile->rows[i], &place)) {
+            images[profile->rows[i].image] = true;
+        }
+    }
+    for (uint32_t i = 0; images != NULL && i < profile->image_count; i++) {
+        bool first = images[i];
+
+        for (uint32_t k = 0; k < i && first; k++) {
+            first = !images[k] || !listing_same_image(profile, i, k);
+        }
+        if (first) {
+            any |= list_image(view, i);
+        }
+    }
+    view->listing->private->failed |= images == NULL;
+    free(images);
+    return any;
+}
+
+bool
+view_code(struct view *view)
+{
+    const bool any = view->target->image == LISTING_NONE
+                         ? list_images(view)
+                         : list_image(view, view->target->image);
+
+    view->listing->has_instructions = any;
+    return any;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* views.h - the ways to list a target. Only tool/view/listing includes it. */
+#ifndef VIEW_LISTING_VIEWS_H
+#define VIEW_LISTING_VIEWS_H
+
+#include "view/listing/annotator.h"
+
+/* view - a listing while it is built. */
+struct view {
+    struct annotator *annotator;
+    const struct profile *profile;
+    const struct listing_target *target; /* never by address for view_source */
+    struct listing *listing;
+    struct listing_target around; /* a substitute target that the view makes */
+};
+
+/* view_row - a row of the profile, sorted by address. */
+struct view_row {
+    uint64_t start;
+    uint64_t end;
+    const struct profile_row *row;
+    bool of_target;
+};
+
+/*
+ * Return the rows of one image by address, or NULL if memory runs out, which the
+ * listing remembers. of_target is set if a row belongs to the target's function or
+ * line; for an address it never is.
+ */
+struct view_row *view_rows(struct view *view, uint32_t image, size_t *count);
+
+/* Copy a source line with tabs and form feeds replaced by blanks. Returns NULL if there
+ * is no such line. */
+const char *view_copy_line(struct view *view, const struct source_text *text,
+                           uint32_t line);
+
+/* List instructions. Returns false if there is no code to show; only notes were added
+ * then. */
+bool view_code(struct view *view);
+
+/* List source lines. Returns false if no hit has a line; only notes were added then. */
+bool view_source(struct view *view);
+
+/* List buckets by address. */
+void view_buckets(struct view *view);
+
+#endif

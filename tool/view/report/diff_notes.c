@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* diff_notes.c - the lines below a difference: what was compared, and what limits the
+ * comparison. */
+#include "profile/chance.h"
+#include "profile/difference_rows.h"
+#include "profile/estimate.h"
+
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Run times that differ by more than this, in percent, are reported. */
+#define DURATION_PERCENT 10.0
+
+static const char *const SIDE_NAMES[] = {"old", "new"};
+
+static void
+put_side(struct buffer *line, const struct diff_source *source, unsigned side)
+{
+    const struct profile_source *statistics = source->of->sides[side];
+
+    buffer_print(line, "%s %" PRIu64 " hit%s", SIDE_NAMES[side],
+                 source->of->totals[side], source->of->totals[side] == 1 ? "" : "s");
+    if (source->known) {
+        buffer_append_text(line, " of ");
+        if (report_is_time(statistics)) {
+            report_put_time(line, source->intervals[side]);
+        } else {
+            report_put_events(line, source->intervals[side]);
+            buffer_append_text(line,
+                               source->intervals[side] > 1 ? " events" : " event");
+        }
+    }
+    if (statistics->outside > 0) {
+        buffer_print(line, " (%" PRIu64 " in no row)", statistics->outside);
+    }
+}
+
+static void
+put_missing(struct buffer *line, const struct diff_source *source, unsigned side)
+{
+    const struct profile_source *statistics = source->of->sides[side];
+    uint64_t missing = statistics->lost;
+
+    if (__builtin_add_overflow(missing, statistics->throttled, &missing) ||
+        __builtin_add_overflow(missing, statistics->missed, &missing)) {
+        missing = UINT64_MAX;
+    }
+    if (missing > 0) {
+        buffer_print(line, ", %s lacks %" PRIu64, SIDE_NAMES[side], missing);
+    }
+}
+
+static void
+put_source(struct buffer *line, const struct diff *diff,
+           const struct diff_source *source)
+{
+    buffer_append_text(line, "ntprof: ");
+    text_escape(line, diff_source_name(source));
+    buffer_append_text(line, ": ");
+    put_side(line, source, PAIR_OLD);
+    buffer_append_text(line, ", ");
+    put_side(line, source, PAIR_NEW);
+    put_missing(line, source, PAIR_OLD);
+    put_missing(line, source, PAIR_NEW);
+    buffer_print(line, "; %zu row%s changed beyond chance\n", source->beyond_count,
+                 source->beyond_count == 1 ? "" : "s");
+    if (!source->known && !diff->options->normalize) {
+        buffer_append_text(line, "ntprof: ");
+        text_escape(line, diff_source_name(source));
+        buffer_append_text(line,
+                           ": a profile does not say what a hit stands for: hits are "
+                           "compared as if it were the same\n");
+    }
+}
+
+/* Report that the rights differ: code that one side could not see appears as new or
+ * gone. */
+static void
+put_kernel(struct buffer *lines, const struct diff_source *source)
+{
+    const bool old_kernel = source->of->sides[PAIR_OLD]->kernel_included;
+
+    if (old_kernel != source->of->sides[PAIR_NEW]->kernel_included) {
+        buffer_append_text(lines, "ntprof: warning: ");
+        text_escape(lines, diff_source_name(source));
+        buffer_print(lines,
+                     ": the %s profile has only user mode, the other the kernel too\n",
+                     SIDE_NAMES[old_kernel ? PAIR_NEW : PAIR_OLD]);
+    }
+}
+
+static bool
+has_source(const struct diff *diff, const char *name)
+{
+    for (size_t i = 0; i < diff->source_count; i++) {
+        if (strcmp(diff_source_name(&diff->sources[i]), name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* List the sources that cannot be compared. */
+static void
+put_others(struct buffer *lines, const struct diff *diff, unsigned side)
+{
+    const struct profile *profile = diff->pair.sides[side];
+    const char *before = "ntprof: not compared, as only the ";
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (has_source(diff, profile->sources[i].name)) {
+            continue;
+        }
+        buffer_append_text(lines, before);
+        if (before[0] == 'n') {
+            buffer_print(lines, "%s profile has it: ", SIDE_NAMES[side]);
+        }
+        text_escape(lines, profile->sources[i].name);
+        before = ", ";
+    }
+    buffer_append_text(lines, before[0] == ',' ? "\n" : "");
+}
+
+static void
+put_durations(struct buffer *lines, const struct diff *diff)
+{
+    const double old_ns = (double)diff->pair.sides[PAIR_OLD]->duration_ns;
+    const double new_ns = (double)diff->pair.sides[PAIR_NEW]->duration_ns;
+    const double longer = old_ns > new_ns ? old_ns : new_ns;
+    const double shorter = old_ns > new_ns ? new_ns : old_ns;
+
+    if (diff->options->normalize || !(shorter > 0) ||
+        (longer - shorter) * 100 <= longer * DURATION_PERCENT) {
+        return;
+    }
+    buffer_append_text(lines, "ntprof: old was recorded for ");
+    report_put_time(lines, old_ns);
+    buffer_append_text(lines, ", new for ");
+    report_put_time(lines, new_ns);
+    buffer_append_text(lines,
+                       ": if they did not do the same work, --normalize compares "
+                       "shares\n");
+}
+
+static void
+put_gaps(struct buffer *lines, const struct diff *diff, unsigned side)
+{
+    const char *gaps = diff->pair.sides[side]->gaps;
+
+    if (gaps != NULL && gaps[0] != '\0') {
+        buffer_print(lines, "ntprof: warning: %s: ", SIDE_NAMES[side]);
+        text_escape(lines, gaps);
+        buffer_append_text(lines, "\n");
+    }
+}
+
+bool
+diff_print_notes(FILE *out, const struct diff *diff)
+{
+    struct buffer lines = {0};
+    bool done;
+
+    for (size_t i = 0; i < diff->source_count; i++) {
+        put_source(&lines, diff, &diff->sources[i]);
+        put_kernel(&lines, &diff->sources[i]);
+    }
+    for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        put_others(&lines, diff, side);
+        put_gaps(&lines, diff, side);
+    }
+    put_durations(&lines, diff);
+    done = !lines.failed;
+    if (done && lines.size > 0) {
+        fwrite(lines.data, 1, lines.size, out);
+    }
+    buffer_finish(&lines);
+    return done;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * formats.h - the three formats of a report. Only tool/view/report includes it.
+ *
+ * Each function prints to out and returns false if memory runs out. The caller checks
+ * whether writing to out failed.
+ */
+#ifndef VIEW_REPORT_FORMATS_H
+#define VIEW_REPORT_FORMATS_H
+
+#include "profile/group.h"
+
+bool report_print_table(FILE *out, const struct report_groups *groups,
+                        const struct report_options *options);
+bool report_print_json(FILE *out, const struct report_groups *groups,
+                       const struct report_options *options);
+bool report_print_csv(FILE *out, const struct report_groups *groups,
+                      const struct report_options *options);
+
+/* Return the number of rows to show of count. */
+size_t report_rows_shown(const struct report_options *options, size_t count);
+
+const char *report_key_name(enum report_key key);
+
+#endif

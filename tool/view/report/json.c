@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json.c - a report for programs: docs/schema/report.schema.json.
+ */
+#include "profile/estimate.h"
+#include "profile/filter.h"
+#include "view/report/formats.h"
+#include "view/report/summary.h"
+
+#include "base/json.h"
+
+#include <inttypes.h>
+
+/* Output is flushed to the file when this many bytes are buffered. */
+enum { FLUSH_BYTES = 64 * 1024 };
+
+static void
+put_statistics(struct buffer *json, const struct profile_source *source)
+{
+    json_put_number_member(json, "asked", source->asked);
+    json_put_number_member(json, "granted", source->granted);
+    json_put_real_member(json, "measured", source->measured);
+    json_put_number_member(json, "expected", source->expected);
+    json_put_number_member(json, "taken", source->taken);
+    json_put_number_member(json, "counted", source->counted);
+    json_put_number_member(json, "outside", source->outside);
+    json_put_number_member(json, "lost", source->lost);
+    json_put_number_member(json, "throttled", source->throttled);
+    json_put_number_member(json, "missed", source->missed);
+    json_put_number_member(json, "unfinished", source->unfinished);
+    json_put_number_member(json, "excluded", source->excluded);
+}
+
+/* Write the unit of the rows' ratios, such as per instruction. */
+static void
+put_source_ratio(struct buffer *json, const struct profile *profile, size_t source)
+{
+    struct report_ratio ratio;
+
+    if (!report_ratio_find(profile, source, &ratio)) {
+        return;
+    }
+    json_put_key(json, "ratio");
+    buffer_append_byte(json, '{');
+    json_put_number_member(json, "per", ratio.per);
+    json_put_text_member(json, "of", profile->sources[ratio.denominator].name);
+    json_end(json, '}');
+    buffer_append_byte(json, ',');
+}
+
+static void
+put_source(struct buffer *json, const struct report_groups *groups, size_t index)
+{
+    const struct profile *profile = groups->profile;
+    const struct profile_source *source = &profile->sources[index];
+
+    buffer_append_byte(json, '{');
+    json_put_text_member(json, "name", source->name);
+    json_put_text_member(json, "nt_name", source->nt_name);
+    json_put_text_member(json, "unit", source->unit);
+    put_statistics(json, source);
+    json_put_bool_member(json, "kernel_included", source->kernel_included);
+    json_put_bool_member(json, "user_left_out", source->user_left_out);
+    json_put_bool_member(json, "complete", report_is_complete(profile, source));
+    json_put_number_member(json, "hits", groups->totals[index]);
+    json_put_number_member(json, "selected", groups->selected[index]);
+    json_put_real_member(json, "per_hit", report_interval(source));
+    json_put_text_member(json, "per_hit_unit",
+                         report_is_time(source) ? "ns" : "events");
+    put_source_ratio(json, profile, index);
+    json_end(json, '}');
+}
+
+/* "process,function" */
+static void
+put_keys(struct buffer *json, const struct report_keys *keys)
+{
+    json_put_key(json, "by");
+    buffer_append_byte(json, '"');
+    for (size_t i = 0; i < keys->count; i++) {
+        buffer_append_text(json, i > 0 ? "," : "");
+        buffer_append_text(json, report_key_name(keys->list[i]));
+    }
+    buffer_append_text(json, keys->count > 0 ? "\"," : "function\",");
+}
+
+static void
+put_filters(struct buffer *json, const struct report_options *options)
+{
+    if (options->filter_count == 0) {
+        return;
+    }
+    json_put_key(json, "filters");
+    buffer_append_byte(json, '[');
+    for (size_t i = 0; i < options->filter_count; i++) {
+        buffer_append_byte(json, '{');
+        json_put_text_member(json, "of", filter_kind_name(options->filters[i].kind));
+        json_put_text_member(json, "glob", options->filters[i].glob);
+        json_end(json, '}');
+        buffer_append_byte(json, ',');
+    }
+    json_end(json, ']');
+    buffer_append_byte(json, ',');
+}
+
+static void
+put_head(struct buffer *json, const struct report_groups *groups,
+         const struct report_options *options)
+{
+    const struct profile *profile = groups->profile;
+
+    buffer_append_text(json, "{\"schema\":\"ntprof.report\",\"version\":1,\n");
+    json_put_text_member(json, "command", profile->command);
+    json_put_text_member(json, "hal", profile->hal);
+    json_put_text_member(json, "limits", profile->limits);
+    json_put_text_member(json, "gaps", profile->gaps);
+    json_put_number_member(json, "time_ns", profile->time_ns);
+    json_put_number_member(json, "duration_ns", profile->duration_ns);
+    json_put_number_member(json, "bucket_bytes", profile->bucket_bytes);
+    put_keys(json, &options->keys);
+    put_filters(json, options);
+    json_put_number_member(json, "row_count", groups->count);
+}
+
+static void
+put_sources(struct buffer *json, const struct report_groups *groups)
+{
+    const struct profile *profile = groups->profile;
+
+    buffer_append_text(json, "\n\"sources\":[");
+    for (size_t i = 0; i < profile->source_count; i++) {
+        buffer_append_byte(json, '\n');
+        put_source(json, groups, i);
+        buffer_append_byte(json, ',');
+    }
+    json_end(json, ']');
+    buffer_append_text(json, ",\n\"rows\":[");
+}
+
+/* Open an object that has a member for each source. */
+static void
+open_by_source(struct buffer *json, const char *key)
+{
+    json_put_key(json, key);
+    buffer_append_byte(json, '{');
+}
+
+static void
+end_by_source(struct buffer *json)
+{
+    json_end(json, '}');
+    buffer_append_byte(json, ',');
+}
+
+static void
+put_hits_by_source(struct buffer *json, const struct report_groups *groups,
+                   const struct report_group *group)
+{
+    const struct profile *profile = groups->profile;
+
+    open_by_source(json, "by_source");
+    for (size_t i = 0; i < profile->source_count; i++) {
+        json_put_text(json, profile->sources[i].name);
+        buffer_print(json, ":%" PRIu64 ",", report_group_hits(groups, group, i));
+    }
+    end_by_source(json);
+}
+
+static void
+put_ratios(struct buffer *json, const struct report_groups *groups,
+           const struct report_group *group)
+{
+    const struct profile *profile = groups->profile;
+
+    open_by_source(json, "ratios");
+    for (size_t i = 0; i < profile->source_count; i++) {
+        struct report_ratio ratio;
+        double value;
+
+        if (report_ratio_find(profile, i, &ratio) &&
+            report_ratio_value(profile, &ratio, report_group_hits(groups, group, i),
+                               report_group_hits(groups, group, ratio.denominator),
+                               &value)) {
+            json_put_text(json, profile->sources[i].name);
+            buffer_print(json, ":%.6g,", value);
+        }
+    }
+    end_by_source(json);
+}
+
+static void
+put_address(struct buffer *json, const char *key, uint64_t address, bool known)
+{
+    if (known) {
+        buffer_print(json, "\"%s\":\"0x%" PRIx64 "\",", key, address);
+    } else {
+        json_put_text_member(json, key, "");
+    }
+}
+
+static void
+put_place(struct buffer *json, const struct report_groups *groups,
+          const struct report_group *group)
+{
+    const struct profile_function *function = group->function;
+    const struct profile_image *image = group->image;
+    struct buffer name = {0};
+
+    report_group_name(group, &name);
+    json_put_key(json, "function");
+    json_put_escaped(json, &name);
+    buffer_append_byte(json, ',');
+    buffer_finish(&name);
+    json_put_text_member(json, "system_name",
+                         function != NULL ? function->system_name : "");
+    json_put_text_member(json, "file", function != NULL ? function->file : "");
+    json_put_number_member(json, "line", group->line);
+    json_put_text_member(json, "image", image != NULL ? image->path : "");
+    json_put_text_member(json, "build_id", image != NULL ? image->build_id : "");
+    put_address(json, "address", group->address, group->has_address);
+    if (report_groups_by(groups, REPORT_BY_BUCKET)) {
+        const uint64_t end = report_group_bucket_end(groups, group);
+
+        put_address(json, "bucket_end", end, end != 0);
+    }
+}
+
+static void
+put_who(struct buffer *json, const struct report_groups *groups,
+        const struct report_group *group)
+{
+    json_put_text_member(json, "process", group->process);
+    if (report_groups_by(groups, REPORT_BY_THREAD)) {
+        json_put_text_member(json, "thread", group->thread);
+    }
+    if (report_groups_by(groups, REPORT_BY_UNIT)) {
+        json_put_text_member(json, "unit", group->unit);
+    }
+    if (group->cpu_plus_1 != 0) {
+        json_put_number_member(json, "cpu", group->cpu_plus_1 - 1);
+    }
+    if (group->source != NULL) {
+        json_put_text_member(json, "source", group->source->name);
+    }
+}
+
+static void
+put_numbers(struct buffer *json, const struct report_groups *groups,
+            const struct report_group *group)
+{
+    const struct profile *profile = groups->profile;
+    const size_t main = report_group_main_source(groups, group);
+    const bool any = main < profile->source_count;
+    const uint64_t hits = any ? report_group_hits(groups, group, main) : 0;
+
+    json_put_number_member(json, "hits", hits);
+    if (profile->source_count > 1 && group->source == NULL) {
+        put_hits_by_source(json, groups, group);
+        put_ratios(json, groups, group);
+    }
+    json_put_real_member(json, "estimate",
+                         any ? (double)hits * report_interval(&profile->sources[main])
+                             : 0);
+    buffer_print(json, "\"share\":%.6f,", report_group_share(groups, group, main));
+    buffer_print(json, "\"error\":%.6f,", report_group_error(groups, group, main));
+}
+
+static void
+put_row(struct buffer *json, const struct report_groups *groups,
+        const struct report_group *group)
+{
+    buffer_append_text(json, "\n{");
+    put_place(json, groups, group);
+    put_who(json, groups, group);
+    put_numbers(json, groups, group);
+    json_end(json, '}');
+    buffer_append_byte(json, ',');
+}
+
+bool
+report_print_json(FILE *out, const struct report_groups *groups,
+                  const struct report_options *options)
+{
+    const size_t shown = report_rows_shown(options, groups->count);
+    struct buffer json = {0};
+    bool done;
+
+    put_head(&json, groups, options);
+    if (options->print_members != NULL && !json.failed) {
+        fwrite(json.data, 1, json.size, out);
+        json.size = 0;
+        json.failed = !options->print_members(out, options->members_context);
+    }
+    put_sources(&json, groups);
+    for (size_t i = 0; i < shown; i++) {
+        put_row(&json, groups, &groups->groups[i]);
+        if (json.size > FLUSH_BYTES && i + 1 < shown && !json.failed) {
+            fwrite(json.data, 1, json.size, out);
+            json.size = 0;
+        }
+    }
+    json_end(&json, ']');
+    buffer_append_text(&json, "}\n");
+    done = !json.failed;
+    if (done) {
+        fwrite(json.data, 1, json.size, out);
+    }
+    buffer_finish(&json);
+    return done;
+}

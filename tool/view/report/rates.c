@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* rates.c - rates asked for, granted and measured. */
+#include "view/report/rates.h"
+
+#include "base/text.h"
+#include "profile/estimate.h"
+#include "view/report/summary.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Rates that differ by more than this percentage are reported. */
+#define DIFFERENCE_PERCENT_MAX 5.0
+
+/* A cause of less than this percentage is not mentioned. */
+#define CAUSE_PERCENT_MIN 0.5
+
+void
+report_put_interval(struct buffer *line, const struct profile_source *source,
+                    double interval)
+{
+    if (!report_is_time(source)) {
+        buffer_print(line, "every %.10g event%s", interval, interval > 1 ? "s" : "");
+    } else if (interval > 1e6) {
+        buffer_print(line, "%.3g Hz", 1e7 / interval);
+    } else {
+        buffer_print(line, "%.0f Hz", interval > 0 ? 1e7 / interval : 0);
+    }
+}
+
+void
+report_put_rates(struct buffer *line, const struct profile_source *source)
+{
+    if (source->asked > 0) {
+        buffer_append_text(line, "asked ");
+        report_put_interval(line, source, (double)source->asked);
+    } else {
+        buffer_append_text(line, "default rate");
+    }
+    if (source->granted > 0) {
+        buffer_append_text(line, ", granted ");
+        report_put_interval(line, source, (double)source->granted);
+    }
+    if (source->measured > 0) {
+        buffer_append_text(line, ", measured ");
+        report_put_interval(line, source, source->measured);
+    }
+}
+
+/* Return by how many percent the rate of an interval differs from that of another. */
+static double
+rate_difference(double interval, double from)
+{
+    return (from / interval - 1) * 100;
+}
+
+static void
+put_difference(struct buffer *lines, const struct profile_source *source,
+               const char *kind, const char *what, double interval, double from)
+{
+    const double difference = rate_difference(interval, from);
+
+    buffer_print(lines, "ntprof: %s", kind);
+    text_escape(lines, source->name);
+    buffer_print(lines, " %s ", what);
+    report_put_interval(lines, source, interval);
+    buffer_print(lines, ", %.0f%% %s ", fabs(difference),
+                 difference < 0 ? "below" : "above");
+    report_put_interval(lines, source, from);
+}
+
+/* What decided stands in limits: tool/record/pace.c and preload.c. */
+static const char *
+find_cause(const struct profile *profile)
+{
+    const char *const limits = profile->limits != NULL ? profile->limits : "";
+
+    if (strstr(limits, "kernel tick") != NULL) {
+        return "because of the kernel tick";
+    }
+    if (strstr(limits, "what a hit costs cannot be measured") != NULL) {
+        return "because what a hit costs cannot be measured here";
+    }
+    return strstr(limits, "a hit costs") != NULL
+               ? "because of what a hit costs here"
+               : "the nearest that the back end and the kernel have";
+}
+
+static void
+put_granted_warning(struct buffer *lines, const struct profile *profile,
+                    const struct profile_source *source)
+{
+
+    if (source->asked == 0 || source->granted == 0 ||
+        fabs(rate_difference((double)source->granted, (double)source->asked)) <=
+            DIFFERENCE_PERCENT_MAX) {
+        return;
+    }
+    put_difference(lines, source, "warning: ", "was granted", (double)source->granted,
+                   (double)source->asked);
+    buffer_print(lines, ": %s\n", find_cause(profile));
+}
+
+static double
+percent_of(uint64_t part, const struct profile_source *source)
+{
+    return source->expected > 0 ? (double)part * 100 / (double)source->expected : 0;
+}
+
+/* Append the causes, after a colon. */
+static void
+put_causes(struct buffer *lines, const struct profile *profile,
+           const struct profile_source *source)
+{
+    const struct {
+        uint64_t hits;
+        const char *what;
+    } causes[] = {
+        {source->throttled, "throttled by the kernel"},
+        {source->lost, "lost, as rings were full"},
+        {source->missed, "missed, as timers were late"},
+        {source->unfinished, "cut short at the end of threads"},
+        {source->excluded, "in kernel mode, cut short or missed: not seen"},
+    };
+    bool any =
+        profile->gaps != NULL && strstr(profile->gaps, "the interval changed") != NULL;
+
+    if (any) {
+        buffer_append_text(lines, ": the interval changed");
+    }
+    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+        const double percent = percent_of(causes[i].hits, source);
+
+        if (percent >= CAUSE_PERCENT_MIN) {
+            buffer_print(lines, "%s%.1f%% %s", any ? ", " : ": ", percent,
+                         causes[i].what);
+            any = true;
+        }
+    }
+}
+
+/* A difference that is only about kernel mode and ends of threads is no fault. */
+static void
+put_measured_warning(struct buffer *lines, const struct profile *profile,
+                     const struct profile_source *source)
+{
+    const bool faulty = percent_of(source->throttled, source) +
+                            percent_of(source->lost, source) +
+                            percent_of(source->missed, source) >
+                        CAUSE_PERCENT_MIN;
+
+    if (source->taken < REPORT_FEW_HITS || source->granted == 0 ||
+        !(source->measured > 0) ||
+        fabs(rate_difference(source->measured, (double)source->granted)) <=
+            DIFFERENCE_PERCENT_MAX) {
+        return;
+    }
+    put_difference(lines, source, faulty ? "warning: " : "", "was measured at",
+                   source->measured, (double)source->granted);
+    put_causes(lines, profile, source);
+    buffer_append_text(lines, "\n");
+}
+
+void
+report_put_rate_warnings(struct buffer *lines, const struct profile *profile,
+                         const struct profile_source *source)
+{
+    put_granted_warning(lines, profile, source);
+    put_measured_warning(lines, profile, source);
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/report/report.h"
+
+#include "base/text.h"
+#include "profile/filter.h"
+#include "view/report/formats.h"
+
+#include <string.h>
+
+static const char *const KEY_NAMES[] = {
+    [REPORT_BY_FUNCTION] = "function", [REPORT_BY_LINE] = "line",
+    [REPORT_BY_IMAGE] = "image",       [REPORT_BY_ADDRESS] = "address",
+    [REPORT_BY_BUCKET] = "bucket",     [REPORT_BY_PROCESS] = "process",
+    [REPORT_BY_THREAD] = "thread",     [REPORT_BY_CPU] = "cpu",
+    [REPORT_BY_SOURCE] = "source",     [REPORT_BY_UNIT] = "unit",
+};
+
+/* Find the key that is named by the first length bytes of text. */
+static bool
+parse_key(const char *text, size_t length, enum report_key *key)
+{
+    for (size_t i = 0; i < REPORT_KEY_COUNT; i++) {
+        if (strlen(KEY_NAMES[i]) == length &&
+            strncmp(text, KEY_NAMES[i], length) == 0) {
+            *key = (enum report_key)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+report_has_key(const struct report_keys *keys, enum report_key key)
+{
+    for (size_t i = 0; i < keys->count; i++) {
+        if (keys->list[i] == key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool
+report_keys_parse(const char *text, struct report_keys *keys)
+{
+    struct report_keys parsed = {.count = 0};
+
+    for (;;) {
+        const size_t length = strcspn(text, ",");
+        enum report_key key;
+
+        if (!parse_key(text, length, &key) || report_has_key(&parsed, key)) {
+            return false;
+        }
+        parsed.list[parsed.count++] = key;
+        if (text[length] == '\0') {
+            *keys = parsed;
+            return true;
+        }
+        text += length + 1;
+    }
+}
+
+const char *
+report_key_name(enum report_key key)
+{
+    return KEY_NAMES[key];
+}
+
+static uint32_t
+data_of(const struct profile_row *row, enum report_key key)
+{
+    return key == REPORT_BY_THREAD ? row->thread
+           : key == REPORT_BY_UNIT ? row->unit
+                                   : row->cpu_plus_1;
+}
+
+/* Whether any row has a thread, a unit or a processor, depending on key. */
+static bool
+has_data_for(const struct profile *profile, enum report_key key)
+{
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (data_of(&profile->rows[i], key) != 0) {
+            return true;
+        }
+    }
+    return profile->row_count == 0;
+}
+
+static bool
+check_keys(const struct profile *profile, const struct report_options *options,
+           char *why, size_t size)
+{
+    static const struct {
+        enum report_key key;
+        const char *why;
+    } needs[] = {
+        {REPORT_BY_THREAD, "--by thread: the profile has no threads: ntprof counts by "
+                           "program; use --by process"},
+        {REPORT_BY_UNIT, "--by unit: the profile has no units: those of ntprof agent "
+                         "have, and stores of them"},
+        {REPORT_BY_CPU, "--by cpu: the profile has no processors; record it with --per "
+                        "cpu, as in: ntprof run --per cpu -- COMMAND"},
+    };
+
+    for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+        if (report_has_key(&options->keys, needs[i].key) &&
+            !has_data_for(profile, needs[i].key)) {
+            snprintf(why, size, "%s", needs[i].why);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Check that each filter matches a name. */
+static bool
+check_filters(const struct profile *profile, const struct report_options *options,
+              char *why, size_t size)
+{
+    for (size_t i = 0; i < options->filter_count; i++) {
+        const struct report_filter *filter = &options->filters[i];
+        const char *kind = filter_kind_name(filter->kind);
+        char shown[128];
+        bool matched;
+
+        if (!filter_matches_any(profile, filter, &matched)) {
+            snprintf(why, size, "out of memory");
+            return false;
+        }
+        if (!matched) {
+            snprintf(why, size,
+                     "--%s %s: no %s of the profile matches; to see them: --by %s",
+                     kind, text_show(shown, sizeof(shown), filter->glob), kind,
+                     filter->kind == REPORT_FILTER_SYMBOL ? "function" : kind);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Check that any row passes all filters together. */
+static bool
+check_rows(const struct profile *profile, const struct report_options *options,
+           char *why, size_t size)
+{
+    struct row_filter filter;
+    bool done = row_filter_init(&filter, profile, options);
+    bool any = options->filter_count == 0;
+
+    for (size_t i = 0; done && !any && i < profile->row_count; i++) {
+        any = row_filter_passes(&filter, &profile->rows[i]);
+    }
+    row_filter_finish(&filter);
+    if (!done) {
+        snprintf(why, size, "out of memory");
+    } else if (!any) {
+        snprintf(why, size,
+                 "no hits in what the filters let through together "
+                 "(--image, --process, --symbol)");
+    }
+    return done && any;
+}
+
+bool
+report_check(const struct profile *profile, const struct report_options *options,
+             char *why, size_t size)
+{
+    return check_keys(profile, options, why, size) &&
+           check_filters(profile, options, why, size) &&
+           check_rows(profile, options, why, size);
+}
+
+size_t
+report_rows_shown(const struct report_options *options, size_t count)
+{
+    return options->rows == 0 || options->rows > count ? count : options->rows;
+}
+
+static bool
+print_groups(FILE *out, const struct report_groups *groups,
+             const struct report_options *options)
+{
+    if (options->ready != NULL) {
+        options->ready();
+    }
+    switch (options->format) {
+    case REPORT_JSON:
+        return report_print_json(out, groups, options);
+    case REPORT_CSV:
+        return report_print_csv(out, groups, options);
+    case REPORT_TABLE:
+        break;
+    }
+    return report_print_table(out, groups, options);
+}
+
+bool
+report_print(FILE *out, const struct profile *profile,
+             const struct report_options *options)
+{
+    struct report_groups groups;
+    const bool done = report_group_rows(profile, options, &groups) &&
+                      report_groups_add_outside(&groups) &&
+                      print_groups(out, &groups, options);
+
+    report_groups_finish(&groups);
+    return done && fflush(out) == 0 && !ferror(out);
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * display_curses.c - the terminal through the wide functions of ncurses.
+ *
+ * curses does not read the terminal's size from the environment or the kernel: it gets
+ * the bounded size of the screen. Its signal handlers are removed, since the caller
+ * waits for signals as it does for keys.
+ */
+#include "base/text.h"
+#include "view/screen/display.h"
+#include "view/screen/draw.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <curses.h>
+#include <term.h>
+#undef lines /* macros of <term.h> */
+#undef columns
+
+struct tui_display {
+    SCREEN *screen;
+    chtype styles[TUI_STYLES];
+};
+
+/* After this many milliseconds an escape is the Escape key, not the start of
+ * another. */
+enum { ESCAPE_MS = 50 };
+
+static const int curses_signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
+
+enum { CURSES_SIGNALS = sizeof(curses_signals) / sizeof(curses_signals[0]) };
+
+static void
+keep_actions(struct sigaction *actions)
+{
+    for (size_t i = 0; i < CURSES_SIGNALS; i++) {
+        sigaction(curses_signals[i], NULL, &actions[i]);
+    }
+}
+
+static void
+restore_actions(const struct sigaction *actions)
+{
+    for (size_t i = 0; i < CURSES_SIGNALS; i++) {
+        sigaction(curses_signals[i], &actions[i], NULL);
+    }
+}
+
+/* Write the reason to why. Returns NULL, so that callers can return its value. */
+__attribute__((format(printf, 3, 4))) static struct tui_display *
+refuse(char *why, size_t size, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, size, format, arguments);
+    va_end(arguments);
+    return NULL;
+}
+
+static const char *
+capability(const char *name)
+{
+    const char *const text = tigetstr(name);
+
+    return text == NULL || text == (const char *)-1 ? "" : text;
+}
+
+static void
+close_description(void)
+{
+    (void)del_curterm(cur_term);
+}
+
+/* Open the terminal's description; close_description closes it. Returns false if the
+ * terminal cannot show a screen. */
+static bool
+open_description(char *why, size_t size)
+{
+    const char *const type = getenv("TERM");
+    char shown[80];
+    int result;
+
+    if (type == NULL || type[0] == '\0') {
+        refuse(why, size, "TERM is not set: it says what kind of terminal this is");
+        return false;
+    }
+    text_show(shown, sizeof(shown), type);
+    if (setupterm(type, STDOUT_FILENO, &result) == ERR) {
+        refuse(why, size, "TERM is '%s', %s; try: TERM=xterm ntprof top", shown,
+               result < 0 ? "but there is no database of terminals here (ncurses-base)"
+                          : "of which nothing is known here");
+        return false;
+    }
+    if (capability("cup")[0] == '\0' || capability("clear")[0] == '\0') {
+        refuse(why, size, "TERM is '%s', a terminal on which nothing can be placed",
+               shown);
+        close_description();
+        return false;
+    }
+    return true;
+}
+
+bool
+tui_display_check(char *why, size_t size)
+{
+    const bool can = open_description(why, size);
+
+    if (can) {
+        close_description();
+    }
+    return can;
+}
+
+static bool
+colors_wanted(void)
+{
+    const char *const no_color = getenv("NO_COLOR");
+
+    return (no_color == NULL || no_color[0] == '\0') && has_colors();
+}
+
+static void
+choose_styles(struct tui_display *display)
+{
+    chtype *const styles = display->styles;
+
+    styles[TUI_PLAIN] = A_NORMAL;
+    styles[TUI_TITLE] = A_BOLD;
+    styles[TUI_HEADER] = A_REVERSE;
+    styles[TUI_CHOSEN] = A_REVERSE | A_BOLD;
+    styles[TUI_HOT] = A_BOLD;
+    styles[TUI_WARM] = A_NORMAL;
+    styles[TUI_FAINT] = A_NORMAL;
+    styles[TUI_KEYS] = A_REVERSE;
+    styles[TUI_ALERT] = A_REVERSE | A_BOLD;
+    if (!colors_wanted()) {
+        return;
+    }
+    start_color();
+    use_default_colors();
+    init_pair(1, COLOR_RED, -1);
+    init_pair(2, COLOR_GREEN, -1);
+    init_pair(3, COLOR_CYAN, -1);
+    styles[TUI_HOT] = A_BOLD | (chtype)COLOR_PAIR(1);
+    styles[TUI_WARM] = (chtype)COLOR_PAIR(2);
+    styles[TUI_FAINT] = (chtype)COLOR_PAIR(3);
+}
+
+/* Read keys at once and without echo; Ctrl-C, Ctrl-Z and Ctrl-\ still send signals. */
+static void
+take_terminal(void)
+{
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    scrollok(stdscr, FALSE);
+    (void)curs_set(0);
+}
+
+struct tui_display *
+tui_display_open(char *why, size_t size)
+{
+    struct tui_display *const display = calloc(1, sizeof(*display));
+    struct sigaction actions[CURSES_SIGNALS];
+
+    if (display == NULL) {
+        return refuse(why, size, "out of memory");
+    }
+    if (!open_description(why, size)) {
+        free(display);
+        return NULL;
+    }
+    close_description();
+    use_env(FALSE);
+    keep_actions(actions);
+    display->screen = newterm(NULL, stdout, stdin);
+    if (display->screen == NULL) {
+        free(display);
+        return refuse(why, size, "curses cannot use this terminal");
+    }
+    restore_actions(actions);
+    set_escdelay(ESCAPE_MS);
+    take_terminal();
+    choose_styles(display);
+    return display;
+}
+
+void
+tui_display_leave(struct tui_display *display)
+{
+    (void)display;
+    endwin();
+}
+
+void
+tui_display_enter(struct tui_display *display)
+{
+    (void)display;
+    clearok(curscr, TRUE);
+    refresh();
+}
+
+void
+tui_display_close(struct tui_display *display)
+{
+    if (display == NULL) {
+        return;
+    }
+    tui_display_leave(display);
+    delscreen(display->screen);
+    free(display);
+}
+
+void
+tui_display_ask_size(unsigned *lines, unsigned *columns)
+{
+    struct winsize size = {0};
+
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    *lines = size.ws_row;
+    *columns = size.ws_col;
+}
+
+void
+tui_display_resize(struct tui_display *display, const struct tui_screen *screen)
+{
+    (void)display;
+    (void)resize_term(screen->lines, screen->columns);
+    clearok(curscr, TRUE);
+}
+
+static void
+put(void *context, int line, int column, enum tui_style style, const wchar_t *text,
+    int columns)
+{
+    const struct tui_display *const display = context;
+
+    (void)columns;
+    attrset((int)display->styles[style]);
+    (void)mvaddwstr(line, column, text);
+}
+
+void
+tui_display_draw(struct tui_display *display, const struct tui_screen *screen)
+{
+    const struct tui_canvas canvas = {.put = put, .context = display};
+
+    erase();
+    tui_draw(screen, &canvas);
+    refresh();
+}
+
+static uint32_t
+key_of_code(wint_t code)
+{
+    static const struct {
+        wint_t code;
+        uint32_t key;
+    } keys[] = {
+        {KEY_UP, TUI_KEY_UP},         {KEY_DOWN, TUI_KEY_DOWN},
+        {KEY_LEFT, TUI_KEY_LEFT},     {KEY_RIGHT, TUI_KEY_RIGHT},
+        {KEY_PPAGE, TUI_KEY_PAGE_UP}, {KEY_NPAGE, TUI_KEY_PAGE_DOWN},
+        {KEY_HOME, TUI_KEY_HOME},     {KEY_END, TUI_KEY_END},
+        {KEY_ENTER, TUI_KEY_ENTER},   {KEY_BACKSPACE, TUI_KEY_BACKSPACE},
+        {KEY_F(1), TUI_KEY_HELP},
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (keys[i].code == code) {
+            return keys[i].key;
+        }
+    }
+    return TUI_KEY_NONE;
+}
+
+bool
+tui_display_key(struct tui_display *display, uint32_t *key)
+{
+    wint_t code;
+    const int kind = get_wch(&code);
+
+    (void)display;
+    if (kind == ERR) {
+        return false;
+    }
+    *key = kind == KEY_CODE_YES ? key_of_code(code) : (uint32_t)code;
+    return true;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* idle.h - recognises the functions in which an idle processor waits. */
+#ifndef VIEW_SCREEN_IDLE_H
+#define VIEW_SCREEN_IDLE_H
+
+#include "profile/profile.h"
+
+/* Return whether this is a kernel function in which processors wait for an interrupt.
+ * It compares names, so it finds none without the right to read kernel symbols. */
+bool tui_is_idle(const struct profile *profile, const struct profile_row *row);
+
+#endif
