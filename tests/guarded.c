@@ -24,13 +24,25 @@ page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Where next to ask for memory: far from where the kernel puts what is mapped
+ * without an address. It fills the highest hole, which would be a page that a test
+ * has unmapped. */
+static void *
+far_address(size_t bytes)
+{
+    static uintptr_t next = (uintptr_t)UINT64_C(0x200000000000);
+
+    return (void *)__atomic_fetch_add(&next, bytes, __ATOMIC_RELAXED);
+}
+
 struct guarded
 guarded_make(size_t pages, int kind)
 {
     const size_t guard_bytes = page_bytes();
     const size_t bytes = pages * guard_bytes;
-    unsigned char *whole = mmap(NULL, bytes + 2 * guard_bytes, PROT_NONE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    unsigned char *whole =
+        mmap(far_address(bytes + 2 * guard_bytes), bytes + 2 * guard_bytes, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     assert_ptr_not_equal(whole, MAP_FAILED);
     if (bytes > 0) {
