@@ -6,7 +6,9 @@
 
 enum { EXP_GROUPS_AT_ONCE = 16 };
 
-/* Element is a copy, which the caller cannot change meanwhile. Level: passive. */
+/* Checks an element of the caller's array and adds its processors to Words, one word
+ * for each group. Element is a copy, which the caller cannot change meanwhile. Level:
+ * passive. */
 static NTSTATUS
 ExpAddGroup(KSYSTEM *System, const GROUP_AFFINITY *Element, ULONG64 *Words,
             ULONG WordCount)
@@ -69,6 +71,8 @@ ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
                                              */
 }
 
+/* Reads the caller's array a few elements at a time, and adds the processors of each to
+ * Words. */
 static NTSTATUS
 ExpAddCallerGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                    ULONG64 *Words, ULONG WordCount)

@@ -101,6 +101,8 @@ ExpSetAbi64(KSYSTEM *System)
     };
 }
 
+/* Sets what depends on version, word size and bucket limit. Refuses combinations that
+ * this host does not have. */
 static NTSTATUS
 ExpSetRules(KSYSTEM *System, const EX_OPTIONS *Options)
 {
@@ -157,7 +159,8 @@ ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
     return Status;
 }
 
-/* Processes whose start was notified have a reference until their exit is. */
+/* Ends the processes whose start was notified: they have a reference until their exit
+ * is. */
 static void
 ExpEndWatchedProcesses(KSYSTEM *System)
 {
@@ -171,6 +174,7 @@ ExpEndWatchedProcesses(KSYSTEM *System)
 
             Entry = Entry->Flink;
             if (Process->StreamReference) {
+                Process->StreamReference = FALSE;
                 PsEndProcess(&System->Ps, Process);
                 ObDereferenceObject(&System->Ob, Process);
             }

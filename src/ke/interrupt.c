@@ -66,6 +66,8 @@ KiReleaseProcessor(KE_SYSTEM *Ke, KPROCESS *Process, KI_INTERRUPT *Interrupt,
     }
 }
 
+/* Counts one more profile that needs the interrupt on a processor; the first has the
+ * HAL start it. */
 static NTSTATUS
 KiAcquireProcessor(KE_SYSTEM *Ke, KPROCESS *Process, KI_INTERRUPT *Interrupt,
                    ULONG Processor)

@@ -20,8 +20,9 @@ KiChunkBytes(ULONG Chunk)
     return KiChunkNodes(Chunk) * sizeof(KI_NODE) + (KI_LINE_BYTES - 1);
 }
 
+/* Return the number of a node without KI_LEAF, which is bit 0 (pool.h). */
 static ULONG
-KiNumber(ULONG Chunk, ULONG Offset)
+KiNodeNumber(ULONG Chunk, ULONG Offset)
 {
     return (Chunk << KI_NUMBER_CHUNK_SHIFT) + (Offset << 1);
 }
@@ -79,7 +80,7 @@ KiGrowPool(KE_SYSTEM *Ke)
     Pool->Chunks++;
     Pool->Free += (ULONG)Nodes;
     if (Chunk == 0) {
-        Pool->Untaken = KiNumber(0, 1); /* number 0 is none */
+        Pool->Untaken = KiNodeNumber(0, 1); /* number 0 is none */
         Pool->Free--;
     }
     return TRUE;
@@ -119,10 +120,11 @@ static ULONG
 KiNextUntaken(ULONG Number)
 {
     const ULONG Chunk = Number >> KI_NUMBER_CHUNK_SHIFT;
-    const ULONG Next = Number + KiNumber(0, 1);
+    const ULONG Next = Number + KiNodeNumber(0, 1);
 
-    return Next == KiNumber(Chunk, (ULONG)KiChunkNodes(Chunk)) ? KiNumber(Chunk + 1, 0)
-                                                               : Next;
+    return Next == KiNodeNumber(Chunk, (ULONG)KiChunkNodes(Chunk))
+               ? KiNodeNumber(Chunk + 1, 0)
+               : Next;
 }
 
 ULONG

@@ -45,12 +45,10 @@ KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
                      KiSegmentPlace(Hit->Selector, Hit->Offset), Overrun);
 }
 
-/*
- * NT maps the pages that the buffer is on. So a write beyond the counters but on the
- * last of these pages changes the caller's memory unnoticed, and on any other page it
- * faults. The address is reported in the caller's mapping, since the host's mapping
- * means nothing to the caller.
- */
+/* Halts the session as NT would behave. It maps the pages that the buffer is on. So a
+ * write beyond the counters but on the last of these pages changes the caller's memory
+ * unnoticed, and on any other page it faults. The address is reported in the caller's
+ * mapping, since the host's mapping means nothing to the caller. */
 void
 KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
 {

@@ -41,7 +41,10 @@ typedef struct _KI_PATH {
     ULONG At[KI_DEPTH_MAX];
 } KI_PATH;
 
-/* At least one, because the sentinel behind the entries has Last 0. */
+/* ---- searching ---- */
+
+/* Counts the entries of a node. There is at least one, and the sentinel behind the last
+ * has Last 0. */
 static ULONG
 KiCountEntries(const KI_NODE *Node)
 {
@@ -93,6 +96,8 @@ KiFindPath(const KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence,
         Number = Node->Children[At];
     }
 }
+
+/* ---- nodes of a change ---- */
 
 /* Adds a node's entries before those of the bundle from At on, and retires the node. */
 static void
@@ -168,6 +173,8 @@ KiMakeNode(KI_POOL *Pool, const KI_BUNDLE *Bundle, ULONG First, ULONG Count)
     }
     return Made;
 }
+
+/* ---- bundles of entries ---- */
 
 /*
  * Returns how many of a bundle's entries go to its first node. Profiles that are
@@ -255,6 +262,8 @@ KiRebuildPath(KI_POOL *Pool, const KI_PATH *Path, KI_BUNDLE *Bundle)
     }
     return Made[0].Child;
 }
+
+/* ---- what the index calls ---- */
 
 ULONG
 KiInsertIntoTree(KI_POOL *Pool, ULONG Root, KI_SPAN Span, const KI_RANGE *Range,

@@ -2,6 +2,8 @@
 /* mm/lock.c - locking and mapping a counter buffer while a profile is started. */
 #include "mm/mm.h"
 
+#include "rtl/assert.h"
+
 NTSTATUS
 MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes, ULONG64 MostBytes)
 {
@@ -25,6 +27,7 @@ MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes, ULONG64 Mo
         MmUnmapAndUnlock(Host, Mdl);
         return STATUS_INSUFFICIENT_RESOURCES;
     }
+    RTL_ASSERT(Mdl->StartVa == Buffer && Mdl->ByteCount == Bytes);
     return STATUS_SUCCESS;
 }
 
@@ -38,5 +41,6 @@ MmUnmapAndUnlock(const HOST *Host, MDL *Mdl)
 void
 MmFlush(const HOST *Host, MDL *Mdl)
 {
+    RTL_ASSERT(Mdl->MappedSystemVa != NULL || Mdl->ByteCount == 0);
     Host->Table->FlushPages(Host->Context, Mdl);
 }

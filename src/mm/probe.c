@@ -2,6 +2,8 @@
 /* mm/probe.c - checks of the caller's addresses, and copies. */
 #include "mm/mm.h"
 
+#include "rtl/assert.h"
+
 /* Does the range lie in user space, without wrapping? */
 static BOOLEAN
 MiIsUserRange(const HOST *Host, ULONG64 Address, ULONG64 Bytes)
@@ -14,6 +16,7 @@ MiIsUserRange(const HOST *Host, ULONG64 Address, ULONG64 Bytes)
 NTSTATUS
 MmProbeForRead(const HOST *Host, ULONG64 Address, ULONG64 Bytes, ULONG Alignment)
 {
+    RTL_ASSERT(Alignment != 0 && (Alignment & (Alignment - 1)) == 0);
     if (Bytes == 0) {
         return STATUS_SUCCESS;
     }

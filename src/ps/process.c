@@ -2,6 +2,8 @@
 /* ps/process.c - process objects. */
 #include "ps/ps.h"
 
+#include "rtl/assert.h"
+
 static const SIZE_T PspTableBytes = PS_PROCESS_BUCKETS * sizeof(LIST_ENTRY);
 
 NTSTATUS
@@ -18,9 +20,32 @@ PsInitializeSystem(PS_SYSTEM *Ps, const HOST *Host, KE_SYSTEM *Ke)
     return STATUS_SUCCESS;
 }
 
+#ifndef NDEBUG
+/* PspAssertNoProcess - has every process been deleted? */
+static BOOLEAN
+PspAssertNoProcess(const PS_SYSTEM *Ps)
+{
+    for (ULONG i = 0; i < PS_PROCESS_BUCKETS; i++) {
+        RTL_ASSERT(IsListEmpty(&Ps->ActiveProcesses[i]));
+    }
+    return TRUE;
+}
+
+/* PspAssertProcess - do the members agree? A process that is watched is active, and one
+ * that is active is known from notifications or to the host. */
+static BOOLEAN
+PspAssertProcess(const EPROCESS *Process)
+{
+    RTL_ASSERT(!Process->Watched || Process->Active);
+    RTL_ASSERT(!Process->Active || Process->Watched || Process->HostOpen);
+    return TRUE;
+}
+#endif
+
 void
 PsFinishSystem(PS_SYSTEM *Ps)
 {
+    RTL_ASSERT(Ps->ActiveProcesses == NULL || PspAssertNoProcess(Ps));
     HostFree(&Ps->Host, Ps->ActiveProcesses, PspTableBytes);
     Ps->ActiveProcesses = NULL;
 }
@@ -34,6 +59,7 @@ PspHead(PS_SYSTEM *Ps, ULONG64 ProcessId)
 BOOLEAN
 PsIsProcessGone(const PS_SYSTEM *Ps, const EPROCESS *Process)
 {
+    RTL_ASSERT(PspAssertProcess(Process));
     if (!Process->Active) {
         return TRUE;
     }
@@ -50,6 +76,7 @@ PsFindProcess(PS_SYSTEM *Ps, ULONG64 ProcessId)
         EPROCESS *const Process =
             CONTAINING_RECORD(Entry, EPROCESS, ActiveProcessLinks);
 
+        RTL_ASSERT(Process->Active);
         if (Process->Pcb.ProcessId == ProcessId) {
             return Process;
         }
@@ -73,6 +100,8 @@ NTSTATUS
 PsInitializeProcess(PS_SYSTEM *Ps, EPROCESS *Process, ULONG64 ProcessId,
                     BOOLEAN Watched)
 {
+    RTL_ASSERT(!Process->Active && !Process->HostOpen && !Process->StreamReference);
+    RTL_ASSERT(PsFindProcess(Ps, ProcessId) == NULL);
     /* Before anything can fail, because PsDeleteProcess is called for the body then. */
     KeInitializeProcess(&Process->Pcb, ProcessId);
     if (!Watched) {
@@ -93,6 +122,7 @@ PsInitializeProcess(PS_SYSTEM *Ps, EPROCESS *Process, ULONG64 ProcessId,
 void
 PsEndProcess(PS_SYSTEM *Ps, EPROCESS *Process)
 {
+    RTL_ASSERT(PspAssertProcess(Process));
     Process->Watched = FALSE;
     if (!Process->Active) {
         return;
@@ -105,6 +135,7 @@ PsEndProcess(PS_SYSTEM *Ps, EPROCESS *Process)
 void
 PsDeleteProcess(PS_SYSTEM *Ps, EPROCESS *Process)
 {
+    RTL_ASSERT(!Process->StreamReference);
     PsEndProcess(Ps, Process);
     KeFinishProcess(Ps->Ke, &Process->Pcb);
     if (Process->HostOpen) {
@@ -116,6 +147,7 @@ PsDeleteProcess(PS_SYSTEM *Ps, EPROCESS *Process)
 NTSTATUS
 PsCheckAccess(PS_SYSTEM *Ps, const EPROCESS *Process)
 {
+    RTL_ASSERT(PspAssertProcess(Process));
     if (Process->Watched) {
         return STATUS_SUCCESS;
     }

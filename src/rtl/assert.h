@@ -4,6 +4,8 @@
  *
  * The core is freestanding, so <assert.h>, which prints and aborts, cannot be used: a
  * broken invariant stops at an undefined instruction, where a debugger shows the line.
+ * Timers and the preload object use it too: in signal handlers of a program, where any
+ * lock of libc may be held, nothing can be printed.
  */
 #ifndef RTL_ASSERT_H
 #define RTL_ASSERT_H

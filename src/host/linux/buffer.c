@@ -62,6 +62,8 @@ static struct {
     .once = PTHREAD_ONCE_INIT,
 };
 
+/* ---- the process ---- */
+
 static void
 lock_before_fork(void)
 {
@@ -111,6 +113,8 @@ host_memory_leave(void)
 {
     pthread_mutex_unlock(&process.mutex);
 }
+
+/* ---- the tree of buffers ---- */
 
 /* Compare a search key with a buffer of the tree. Also set process.above to a buffer
  * above the key: a search ends with the lowest of those. */
@@ -173,6 +177,8 @@ host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
     host_memory_leave();
     return found;
 }
+
+/* ---- pages ---- */
 
 /* Map zeroed shared pages. A page uses memory only once it is written. */
 static char *
@@ -276,7 +282,8 @@ buffer_drop_pages(struct host_buffer *buffer)
     }
 }
 
-/* Move a buffer to the pages supplied by supplier; NULL: to anonymous ones. */
+/* Move a buffer to the pages supplied by supplier; NULL: to anonymous ones. If that
+ * fails, the old pages stay mapped. */
 static int
 buffer_change(struct host_buffer *buffer, const struct host_page_supplier *supplier,
               char *supplied)
@@ -315,6 +322,8 @@ buffer_change_supplier(struct host_buffer *buffer,
     }
     return error;
 }
+
+/* ---- locks ---- */
 
 int
 host_buffer_lock(struct host_buffer *buffer, const struct host_page_supplier *supplier)
@@ -360,6 +369,8 @@ host_buffer_unlock(struct host_buffer *buffer)
     }
 }
 
+/* ---- suppliers that end ---- */
+
 void
 host_buffers_leave(const struct host_page_supplier *supplier)
 {
@@ -392,6 +403,8 @@ detach_and_unlock_in_child(void)
     }
     pthread_mutex_unlock(&process.mutex);
 }
+
+/* ---- ntprof_buffer_... ---- */
 
 /* Remove a buffer from the tree. */
 static void

@@ -147,6 +147,8 @@ size_for(size_t bytes)
     return size;
 }
 
+/* Take a unit of this size from a slab with room, or from a new one. Returns 0 or a
+ * negative errno. */
 static int
 counters_from_slab(struct host_counters *counters, unsigned int size)
 {

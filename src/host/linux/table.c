@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
-#include <unistd.h>
 
 NTSTATUS
 host_status(int error)
