@@ -2,66 +2,94 @@
 /*
  * ob/handle.c - the handle table.
  *
- * A handle value consists of the slot's number, times 4 and never 0, and in the higher
- * bits the slot's generation, which each close increments: a closed handle stays
- * invalid when its slot is used again (until the generation wraps). The sign bit is
- * clear, so that no handle equals a pseudo handle.
+ * As public documentation has it, 32 bits of a handle are significant, so that
+ * truncating it to 32 bits and extending it again is safe, and of these the low two are
+ * ignored:
  *
- * Invariant: free slots are linked from FirstFree; all others have a Body, whose
- * PointerCount includes one for the slot.
+ *   bit 31      0, so that no handle equals a pseudo handle, however it is extended
+ *   bits 22-30  the slot's generation, which each close increments
+ *   bits 2-21   the slot's number, never 0
+ *   bits 0-1    ignored; 0 in handles that are given out
+ *
+ * A closed handle stays invalid when its slot is used again, until the generation
+ * wraps: with the slot's use number OBP_GENERATIONS from then. Slots are used again
+ * oldest first, so that this takes as many uses of all other free slots too.
+ *
+ * Invariant: free slots are linked from FirstFree to LastFree in the order in which
+ * they became free; all others have a Body, whose PointerCount includes one for the
+ * slot.
  */
 #include "ob/obp.h"
 #include "rtl/assert.h"
 #include "rtl/memory.h"
 
-enum { OBP_FIRST_ENTRIES = 64, OBP_HANDLE_STEP = 4 };
+enum {
+    OBP_FIRST_ENTRIES = 64,
+    OBP_SLOT_SHIFT = 2,
+    OBP_SLOT_BITS = 20,
+    OBP_GENERATION_BITS = 9,
+    OBP_GENERATION_SHIFT = OBP_SLOT_SHIFT + OBP_SLOT_BITS,
+    OBP_MOST_ENTRIES = (1 << OBP_SLOT_BITS) - 1, /* number 0 is none */
+    OBP_GENERATIONS = 1 << OBP_GENERATION_BITS
+};
 
-#if UINTPTR_MAX > 0xFFFFFFFFu
-enum { OBP_SLOT_BITS = 30, OBP_GENERATION_BITS = 31 };
-#else
-enum { OBP_SLOT_BITS = 20, OBP_GENERATION_BITS = 9 };
-#endif
+_Static_assert(OBP_GENERATION_SHIFT + OBP_GENERATION_BITS == 31, "bit 31 is 0");
 
-static const ULONG ObpMostEntries = (1u << OBP_SLOT_BITS) - 1;
-static const ULONG ObpGenerationMask = (1u << OBP_GENERATION_BITS) - 1;
-
-static HANDLE
+static ULONG
 ObpEncode(ULONG Slot, ULONG Generation)
 {
-    const ULONG_PTR Value = ((ULONG_PTR)Generation << (OBP_SLOT_BITS + 2)) |
-                            ((ULONG_PTR)Slot + 1) * OBP_HANDLE_STEP;
-
-    return (HANDLE)Value;
+    return Generation << OBP_GENERATION_SHIFT | (Slot + 1) << OBP_SLOT_SHIFT;
 }
 
 /* Returns the slot of an open handle, or NULL. */
 static OBP_ENTRY *
 ObpDecode(const OB_SYSTEM *Ob, HANDLE Handle)
 {
-    const ULONG_PTR Value = (ULONG_PTR)Handle;
-    const ULONG_PTR Number =
-        (Value & (((ULONG_PTR)1 << (OBP_SLOT_BITS + 2)) - 1)) / OBP_HANDLE_STEP;
+    const ULONG Value = (ULONG)(ULONG_PTR)Handle & ~((1u << OBP_SLOT_SHIFT) - 1);
+    const ULONG Number = Value >> OBP_SLOT_SHIFT & OBP_MOST_ENTRIES;
     OBP_ENTRY *Entry;
 
-    if (Value % OBP_HANDLE_STEP != 0 || Number == 0 || Number > Ob->EntryCount) {
+    if (Number == 0 || Number > Ob->EntryCount) {
         return NULL;
     }
     Entry = &Ob->Entries[Number - 1];
-    if (Entry->Body == NULL ||
-        ObpEncode((ULONG)(Number - 1), Entry->Generation) != Handle) {
+    if (Entry->Body == NULL || ObpEncode(Number - 1, Entry->Generation) != Value) {
         return NULL;
     }
     return Entry;
+}
+
+/* Adds a slot behind all free ones. */
+static void
+ObpFreeEntry(OB_SYSTEM *Ob, ULONG Slot)
+{
+    Ob->Entries[Slot].NextFree = OBP_NO_ENTRY;
+    if (Ob->FirstFree == OBP_NO_ENTRY) {
+        Ob->FirstFree = Slot;
+    } else {
+        Ob->Entries[Ob->LastFree].NextFree = Slot;
+    }
+    Ob->LastFree = Slot;
+}
+
+/* Returns how many slots the table is to have next; the same if it has all. */
+static ULONG
+ObpNextCount(ULONG Count)
+{
+    if (Count == 0) {
+        return OBP_FIRST_ENTRIES;
+    }
+    return Count > OBP_MOST_ENTRIES / 2 ? OBP_MOST_ENTRIES : Count * 2;
 }
 
 static NTSTATUS
 ObpGrowTable(OB_SYSTEM *Ob)
 {
     const ULONG OldCount = Ob->EntryCount;
-    const ULONG NewCount = OldCount == 0 ? OBP_FIRST_ENTRIES : OldCount * 2;
+    const ULONG NewCount = ObpNextCount(OldCount);
     OBP_ENTRY *Entries;
 
-    if (NewCount > ObpMostEntries) {
+    if (NewCount == OldCount) {
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     Entries = HostAllocate(&Ob->Host, (SIZE_T)NewCount * sizeof(OBP_ENTRY));
@@ -72,19 +100,19 @@ ObpGrowTable(OB_SYSTEM *Ob)
         RtlCopyMemory(Entries, Ob->Entries, (SIZE_T)OldCount * sizeof(OBP_ENTRY));
         HostFree(&Ob->Host, Ob->Entries, (SIZE_T)OldCount * sizeof(OBP_ENTRY));
     }
-    for (ULONG Slot = NewCount; Slot > OldCount; Slot--) {
-        Entries[Slot - 1].NextFree = Ob->FirstFree;
-        Ob->FirstFree = Slot - 1;
-    }
     Ob->Entries = Entries;
     Ob->EntryCount = NewCount;
+    for (ULONG Slot = OldCount; Slot < NewCount; Slot++) {
+        ObpFreeEntry(Ob, Slot);
+    }
     return STATUS_SUCCESS;
 }
 
 void
 ObInitializeSystem(OB_SYSTEM *Ob, const HOST *Host)
 {
-    *Ob = (OB_SYSTEM){.Host = *Host, .FirstFree = OBP_NO_ENTRY};
+    *Ob =
+        (OB_SYSTEM){.Host = *Host, .FirstFree = OBP_NO_ENTRY, .LastFree = OBP_NO_ENTRY};
 }
 
 static void
@@ -122,7 +150,7 @@ ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess, HANDLE *Handl
     Entry->Attributes = 0;
     ObReferenceObject(Body);
     ObpCountHandle(ObpHeader(Body));
-    *Handle = ObpEncode(Slot, Entry->Generation);
+    *Handle = (HANDLE)(ULONG_PTR)ObpEncode(Slot, Entry->Generation);
     return STATUS_SUCCESS;
 }
 
@@ -174,9 +202,8 @@ ObpCloseEntry(OB_SYSTEM *Ob, OBP_ENTRY *Entry)
     RTL_ASSERT(Body != NULL && ObpHeader(Body)->PointerCount > 0 &&
                ObpHeader(Body)->HandleCount > 0);
     Entry->Body = NULL;
-    Entry->Generation = (Entry->Generation + 1) & ObpGenerationMask;
-    Entry->NextFree = Ob->FirstFree;
-    Ob->FirstFree = (ULONG)(Entry - Ob->Entries);
+    Entry->Generation = (Entry->Generation + 1) % OBP_GENERATIONS;
+    ObpFreeEntry(Ob, (ULONG)(Entry - Ob->Entries));
     ObpHeader(Body)->HandleCount--;
     ObpHeader(Body)->Type->HandleCount--;
     ObDereferenceObject(Ob, Body);
@@ -206,4 +233,5 @@ ObFinishSystem(OB_SYSTEM *Ob)
     Ob->Entries = NULL;
     Ob->EntryCount = 0;
     Ob->FirstFree = OBP_NO_ENTRY;
+    Ob->LastFree = OBP_NO_ENTRY;
 }

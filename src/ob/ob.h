@@ -37,7 +37,8 @@ typedef struct _OB_SYSTEM {
     HOST Host;
     struct _OBP_ENTRY *Entries; /* handle table */
     ULONG EntryCount;
-    ULONG FirstFree; /* index, or OBP_NO_ENTRY */
+    ULONG FirstFree; /* slot that is used next, or OBP_NO_ENTRY */
+    ULONG LastFree;  /* meaningful while there is a first */
     ULONG64 ObjectCount;
 } OB_SYSTEM;
 

@@ -8,7 +8,7 @@
 enum { MOST_GROUPS = 40 }; /* of an array */
 
 static uint64_t
-draw_bad_handle(struct driver *d)
+draw_odd_handle(struct driver *d)
 {
     const struct model_handle *const any = d->model->handles;
     const uint64_t values[] = {
@@ -21,6 +21,9 @@ draw_bad_handle(struct driver *d)
         d->closed[draw_below(d->draw, DRIVER_CLOSED)],
         (any != NULL ? any->value : 0) + 1 + draw_below(d->draw, 3),
         (any != NULL ? any->value : 0) + 0x100000000,
+        (any != NULL ? any->value : 0) | 0xFFFFFFFF00000000,
+        (any != NULL ? any->value : 0) + 0x80000000,
+        (any != NULL ? any->value : 0) + 0x400000,
     };
 
     return DRAW_FROM(d->draw, values);
@@ -69,7 +72,7 @@ driver_draw_handle(struct driver *d, enum driver_wanted wanted)
     case 14:
         return draw_open_handle(d, DRIVER_WANT_ANY);
     case 15:
-        return draw_bad_handle(d);
+        return draw_odd_handle(d);
     default:
         return draw_open_handle(d, wanted);
     }

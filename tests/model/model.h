@@ -264,6 +264,9 @@ bool model_can_read(struct model *model, uint64_t address, uint64_t bytes);
 bool model_can_write(struct model *model, uint64_t address, uint64_t bytes);
 struct model_region *model_find_region(struct model *model, uint64_t address,
                                        uint64_t bytes);
+/* model_handle_value - the 32 bits of a handle that count, without the low two. */
+uint64_t model_handle_value(uint64_t value);
+
 struct model_handle *model_find_handle(struct model *model, uint64_t value);
 struct model_handle *model_make_handle(struct model *model);
 

@@ -12,9 +12,16 @@ enum {
 
 static const uint64_t pseudo_handle = UINT64_MAX;
 
+uint64_t
+model_handle_value(uint64_t value)
+{
+    return value & 0xFFFFFFFC;
+}
+
 struct model_handle *
 model_find_handle(struct model *model, uint64_t value)
 {
+    value = model_handle_value(value);
     for (struct model_handle *h = model->handles; h != NULL; h = h->next) {
         if (h->value == value && value != 0) {
             return h;
@@ -41,7 +48,8 @@ model_name_handle(struct model *model, struct model_handle *handle, uint64_t val
 {
     uint8_t *const place = model_at(model, address, sizeof(value));
 
-    if (value == 0 || value == pseudo_handle || value % 4 != 0 || place == NULL ||
+    /* Bit 31 is that of pseudo handles. */
+    if (value == 0 || value >= 0x80000000 || value % 4 != 0 || place == NULL ||
         model_find_handle(model, value) != NULL) {
         return false;
     }

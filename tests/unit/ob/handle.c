@@ -145,12 +145,123 @@ handle__no_handle__invalid(void **state)
     check_finds_nothing((HANDLE)(LONG_PTR)-2);
     check_finds_nothing((HANDLE)(value + 4));
     check_finds_nothing((HANDLE)(value - 4));
-    check_finds_nothing((HANDLE)(value + 1));
-    check_finds_nothing((HANDLE)(value + 3));
-    for (unsigned bit = 0; bit < sizeof(ULONG_PTR) * 8; bit++) {
+    for (unsigned bit = 2; bit < 32; bit++) {
         check_finds_nothing((HANDLE)(value ^ (ULONG_PTR)1 << bit));
     }
     assert_int_equal(ObCloseHandle(&fixture.ob, handle), STATUS_SUCCESS);
+}
+
+/* rule: handle-value */
+static void
+handle__truncated_extended_or_tagged__finds_its_object(void **state)
+{
+    const HANDLE handle = make_handle(1);
+    const ULONG_PTR value = (ULONG_PTR)handle;
+    const ULONG_PTR same[] = {
+        value | 1,
+        value | 2,
+        value | 3,
+        (ULONG_PTR)(ULONG)value,
+        (ULONG_PTR)(LONG_PTR)(LONG)(ULONG)value,
+#if UINTPTR_MAX > 0xFFFFFFFFu
+        value | 0xFFFFFFFF00000000,
+        value | 0x100000003,
+        value | 0x8000000000000000,
+#endif
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        void *body;
+
+        assert_int_equal(reference((HANDLE)same[i], 1, &body), STATUS_SUCCESS);
+        assert_int_equal(((struct body *)body)->number, 1);
+        ObDereferenceObject(&fixture.ob, body);
+    }
+    assert_int_equal(ObCloseHandle(&fixture.ob, (HANDLE)(value | 3)), STATUS_SUCCESS);
+    assert_int_equal(fixture.deleted, 1);
+    check_finds_nothing(handle);
+}
+
+/* rule: handle-value */
+static void
+handle__any_use_of_a_slot__low_bits_and_bit_31_clear(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        const HANDLE handle = make_handle(i);
+
+        assert_in_range((ULONG_PTR)handle, 4, 0x7FFFFFFC);
+        assert_int_equal((ULONG_PTR)handle % 4, 0);
+        assert_int_equal(ObCloseHandle(&fixture.ob, handle), STATUS_SUCCESS);
+    }
+}
+
+/* All other slots of the table are in use.  rule: handle-bad-values */
+static void
+handle__slot_used_511_times_since__stays_invalid(void **state)
+{
+    struct body *const body = make(1);
+    HANDLE stale;
+    HANDLE last;
+
+    (void)state;
+    for (int i = 0; i < 63; i++) {
+        (void)open_handle(body, 1);
+    }
+    stale = open_handle(body, 1);
+    assert_int_equal(ObCloseHandle(&fixture.ob, stale), STATUS_SUCCESS);
+    for (int i = 0; i < 511; i++) {
+        last = open_handle(body, 1);
+        assert_int_equal(fixture.ob.EntryCount, 64);
+        check_finds_nothing(stale);
+        assert_int_equal(ObCloseHandle(&fixture.ob, last), STATUS_SUCCESS);
+    }
+    ObDereferenceObject(&fixture.ob, body);
+}
+
+/* rule: handle-bad-values */
+static void
+handle__slots_free__used_again_oldest_first(void **state)
+{
+    struct body *const body = make(1);
+    HANDLE first;
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        (void)open_handle(body, 1);
+    }
+    first = open_handle(body, 1);
+    assert_int_equal(ObCloseHandle(&fixture.ob, first), STATUS_SUCCESS);
+    /* Three slots were never used, and are before it in each round of four. */
+    for (int i = 0; i < 511 * 4 + 3; i++) {
+        const HANDLE handle = open_handle(body, 1);
+
+        check_finds_nothing(first);
+        assert_int_equal(ObCloseHandle(&fixture.ob, handle), STATUS_SUCCESS);
+    }
+    ObDereferenceObject(&fixture.ob, body);
+}
+
+static void
+handle__every_number_in_use__refused_until_one_is_closed(void **state)
+{
+    enum { MOST = (1 << 20) - 1 };
+    struct body *const body = make(1);
+    HANDLE handle = NULL;
+    HANDLE more = (HANDLE)0x1234;
+
+    (void)state;
+    for (int i = 0; i < MOST; i++) {
+        handle = open_handle(body, 1);
+    }
+    assert_int_equal(ObOpenHandle(&fixture.ob, body, 1, &more),
+                     STATUS_INSUFFICIENT_RESOURCES);
+    assert_ptr_equal(more, (HANDLE)0x1234);
+    assert_int_equal(ObCloseHandle(&fixture.ob, handle), STATUS_SUCCESS);
+    assert_int_equal(ObOpenHandle(&fixture.ob, body, 1, &more), STATUS_SUCCESS);
+    check_finds_nothing(handle);
+    ObDereferenceObject(&fixture.ob, body);
 }
 
 static void
@@ -415,6 +526,11 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(handle__open__finds_its_object),
         TEST(handle__no_handle__invalid),
+        TEST(handle__truncated_extended_or_tagged__finds_its_object),
+        TEST(handle__any_use_of_a_slot__low_bits_and_bit_31_clear),
+        TEST(handle__slot_used_511_times_since__stays_invalid),
+        TEST(handle__slots_free__used_again_oldest_first),
+        TEST(handle__every_number_in_use__refused_until_one_is_closed),
         TEST(handle__empty_table__invalid),
         TEST(handle__pseudo__never_given_out),
         TEST(handle__closed_and_slot_used_again__stays_invalid),
