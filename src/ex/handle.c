@@ -51,10 +51,13 @@ ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
 NTSTATUS
 ExClose(KSYSTEM *System, HANDLE Handle)
 {
+    OB_HANDLE_FACTS Facts;
+
     if (Handle == NtCurrentProcess()) {
         return STATUS_SUCCESS;
     }
-    if (System->StartedCount != 0) {
+    if (System->StartedCount != 0 &&
+        NT_SUCCESS(ObQueryHandle(&System->Ob, Handle, &Facts))) {
         KeFlushHits(&System->Ke); /* it may be the last handle of a started profile */
     }
     return ObCloseHandle(&System->Ob, Handle);

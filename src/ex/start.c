@@ -50,7 +50,8 @@ ExStartLimit(const KSYSTEM *System)
     return (ULONG64)System->Version->StartLimitPerProcessor * ExCountProcessors(System);
 }
 
-/* Some versions do not check sources: they start profiles that no interrupt reaches. */
+/* Can the source never interrupt? Some versions do not check sources: they start
+ * profiles that no interrupt reaches. */
 static BOOLEAN
 ExpIsSilent(KSYSTEM *System, KPROFILE_SOURCE Source)
 {
@@ -98,8 +99,8 @@ ExpNoticeEnd(KSYSTEM *System, const EPROFILE *Profile)
     }
 }
 
-/* Profiles with buffers that need flushing come first: there may be thousands of
- * others. */
+/* Adds a profile to the list of those started. Those with buffers that need flushing
+ * come first: there may be thousands of others. */
 static void
 ExpListStarted(KSYSTEM *System, EPROFILE *Profile)
 {
@@ -111,7 +112,8 @@ ExpListStarted(KSYSTEM *System, EPROFILE *Profile)
     System->StartedCount++;
 }
 
-/* Counts that could not be added to the caller's memory go into the statistics. */
+/* Unlocks the caller's buffer. Counts that could not be added to it go into the
+ * statistics. */
 static void
 ExpGiveBackBuffer(KSYSTEM *System, KPROFILE *Kernel)
 {
@@ -188,25 +190,41 @@ ExpStopProfile(KSYSTEM *System, EPROFILE *Profile)
     return STATUS_SUCCESS;
 }
 
-/* NtStartProfile and NtStopProfile, which differ only in Work. */
+/* The profile behind a handle that may control it, with a reference for the caller. */
+static NTSTATUS
+ExpReferenceProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
+                    void **Profile)
+{
+    if (ProfileHandle == NtCurrentProcess()) {
+        return STATUS_OBJECT_TYPE_MISMATCH;
+    }
+    return ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,
+                                     Mode, PROFILE_CONTROL, Profile);
+}
+
+/* Does NtStartProfile and NtStopProfile, which differ only in Work. */
 static NTSTATUS
 ExpOnProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
              NTSTATUS (*Work)(KSYSTEM *System, EPROFILE *Profile))
 {
     void *Profile;
-    NTSTATUS Status;
+    NTSTATUS Status = ExpEnter(System, TRUE);
 
-    /* First, since it may deliver notifications that change any object. */
-    KeFlushHits(&System->Ke);
-    Status = ExpEnter(System, TRUE);
+    /* A wrong handle costs nothing: the hits of all processors are read only for a
+     * right one. */
+    if (NT_SUCCESS(Status)) {
+        Status = ExpReferenceProfile(System, Mode, ProfileHandle, &Profile);
+    }
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    if (ProfileHandle == NtCurrentProcess()) {
-        return STATUS_OBJECT_TYPE_MISMATCH;
+    ObDereferenceObject(&System->Ob, Profile);
+    /* This may deliver notifications that change any object, also the handle. */
+    KeFlushHits(&System->Ke);
+    Status = ExpEnter(System, TRUE);
+    if (NT_SUCCESS(Status)) {
+        Status = ExpReferenceProfile(System, Mode, ProfileHandle, &Profile);
     }
-    Status = ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,
-                                       Mode, PROFILE_CONTROL, &Profile);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

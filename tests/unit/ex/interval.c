@@ -60,6 +60,73 @@ set(KPROFILE_SOURCE source, ULONG interval)
                      STATUS_SUCCESS);
 }
 
+/* A HAL whose intervals have more than 32 bits, and that remembers what it was told. */
+static HAL_TABLE wide_table;
+static ULONG64 wide_interval;
+static KPROFILE_SOURCE told_source;
+static ULONG64 told_interval;
+
+static void
+query_wide(void *context, KPROFILE_SOURCE source, HAL_SOURCE *information)
+{
+    (void)context;
+    (void)source;
+    *information = (HAL_SOURCE){.Supported = TRUE, .Interval = wide_interval};
+}
+
+static void
+be_told(void *context, KPROFILE_SOURCE source, ULONG64 interval)
+{
+    (void)context;
+    told_source = source;
+    told_interval = interval;
+}
+
+static void
+use_wide_hal(void)
+{
+    wide_table = *machine.system.Hal.Table;
+    wide_table.QuerySource = query_wide;
+    wide_table.SetInterval = be_told;
+    machine.system.Hal.Table = &wide_table;
+}
+
+static void
+query__interval_of_more_than_32_bits__the_highest(void **state)
+{
+    static const struct {
+        ULONG64 interval;
+        ULONG value;
+    } rows[] = {
+        {0xFFFFFFFE, 0xFFFFFFFE},  {0xFFFFFFFF, 0xFFFFFFFF}, {0x100000000, 0xFFFFFFFF},
+        {0x100000001, 0xFFFFFFFF}, {1ull << 63, 0xFFFFFFFF}, {~0ull, 0xFFFFFFFF},
+    };
+
+    (void)state;
+    use_wide_hal();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        wide_interval = rows[i].interval;
+        assert_int_equal(query(ProfileTotalCycles), rows[i].value);
+        assert_int_equal(query(ProfileTime), rows[i].value);
+    }
+}
+
+/* The core remembers that of alignment fixups, but the HAL has to know it as well. */
+static void
+set__any_source__hal_is_told(void **state)
+{
+    static const KPROFILE_SOURCE sources[] = {ProfileTime, ProfileAlignmentFixup,
+                                              ProfileTotalCycles, 0x7777};
+
+    (void)state;
+    use_wide_hal();
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        set(sources[i], 20000 + (ULONG)i);
+        assert_int_equal(told_source, sources[i]);
+        assert_int_equal(told_interval, 20000 + i);
+    }
+}
+
 /* rules: query-unsupported, interval-units */
 static void
 query__any_source__success_and_0_if_unsupported(void **state)
@@ -252,6 +319,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(query__interval_of_more_than_32_bits__the_highest),
+        TEST(set__any_source__hal_is_told),
         TEST(query__any_source__success_and_0_if_unsupported),
         TEST(set__with_privilege__always_succeeds_clamped),
         TEST(set__one_source__others_keep_theirs),

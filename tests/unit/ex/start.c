@@ -649,6 +649,34 @@ finish_system__started_profiles__all_undone(void **state)
     assert_int_equal(machine.system.StartedCount, 50);
 }
 
+/* The hits of all processors are read for a handle that is right only. */
+static void
+start_stop_close__bad_handle__delivers_nothing(void **state)
+{
+    static const struct machine_options options = {.sim = {.queue_records = 1000}};
+    const EX_CREATE_PROFILE request = machine_request();
+    struct machine queued;
+    HANDLE profile;
+
+    (void)state;
+    machine_open(&queued, &options);
+    profile = machine_create(&queued, &request);
+    assert_int_equal(ExStartProfile(&queued.system, UserMode, profile), STATUS_SUCCESS);
+    (void)sim_hit(queued.sim, ProfileTime, 0, MACHINE_PID, MACHINE_CODE);
+    assert_int_equal(ExStartProfile(&queued.system, UserMode, NULL),
+                     STATUS_INVALID_HANDLE);
+    assert_int_equal(ExStopProfile(&queued.system, UserMode, NULL),
+                     STATUS_INVALID_HANDLE);
+    assert_int_equal(ExStopProfile(&queued.system, UserMode, NtCurrentProcess()),
+                     STATUS_OBJECT_TYPE_MISMATCH);
+    assert_int_equal(ExClose(&queued.system, NULL), STATUS_INVALID_HANDLE);
+    assert_int_equal(machine_counter(&queued, 0), 0);
+    assert_int_equal(ExStartProfile(&queued.system, UserMode, profile),
+                     STATUS_PROFILING_NOT_STOPPED);
+    assert_int_equal(machine_counter(&queued, 0), 1);
+    machine_close(&queued);
+}
+
 static void
 finish_system__hits_queued__counted(void **state)
 {
@@ -845,6 +873,7 @@ main(void)
         TEST(close__one_of_two_handles__goes_on_until_the_last),
         TEST(close__pseudo_handle__success_nothing_happens),
         TEST(finish_system__started_profiles__all_undone),
+        TEST(start_stop_close__bad_handle__delivers_nothing),
         TEST(finish_system__hits_queued__counted),
         TEST(start__limit__8192_for_each_active_processor),
         TEST(start_limit__groups__active_processors_at_the_time),
