@@ -174,9 +174,13 @@ explain_host(const ntprof_session *session, NTSTATUS status)
                       refusal->error, PERF_SCOPE_ALL);
         return true;
     case HOST_REFUSED_KERNEL:
+        /* What a start would need is named, too: events of whole processors. */
         explain_error("the region reaches into kernel space, which the caller may not "
                       "measure",
-                      refusal->error, PERF_SCOPE_KERNEL);
+                      refusal->error,
+                      session->system.FailedCheck == EX_CHECK_GLOBAL_KERNEL_SPACE
+                          ? PERF_SCOPE_ALL
+                          : PERF_SCOPE_KERNEL);
         return true;
     case HOST_REFUSED_PROCESS:
         explain_process(refusal);

@@ -12,6 +12,8 @@
 
 enum { EXP_SELECTORS = 0x10000 };
 
+/* ---- checks of the region ---- */
+
 /* floor(log2); 0 for 0. */
 static ULONG
 ExpLog2(ULONG Number)
@@ -25,7 +27,8 @@ ExpLog2(ULONG Number)
     return Log2;
 }
 
-/* NT divides by the number of counters before it checks it. */
+/* Halts the session as the fault would halt Windows: NT divides by the number of
+ * counters before it checks it. */
 static NTSTATUS
 ExpDivideByZero(KSYSTEM *System)
 {
@@ -87,7 +90,7 @@ ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
     return KiBucketsFit(P->ProfileSize, P->BucketSize, P->BufferSize);
 }
 
-/* Checks 1 to 6: arithmetic, and whether the HAL has the source. */
+/* Makes checks 1 to 6: arithmetic, and whether the HAL has the source. */
 static NTSTATUS
 ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
@@ -153,7 +156,9 @@ ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE
         MmProbeForRead(&System->Host, P->AffinityArray, ArrayBytes, sizeof(ULONG)));
 }
 
-/* Checks 10 to 12: all processes, and kernel space. */
+/* ---- rights ---- */
+
+/* Makes checks 10 to 12: all processes, and kernel space. */
 static NTSTATUS
 ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                ULONG Segment)
@@ -172,11 +177,14 @@ ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
     }
     if (NT_SUCCESS(Status) && Last >= System->Abi.SystemRangeStart) {
         Status = ExpCheck(
-            System, EX_CHECK_KERNEL_SPACE,
+            System,
+            P->Process == NULL ? EX_CHECK_GLOBAL_KERNEL_SPACE : EX_CHECK_KERNEL_SPACE,
             SeCheckRestrictedCaller(Host, Mode, System->Version->RestrictedRule));
     }
     return Status;
 }
+
+/* ---- the profile ---- */
 
 /* Check 13: the object, and a handle to it. Process is referenced, or NULL. */
 static NTSTATUS
@@ -260,6 +268,8 @@ ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
     ObDereferenceObject(&System->Ob, Process);
     return Status;
 }
+
+/* ---- services ---- */
 
 NTSTATUS
 ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)

@@ -49,6 +49,7 @@ typedef enum _EX_CHECK {
     EX_CHECK_SEGMENT_PROCESS, /* a segment of all processes */
     EX_CHECK_PRIVILEGE,
     EX_CHECK_KERNEL_SPACE,
+    EX_CHECK_GLOBAL_KERNEL_SPACE, /* the same check, for all processes */
     EX_CHECK_RESOURCES
 } EX_CHECK;
 

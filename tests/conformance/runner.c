@@ -359,6 +359,8 @@ check_explained(struct world *world, NTSTATUS status)
                                 "create-kernel-space"},
         [EX_CHECK_KERNEL_SPACE] = {"create-restricted", "create-kernel-space",
                                    "create-rights-unknown"},
+        [EX_CHECK_GLOBAL_KERNEL_SPACE] = {"create-restricted", "create-kernel-space",
+                                          "create-rights-unknown"},
         [EX_CHECK_RESOURCES] = {"create-no-memory", "create-handle-fault"},
     };
     const struct table_words *const named = &world->test->row->rules;
@@ -576,25 +578,36 @@ run_combinations(struct world_case *test, const struct call *call,
     }
 }
 
-/* NTPROF_TEST_VERSIONS=one: what a sanitizer sees does not depend on the version. */
+/* NTPROF_TEST_VERSIONS: one, for sanitizers, to which versions are alike; all, in make
+ * check-long; unset: of each run of versions in a row the first and the last, between
+ * which nothing changes by the row's own words. */
 static bool
-wants_every_version(void)
+wants_version(const struct table_row *row, int version, bool is_first)
 {
-    const char *const versions = getenv("NTPROF_TEST_VERSIONS");
+    const char *const wanted = getenv("NTPROF_TEST_VERSIONS");
+    const uint32_t neighbours = UINT32_C(1) << version >> 1 | UINT32_C(2) << version;
 
-    return versions == NULL || strcmp(versions, "one") != 0;
+    if ((row->versions >> version & 1) == 0) {
+        return false;
+    }
+    if (wanted != NULL && strcmp(wanted, "all") == 0) {
+        return true;
+    }
+    if (wanted != NULL && strcmp(wanted, "one") == 0) {
+        return is_first;
+    }
+    return (row->versions & neighbours) != neighbours;
 }
 
 static void
 run_row(struct table *table, const struct table_row *row, const struct call *call,
         struct totals *totals)
 {
-    const bool every = wants_every_version();
     const uint64_t before = totals->cases;
 
     for (int version = TABLE_VERSIONS; version-- > 0;) {
-        if (!every && totals->cases > before) {
-            break;
+        if (!wants_version(row, version, totals->cases == before)) {
+            continue;
         }
         for (unsigned abi = TABLE_X64; abi <= TABLE_X86; abi++) {
             for (int form = WORLD_EX; form <= WORLD_SEVEN; form++) {
@@ -603,7 +616,7 @@ run_row(struct table *table, const struct table_row *row, const struct call *cal
                                           .abi = abi,
                                           .form = (enum world_form)form};
 
-                if ((row->versions >> version & 1) != 0 && (row->abis & abi) != 0 &&
+                if ((row->abis & abi) != 0 &&
                     wants_form(row, call, version, test.form)) {
                     run_combinations(&test, call, totals);
                 }
