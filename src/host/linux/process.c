@@ -4,9 +4,11 @@
  * caller inspect it?
  *
  * A process is known by its pid and, as the Reference, the time at which it started, in
- * ticks since boot: a later user of the pid has a later time. A pidfd would identify it
- * too, but a session may know thousands of processes and a program has 1024
- * descriptors. Without /proc the time is 0, and a pid that is used again goes
+ * ticks since boot: a later user of the pid has a later time. The kernel adds the boot
+ * time offset of the reader's time namespace, the same each time: a process older than
+ * such a namespace may have started at tick 0, or before it, which wraps. A pidfd would
+ * identify it too, but a session may know thousands of processes and a program has 1024
+ * descriptors. Without /proc the time is not known, and a pid that is used again goes
  * unnoticed.
  *
  * The calling process is not looked up: it exists and may inspect itself.
@@ -16,7 +18,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -92,6 +93,16 @@ process_has_ended(char state, uint64_t threads)
     return (state == 'Z' || state == 'X') && threads <= 1;
 }
 
+/* Return the Reference of a process that started at that tick; 0 stands for a time that
+ * is not known. */
+static LONG_PTR
+reference_of(uint64_t start_time)
+{
+    const LONG_PTR reference = (LONG_PTR)(start_time + 1);
+
+    return reference != 0 ? reference : 1;
+}
+
 /* Is pid the id of a thread other than a main thread? /proc and kill accept it, but it
  * names no process. */
 static bool
@@ -115,6 +126,7 @@ host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process)
     const pid_t pid = (pid_t)ProcessId;
     uint64_t start_time = 0;
     uint64_t threads = 0;
+    LONG_PTR reference = 0;
     char state = 'R';
     int error;
 
@@ -131,9 +143,10 @@ host_open_process(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process)
             process_is_thread_of_other(pid)) {
             return STATUS_INVALID_CID;
         }
+        reference = error == 0 ? reference_of(start_time) : 0;
     }
     Process->ProcessId = ProcessId;
-    Process->Reference = (LONG_PTR)start_time;
+    Process->Reference = reference;
     return STATUS_SUCCESS;
 }
 
@@ -144,8 +157,8 @@ host_close_process(void *Context, HOST_PROCESS *Process)
     *Process = (HOST_PROCESS){0};
 }
 
-/* FALSE also if it cannot be found out: the profiles of a process that is gone get no
- * hits, and do no harm. */
+/* Returns FALSE also if it cannot be found out: the profiles of a process that is gone
+ * get no hits, and do no harm. */
 BOOLEAN
 host_is_process_gone(void *Context, const HOST_PROCESS *Process)
 {
@@ -164,7 +177,7 @@ host_is_process_gone(void *Context, const HOST_PROCESS *Process)
         return error == -ESRCH;
     }
     return process_has_ended(state, threads) ||
-           (Process->Reference != 0 && (LONG_PTR)start_time != Process->Reference);
+           (Process->Reference != 0 && reference_of(start_time) != Process->Reference);
 }
 
 /* May the caller read the process, by the kernel's rules for ptrace? Returns 0 or

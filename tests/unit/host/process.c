@@ -3,7 +3,9 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 
 static NTSTATUS
@@ -161,6 +163,92 @@ is_gone__pid_used_again__gone(void **state)
     assert_int_equal(check_access(&process), STATUS_INVALID_CID);
     process.Reference++;
     assert_false(is_gone(&process));
+    kill(child, SIGKILL);
+    child_reap(child);
+}
+
+/* In a namespace whose boot was when the child started: it did so at tick 0, or in the
+ * one before, which the kernel shows as a huge number. Exits with 0 if that is right.
+ */
+static void
+check_in_time_namespace(pid_t child, int64_t offset_ticks)
+{
+    const int64_t offset_ns =
+        offset_ticks * (INT64_C(1000000000) / sysconf(_SC_CLK_TCK));
+    const int64_t part_ns = (offset_ns % 1000000000 + 1000000000) % 1000000000;
+    char text[64];
+    HOST_PROCESS process;
+    int file;
+    int length;
+    int status;
+    pid_t inside;
+
+    length = snprintf(text, sizeof(text), "boottime %" PRId64 " %" PRId64 "\n",
+                      (offset_ns - part_ns) / 1000000000, part_ns);
+    if (unshare(CLONE_NEWTIME) != 0) {
+        _exit(77);
+    }
+    file = open("/proc/self/timens_offsets", O_WRONLY);
+    if (file < 0) {
+        _exit(77);
+    }
+    /* No clock may get below 0: one that boots a tick after the start has to wait. */
+    while (write(file, text, (size_t)length) != length) {
+        if (errno != ERANGE) {
+            _exit(77);
+        }
+        usleep(1000);
+    }
+    inside = fork();
+    if (inside == 0) {
+        if (open_process((ULONG64)child, &process) != STATUS_SUCCESS) {
+            _exit(1);
+        }
+        if (process.Reference == 0 || is_gone(&process)) {
+            _exit(2);
+        }
+        process.Reference++;
+        _exit(is_gone(&process) ? 0 : 3);
+    }
+    waitpid(inside, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+}
+
+static void
+is_gone__boot_of_the_time_namespace_was_when_it_started__pid_used_again_is_seen(
+    void **state)
+{
+    const pid_t child = child_start(NULL, 0);
+    char path[64];
+    char text[4096];
+    char letter;
+    uint64_t threads;
+    uint64_t start_time;
+
+    (void)state;
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)child);
+    assert_true(host_file_read(path, text, sizeof(text)) > 0);
+    assert_true(host_stat_parse(text, &letter, &threads, &start_time));
+    /* 0 is when it started; -1 and 1 make that tick -1 and 1. */
+    for (int64_t more = -1; more <= 1; more++) {
+        int status;
+        pid_t tester;
+
+        fflush(NULL);
+        tester = fork();
+        if (tester == 0) {
+            check_in_time_namespace(child, more - (int64_t)start_time);
+        }
+        assert_int_equal(waitpid(tester, &status, 0), tester);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 77) {
+            kill(child, SIGKILL);
+            child_reap(child);
+            print_message("no time namespace can be made here\n");
+            skip();
+        }
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
     kill(child, SIGKILL);
     child_reap(child);
 }
@@ -404,6 +492,8 @@ main(void)
         host_test(open__no_such_process__invalid_cid),
         host_test(is_gone__child_killed__zombie_and_reaped_are_gone),
         host_test(is_gone__pid_used_again__gone),
+        host_test(
+            is_gone__boot_of_the_time_namespace_was_when_it_started__pid_used_again_is_seen),
         host_test(is_gone__first_thread_ended__not_gone),
         host_test(open__id_of_a_thread__invalid_cid),
         host_test(open__thousands__no_descriptor),
