@@ -395,7 +395,7 @@ storm_on_program(struct hits *hits, const char *kind, int program, size_t profil
                matches);
 }
 
-/* What the kernel tells of a program of ours, under the same work. */
+/* What the kernel reports of a program of ours, under the same work. */
 static int
 measure_own(struct hits *hits, const char *kind, int program, const size_t *profiles,
             size_t count)
@@ -434,8 +434,8 @@ measure_bounds(struct hits *hits, const size_t *profiles, size_t count)
 static NTSTATUS
 start_profile(struct hits *hits, size_t index)
 {
-    const GROUP_AFFINITY affinity = {.Mask = (KAFFINITY)1 << hits->processor % 64,
-                                     .Group = (USHORT)(hits->processor / 64)};
+    GROUP_AFFINITY affinity = {.Mask = (KAFFINITY)1 << hits->processor % 64,
+                               .Group = (USHORT)(hits->processor / 64)};
     char *const base = hits->code + (hits->same ? 0 : index * PIECE_BYTES);
     NTSTATUS status;
 

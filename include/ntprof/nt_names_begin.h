@@ -197,6 +197,9 @@
 #pragma push_macro("ObjectBasicInformation")
 #undef ObjectBasicInformation
 #define ObjectBasicInformation ntprof_ObjectBasicInformation
+#pragma push_macro("ObjectNameInformation")
+#undef ObjectNameInformation
+#define ObjectNameInformation ntprof_ObjectNameInformation
 #pragma push_macro("ObjectTypeInformation")
 #undef ObjectTypeInformation
 #define ObjectTypeInformation ntprof_ObjectTypeInformation
@@ -206,6 +209,12 @@
 #pragma push_macro("OBJECT_BASIC_INFORMATION")
 #undef OBJECT_BASIC_INFORMATION
 #define OBJECT_BASIC_INFORMATION ntprof_OBJECT_BASIC_INFORMATION
+#pragma push_macro("_OBJECT_NAME_INFORMATION")
+#undef _OBJECT_NAME_INFORMATION
+#define _OBJECT_NAME_INFORMATION ntprof__OBJECT_NAME_INFORMATION
+#pragma push_macro("OBJECT_NAME_INFORMATION")
+#undef OBJECT_NAME_INFORMATION
+#define OBJECT_NAME_INFORMATION ntprof_OBJECT_NAME_INFORMATION
 #pragma push_macro("_OBJECT_TYPE_INFORMATION")
 #undef _OBJECT_TYPE_INFORMATION
 #define _OBJECT_TYPE_INFORMATION ntprof__OBJECT_TYPE_INFORMATION

@@ -117,7 +117,8 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
  *   BufferSize     in: bytes, 1..; needs 4 bytes for each whole or partial bucket
  *   ProfileSource  in: what interrupts
  *   GroupCount     in: elements of AffinityArray; 0 for all active processors
- *   AffinityArray  in: the processors, each active; ignored if GroupCount is 0
+ *   AffinityArray  in: the processors, each active; not changed; ignored if
+ *                  GroupCount is 0
  *
  * STATUS_INVALID_PARAMETER_7        BufferSize is 0
  * STATUS_INVALID_PARAMETER          BucketSize outside 2..31, and no segment
@@ -146,7 +147,7 @@ enum { PROFILE_BUCKET_LOG2_MIN = 2, PROFILE_BUCKET_LOG2_MAX = 31 };
 NTSTATUS NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                            SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
                            ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
-                           USHORT GroupCount, const GROUP_AFFINITY *AffinityArray);
+                           USHORT GroupCount, GROUP_AFFINITY *AffinityArray);
 
 /*
  * NtCreateProfile - the same for the processors of the caller's current group.
@@ -328,7 +329,11 @@ NTSTATUS NtDuplicateObject(HANDLE SourceProcessHandle, HANDLE SourceHandle,
 
 /* NtQueryObject.ObjectInformationClass */
 typedef ULONG OBJECT_INFORMATION_CLASS;
-enum { ObjectBasicInformation = 0, ObjectTypeInformation = 2 };
+enum {
+    ObjectBasicInformation = 0,
+    ObjectNameInformation = 1,
+    ObjectTypeInformation = 2
+};
 
 /* OBJECT_BASIC_INFORMATION - NT's; what has no meaning here is 0. */
 typedef struct _OBJECT_BASIC_INFORMATION {
@@ -344,6 +349,11 @@ typedef struct _OBJECT_BASIC_INFORMATION {
     ULONG SecurityDescriptorSize;
     LONG64 CreationTime;
 } OBJECT_BASIC_INFORMATION;
+
+/* OBJECT_NAME_INFORMATION - NT's; objects are unnamed, so all of Name is 0. */
+typedef struct _OBJECT_NAME_INFORMATION {
+    UNICODE_STRING Name;
+} OBJECT_NAME_INFORMATION;
 
 /* OBJECT_TYPE_INFORMATION - NT's; the name follows it. What has no meaning here is 0.
  */
@@ -378,11 +388,12 @@ typedef struct _OBJECT_TYPE_INFORMATION {
  *
  *   Handle                   in: any handle of the session, or the pseudo handle; needs
  *                            no access
- *   ObjectInformationClass   in: ObjectBasicInformation or ObjectTypeInformation
+ *   ObjectInformationClass   in: ObjectBasicInformation, ObjectNameInformation or
+ *                            ObjectTypeInformation
  *   ObjectInformation        out: the structure
  *   ObjectInformationLength  in: bytes; exactly the structure's for basic information,
- *                            at least structure and name with its zero for type
- *                            information
+ *                            at least the structure's for name information, and
+ *                            structure and name with its zero for type information
  *   ReturnLength             out, may be NULL: bytes needed; also set with
  *                            INFO_LENGTH_MISMATCH
  *
@@ -418,7 +429,7 @@ NTSTATUS ntprof_NtSetIntervalProfile310(ULONG Interval);
 NTSTATUS ZwCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                            SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
                            ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
-                           USHORT GroupCount, const GROUP_AFFINITY *AffinityArray);
+                           USHORT GroupCount, GROUP_AFFINITY *AffinityArray);
 NTSTATUS ZwCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                          SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer,
                          ULONG BufferSize, KPROFILE_SOURCE ProfileSource,
@@ -444,7 +455,7 @@ NTSTATUS ntprof_NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process,
                                   PVOID ProfileBase, SIZE_T ProfileSize,
                                   ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
                                   KPROFILE_SOURCE ProfileSource, USHORT GroupCount,
-                                  const GROUP_AFFINITY *AffinityArray);
+                                  GROUP_AFFINITY *AffinityArray);
 NTSTATUS ntprof_NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process,
                                 PVOID ProfileBase, SIZE_T ProfileSize, ULONG BucketSize,
                                 ULONG *Buffer, ULONG BufferSize,

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* ---- entering ---- */
+
+/* Find the calling thread's session and lock it by enter. Returns NULL with *status. */
 static ntprof_session *
 nt_enter_by(bool (*enter)(ntprof_session *session), NTSTATUS *status)
 {
@@ -30,15 +33,15 @@ nt_enter(NTSTATUS *status)
     return nt_enter_by(api_enter, status);
 }
 
-/* The same also while a call is paused. */
+/* Do the same as nt_enter, also while another call is paused (api_lock_beside). */
 static ntprof_session *
 nt_enter_beside(NTSTATUS *status)
 {
     return nt_enter_by(api_enter_beside, status);
 }
 
-/* For a create call: where there are segments it may halt the session, which stops all
- * profiles. */
+/* Enter a session for a create call. Where there are segments that may halt the
+ * session, which stops all profiles, so it waits for a paused call. */
 static bool
 nt_enter_create(ntprof_session *session)
 {
@@ -51,6 +54,8 @@ nt_address(const void *pointer)
 {
     return (ULONG64)(uintptr_t)pointer;
 }
+
+/* ---- profiles ---- */
 
 /* The parameters that all create calls have. */
 static EX_CREATE_PROFILE
@@ -126,7 +131,7 @@ NTSTATUS
 NtCreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,
                   SIZE_T ProfileSize, ULONG BucketSize, ULONG *Buffer, ULONG BufferSize,
                   KPROFILE_SOURCE ProfileSource, USHORT GroupCount,
-                  const GROUP_AFFINITY *AffinityArray)
+                  GROUP_AFFINITY *AffinityArray)
 {
     EX_CREATE_PROFILE Parameters =
         nt_parameters(ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize,
@@ -229,6 +234,8 @@ NtClose(HANDLE Handle)
     }
     return api_leave(Session, ExClose(&Session->system, Handle));
 }
+
+/* ---- processes and handles ---- */
 
 /* The arguments of NtOpenProcess are in the caller's memory, so they are copied before
  * they are checked. */
@@ -347,6 +354,8 @@ NtQueryObject(HANDLE Handle, OBJECT_INFORMATION_CLASS ObjectInformationClass,
                                ObjectInformationClass, nt_address(ObjectInformation),
                                ObjectInformationLength, nt_address(ReturnLength)));
 }
+
+/* ---- versions 3.10 ---- */
 
 NTSTATUS
 ntprof_NtCreateProfile310(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase,

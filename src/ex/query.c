@@ -15,6 +15,7 @@ enum { EXP_MOST_NAME = 16 }; /* UTF-16 units of the longest type name, with its 
 typedef struct _EXP_OBJECT_INFORMATION {
     union {
         OBJECT_BASIC_INFORMATION Basic;
+        OBJECT_NAME_INFORMATION Name;
         struct {
             OBJECT_TYPE_INFORMATION Information;
             USHORT Name[EXP_MOST_NAME];
@@ -79,8 +80,8 @@ ExpFillBasic(const OB_HANDLE_FACTS *Handle, const OB_OBJECT_FACTS *Object,
     };
 }
 
-/* Information is all zeros. Address is its address in the caller's memory; the name
- * follows it. */
+/* Answers a query for an object's type. Information is all zeros before. Address is its
+ * address in the caller's memory; the name follows it. */
 static void
 ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
             EXP_OBJECT_INFORMATION *Information)
@@ -108,6 +109,14 @@ ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
     }
 }
 
+/* Answers a query for an object's name: all of it is 0, because objects have no names.
+ * */
+static void
+ExpFillName(EXP_OBJECT_INFORMATION *Information)
+{
+    Information->Bytes = sizeof(OBJECT_NAME_INFORMATION);
+}
+
 /* Is the caller's length sufficient? Basic information must have exactly its own. */
 static BOOLEAN
 ExpLengthFits(OBJECT_INFORMATION_CLASS Class, ULONG Length, ULONG Needed)
@@ -123,7 +132,8 @@ ExpGetInformation(KSYSTEM *System, HANDLE Handle, OBJECT_INFORMATION_CLASS Class
     OB_OBJECT_FACTS Object;
     NTSTATUS Status;
 
-    if (Class != ObjectBasicInformation && Class != ObjectTypeInformation) {
+    if (Class != ObjectBasicInformation && Class != ObjectNameInformation &&
+        Class != ObjectTypeInformation) {
         return STATUS_INVALID_INFO_CLASS;
     }
     Status = ExpReferenceHandle(System, Handle, &Facts);
@@ -134,6 +144,8 @@ ExpGetInformation(KSYSTEM *System, HANDLE Handle, OBJECT_INFORMATION_CLASS Class
     ObQueryObject(Facts.Body, &Object);
     if (Class == ObjectBasicInformation) {
         ExpFillBasic(&Facts, &Object, Information);
+    } else if (Class == ObjectNameInformation) {
+        ExpFillName(Information);
     } else {
         ExpFillType(Object.Type, Address, Information);
     }

@@ -99,6 +99,28 @@ NTSTATUS NtClose(HANDLE Handle);
 #define TRUE 1
 #define FALSE 0
 """
+# The calls as the documents print them, by each of their names that others have.
+AS_PRINTED = """
+#ifdef __cplusplus
+extern "C" {
+#endif
+#define PRINTED(Nt) \\
+NTSTATUS Nt##CreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase, SIZE_T ProfileSize, \\
+    ULONG BucketSize, ULONG *Buffer, ULONG BufferSize, KPROFILE_SOURCE ProfileSource, KAFFINITY Affinity); \\
+NTSTATUS Nt##CreateProfileEx(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBase, SIZE_T ProfileSize, \\
+    ULONG BucketSize, ULONG *Buffer, ULONG BufferSize, KPROFILE_SOURCE ProfileSource, USHORT GroupCount, \\
+    GROUP_AFFINITY *AffinityArray); \\
+NTSTATUS Nt##StartProfile(HANDLE ProfileHandle); \\
+NTSTATUS Nt##StopProfile(HANDLE ProfileHandle); \\
+NTSTATUS Nt##QueryIntervalProfile(KPROFILE_SOURCE ProfileSource, ULONG *Interval); \\
+NTSTATUS Nt##SetIntervalProfile(ULONG Interval, KPROFILE_SOURCE ProfileSource)
+PRINTED(Nt);
+PRINTED(Zw);
+PRINTED(ntprof_Nt);
+#ifdef __cplusplus
+}
+#endif
+"""
 USE_OURS = """
 int used(void);
 int used(void)
@@ -142,6 +164,7 @@ UNITS = {
     "macros of others, prefixed": MACROS + PREFIXED + MACROS_AFTER,
     "agreeing types and macros before": AGREEING_TYPES + AGREEING_MACROS +
         "#include <ntprof/ntprof.h>\n" + USE_OURS,
+    "calls declared as printed": "#include <ntprof/ntprof.h>\n" + AS_PRINTED,
     "agreeing definitions after": "#include <ntprof/ntprof.h>\n" + AGREEING_AFTER + USE_OURS,
 }
 

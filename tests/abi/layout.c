@@ -131,7 +131,7 @@ sources__numbers__are_nts(void **state)
         #name)
 
 ASSERT_PROTOTYPE(NtCreateProfileEx, void **, void *, void *, uintptr_t, uint32_t,
-                 uint32_t *, uint32_t, uint32_t, uint16_t, const GROUP_AFFINITY *);
+                 uint32_t *, uint32_t, uint32_t, uint16_t, GROUP_AFFINITY *);
 ASSERT_PROTOTYPE(NtCreateProfile, void **, void *, void *, uintptr_t, uint32_t,
                  uint32_t *, uint32_t, uint32_t, uintptr_t);
 ASSERT_PROTOTYPE(NtStartProfile, void *);
@@ -148,6 +148,8 @@ object_structs__sizes_and_offsets__are_nts(void **state)
     assert_int_equal(offsetof(OBJECT_BASIC_INFORMATION, PointerCount), 0x0C);
     assert_int_equal(offsetof(OBJECT_BASIC_INFORMATION, TypeInfoSize), 0x28);
     assert_int_equal(offsetof(OBJECT_BASIC_INFORMATION, CreationTime), 0x30);
+    assert_int_equal(sizeof(OBJECT_NAME_INFORMATION), 0x10);
+    assert_int_equal(offsetof(OBJECT_NAME_INFORMATION, Name.Buffer), 0x08);
     assert_int_equal(sizeof(OBJECT_TYPE_INFORMATION), 0x68);
     assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, TotalNumberOfObjects), 0x10);
     assert_int_equal(offsetof(OBJECT_TYPE_INFORMATION, InvalidAttributes), 0x40);

@@ -152,6 +152,7 @@ create_as(const struct side *side, const struct request *request, HANDLE *made)
     HANDLE process = process_of(side, request->process);
     PVOID const base = (PVOID)(uintptr_t)request->base;
     ULONG *const counters = place_of(side, request->buffer, side->counters);
+    GROUP_AFFINITY group = request->group;
     HANDLE *const handle =
         request->handle == MISALIGNED ? made : place_of(side, request->handle, made);
 
@@ -159,7 +160,7 @@ create_as(const struct side *side, const struct request *request, HANDLE *made)
     case EX:
         return NtCreateProfileEx(handle, process, base, (SIZE_T)request->size,
                                  request->log2, counters, request->bytes,
-                                 request->source, request->groups, &request->group);
+                                 request->source, request->groups, &group);
     case NINE:
         return NtCreateProfile(handle, process, base, (SIZE_T)request->size,
                                request->log2, counters, request->bytes, request->source,

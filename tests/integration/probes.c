@@ -348,7 +348,7 @@ create__buffer_larger_than_its_place__access_violation(void **state)
 }
 
 static NTSTATUS
-create_with_affinity(const void *array, USHORT groups)
+create_with_affinity(void *array, USHORT groups)
 {
     HANDLE handle = kept;
     const NTSTATUS status =

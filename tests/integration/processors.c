@@ -15,7 +15,7 @@ affinity_of(size_t processor)
 static HANDLE
 start_on(size_t processor, ULONG *counters, KPROFILE_SOURCE source)
 {
-    const GROUP_AFFINITY affinity = affinity_of(processor);
+    GROUP_AFFINITY affinity = affinity_of(processor);
     HANDLE profile;
 
     assert_success(NtCreateProfileEx(&profile, NtCurrentProcess(),
@@ -114,7 +114,7 @@ affinity__as_a_mask_of_the_old_call__counts_the_same(void **state)
 static void
 affinity__of_an_inactive_processor__invalid_parameter(void **state)
 {
-    const GROUP_AFFINITY affinity = {.Mask = 1, .Group = 1000};
+    GROUP_AFFINITY affinity = {.Mask = 1, .Group = 1000};
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     HANDLE profile = NULL;
 

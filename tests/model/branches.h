@@ -147,12 +147,13 @@ enum model_words {
     X(DUPLICATE_CLOSES, 310, 1810, ANY, "duplicate-close-source")                      \
     X(DUPLICATE_FAILS_AND_CLOSES, 310, 1810, ANY, "duplicate-close-source, failing")   \
     /* rules: query-object-basic, query-object-class, query-object-handle */           \
-    /* rules: query-object-length, query-object-pointers */                            \
+    /* rules: query-object-length, query-object-name, query-object-pointers */         \
     X(QUERY_OBJECT_UNALIGNED, 310, 1810, ANY, "query-object-pointers, unaligned")      \
     X(QUERY_OBJECT_POINTER, 310, 1810, ANY, "query-object-pointers")                   \
     X(QUERY_OBJECT_CLASS, 310, 1810, ANY, "query-object-class")                        \
     X(QUERY_OBJECT_HANDLE, 310, 1810, ANY, "query-object-handle")                      \
     X(QUERY_OBJECT_LENGTH, 310, 1810, ANY, "query-object-length")                      \
+    X(QUERY_OBJECT_NAME, 310, 1810, ANY, "query-object-name")                          \
     /* rules: start-handle, start-twice, start-no-memory, start-limit-none */          \
     /* rule: handle-pseudo-type */                                                     \
     X(RUN_HANDLE, 310, 1810, ANY, "start-handle; stop-handle")                         \

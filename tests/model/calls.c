@@ -123,7 +123,7 @@ driver_stop(struct driver *d, uint64_t handle)
 static void
 remember_closed(struct driver *d, uint64_t handle)
 {
-    d->closed[d->closed_count++ % DRIVER_CLOSED] = handle;
+    d->closed[d->closed_count++ % DRIVER_CLOSED] = model_handle_value(handle);
 }
 
 void

@@ -7,7 +7,8 @@
 
 enum {
     PSEUDO_ACCESS = 0x001FFFFF, /* what the pseudo handle grants */
-    OBJECT_BASIC_BYTES = sizeof(OBJECT_BASIC_INFORMATION)
+    OBJECT_BASIC_BYTES = sizeof(OBJECT_BASIC_INFORMATION),
+    OBJECT_NAME_BYTES = sizeof(OBJECT_NAME_INFORMATION)
 };
 
 static const uint64_t pseudo_handle = UINT64_MAX;
@@ -425,10 +426,23 @@ write_basic(struct model *model, const struct model_handle *handle, uint64_t add
     }
 }
 
+/* No object has one. */
+static void
+write_name(struct model *model, uint64_t address)
+{
+    uint8_t *const place = model_at(model, address, OBJECT_NAME_BYTES);
+
+    if (place != NULL) {
+        memset(place, 0, OBJECT_NAME_BYTES);
+    }
+}
+
 NTSTATUS
 model_query_object(struct model *model, bool kernel_mode, uint64_t value, ULONG class,
                    uint64_t information, ULONG length, uint64_t return_length)
 {
+    const bool name = class == ObjectNameInformation;
+    const ULONG bytes = name ? OBJECT_NAME_BYTES : OBJECT_BASIC_BYTES;
     struct model_handle handle;
     NTSTATUS status;
 
@@ -443,7 +457,7 @@ model_query_object(struct model *model, bool kernel_mode, uint64_t value, ULONG 
         !probe_output(model, return_length, sizeof(ULONG), &status)) {
         return status;
     }
-    if (class != ObjectBasicInformation) {
+    if (class != ObjectBasicInformation && !name) {
         model_reach(model, MODEL_QUERY_OBJECT_CLASS);
         return STATUS_INVALID_INFO_CLASS;
     }
@@ -451,12 +465,16 @@ model_query_object(struct model *model, bool kernel_mode, uint64_t value, ULONG 
         model_reach(model, MODEL_QUERY_OBJECT_HANDLE);
         return STATUS_INVALID_HANDLE;
     }
-    if (length != OBJECT_BASIC_BYTES) {
+    write_number(model, return_length, bytes);
+    if (name ? length < bytes : length != bytes) {
         model_reach(model, MODEL_QUERY_OBJECT_LENGTH);
-        write_number(model, return_length, OBJECT_BASIC_BYTES);
         return STATUS_INFO_LENGTH_MISMATCH;
     }
-    write_basic(model, &handle, information);
-    write_number(model, return_length, OBJECT_BASIC_BYTES);
+    if (name) {
+        model_reach(model, MODEL_QUERY_OBJECT_NAME);
+        write_name(model, information);
+    } else {
+        write_basic(model, &handle, information);
+    }
     return STATUS_SUCCESS;
 }

@@ -125,7 +125,7 @@ step_duplicate(struct driver *d)
 static void
 step_query_object(struct driver *d)
 {
-    static const ULONG classes[] = {0, 0, 0, 0, 1, 3, 0xFFFFFFFF};
+    static const ULONG classes[] = {0, 0, 0, 0, 1, 1, 3, 0xFFFFFFFF};
     static const ULONG lengths[] = {56, 56, 56, 56, 56, 55, 57, 4, 1};
     struct driver_query_object_call call;
 

@@ -499,7 +499,7 @@ query_type__process__its_own(void **state)
 static void
 query__class_then_handle_then_length__in_this_order(void **state)
 {
-    static const ULONG classes[] = {1, 3, 4, 5, 0xFFFFFFFF};
+    static const ULONG classes[] = {3, 4, 5, 6, 0xFFFFFFFF};
     ULONG length = 0x5A5A5A5A;
 
     (void)state;
@@ -512,10 +512,35 @@ query__class_then_handle_then_length__in_this_order(void **state)
         STATUS_INVALID_HANDLE);
     assert_int_equal(NtQueryObject(NULL, ObjectTypeInformation, NULL, 0, &length),
                      STATUS_INVALID_HANDLE);
+    assert_int_equal(NtQueryObject(NULL, ObjectNameInformation, NULL, 0, &length),
+                     STATUS_INVALID_HANDLE);
     assert_int_equal(length, 0x5A5A5A5A);
 }
 
 /* rule: query-object-length */
+/* rule: query-object-name */
+static void
+query__name__empty_and_no_more_written(void **state)
+{
+    OBJECT_NAME_INFORMATION name[2];
+    const HANDLE handles[] = {profile, NtCurrentProcess()};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(handles) / sizeof(handles[0]); i++) {
+        ULONG length = 0;
+
+        memset(name, 0xEE, sizeof(name));
+        assert_int_equal(NtQueryObject(handles[i], ObjectNameInformation, name,
+                                       sizeof(name), &length),
+                         STATUS_SUCCESS);
+        assert_int_equal(length, sizeof(name[0]));
+        assert_int_equal(name[0].Name.Length, 0);
+        assert_int_equal(name[0].Name.MaximumLength, 0);
+        assert_null(name[0].Name.Buffer);
+        assert_int_equal(name[1].Name.Length, 0xEEEE);
+    }
+}
+
 static void
 query__wrong_length__mismatch_and_the_right_one_told(void **state)
 {
@@ -529,6 +554,10 @@ query__wrong_length__mismatch_and_the_right_one_told(void **state)
         {ObjectBasicInformation, 55, 56, STATUS_INFO_LENGTH_MISMATCH},
         {ObjectBasicInformation, 56, 56, STATUS_SUCCESS},
         {ObjectBasicInformation, 57, 56, STATUS_INFO_LENGTH_MISMATCH},
+        {ObjectNameInformation, 0, 16, STATUS_INFO_LENGTH_MISMATCH},
+        {ObjectNameInformation, 15, 16, STATUS_INFO_LENGTH_MISMATCH},
+        {ObjectNameInformation, 16, 16, STATUS_SUCCESS},
+        {ObjectNameInformation, 4096, 16, STATUS_SUCCESS},
         {ObjectTypeInformation, 0, sizeof(OBJECT_TYPE_INFORMATION) + 16,
          STATUS_INFO_LENGTH_MISMATCH},
         {ObjectTypeInformation, sizeof(OBJECT_TYPE_INFORMATION) + 15,
@@ -633,6 +662,7 @@ main(void)
         TEST(query_type__profile__as_in_nt),
         TEST(query_type__process__its_own),
         TEST(query__class_then_handle_then_length__in_this_order),
+        TEST(query__name__empty_and_no_more_written),
         TEST(query__wrong_length__mismatch_and_the_right_one_told),
         TEST(query__pointers__information_then_length_before_all_else),
         TEST(query_type__at_the_end_of_memory__fits_or_faults),

@@ -49,17 +49,19 @@ mapping_start_profile(struct collector *collector, const struct process *process
 {
     const struct collector_options *const options = &collector->options;
     const uint32_t cpu = collector->cpus != NULL ? collector->cpus[cpu_at] : 0;
-    const GROUP_AFFINITY one = {.Mask = (KAFFINITY)1 << cpu % CPUS_A_GROUP,
-                                .Group = (uint16_t)(cpu / CPUS_A_GROUP)};
+    GROUP_AFFINITY one = {.Mask = (KAFFINITY)1 << cpu % CPUS_A_GROUP,
+                          .Group = (uint16_t)(cpu / CPUS_A_GROUP)};
     const bool all = collector->cpus == NULL;
     const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
     HANDLE profile;
-    NTSTATUS status = NtCreateProfileEx(
-        &profile, process->handle, (PVOID)(uintptr_t)mapping->base,
-        (SIZE_T)mapping->length, segment->log2,
-        image_segment_counter(segment, source, mapping->place),
-        (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
-        all ? options->affinity_count : 1, all ? options->affinity : &one);
+    /* NT's call has no const, but changes nothing there. */
+    NTSTATUS status =
+        NtCreateProfileEx(&profile, process->handle, (PVOID)(uintptr_t)mapping->base,
+                          (SIZE_T)mapping->length, segment->log2,
+                          image_segment_counter(segment, source, mapping->place),
+                          (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
+                          all ? options->affinity_count : 1,
+                          all ? (GROUP_AFFINITY *)options->affinity : &one);
 
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
