@@ -84,7 +84,12 @@ typedef struct ntprof_source_interval {
 } ntprof_source_interval;
 
 /* Log levels */
-enum { NTPROF_LOG_ERROR = 0, NTPROF_LOG_WARNING = 1, NTPROF_LOG_INFO = 2 };
+enum {
+    NTPROF_LOG_ERROR = 0,   /* a session has halted */
+    NTPROF_LOG_WARNING = 1, /* messages were dropped */
+    NTPROF_LOG_INFO = 2,    /* why no better back end is in use */
+    NTPROF_LOG_DEBUG = 3    /* what happens, as ntprof_set_log lists it */
+};
 
 typedef void ntprof_log(void *context, int level, const char *message);
 
@@ -96,7 +101,9 @@ typedef struct ntprof_session_options {
     const ntprof_source_interval *intervals;
     size_t interval_count;
     uint64_t simulation_seed; /* back end "sim" */
-    ntprof_log *log;          /* NULL: silent; called on any thread of the session */
+    /* Gets errors and information of this session; NULL: none. Called on any thread of
+     * the session. ntprof_set_log gets more. */
+    ntprof_log *log;
     void *log_context;
     uint32_t abi;      /* NTPROF_ABI_... */
     uint32_t reserved; /* must be 0 */
@@ -109,6 +116,38 @@ typedef struct ntprof_session_options {
      */
     const char *cgroup;
 } ntprof_session_options;
+
+/*
+ * ntprof_set_log - have callback called with messages about what the library does in
+ * this process, in all sessions and while they open: back ends tried and refused,
+ * sessions, events opened, refused and closed, processes and mappings that are
+ * followed, sizes of rings, deliveries that took long, calls that failed.
+ *
+ *   callback  in: NULL for none, as at the start
+ *   context   in: for callback
+ *   level     in: NTPROF_LOG_...: messages above it are not made, and take no time
+ *
+ * STATUS_INVALID_PARAMETER  level is none of NTPROF_LOG_...; or called by the callback
+ *
+ * A failure changes nothing. When it returns, no thread calls the callback that was set
+ * before, or will; it waits for those that do. Messages of other threads during the
+ * call may be lost.
+ *
+ * The callback gets lines of text in UTF-8, as far as names of files and processes are,
+ * without line ends and control characters, of at most 1023 bytes. They are for people:
+ * their words and which there are may change in any version. It is called at the end of
+ * a call of the library or of a delivery, by the thread that made or delivered it,
+ * while that thread holds no lock of the library, and by several threads at once. A
+ * call from within a notification passes its messages on when the delivery has ended. A
+ * thread with many messages waiting drops further ones, and reports how many. The
+ * callback may take its time, which delays its thread and no other. It must return, and
+ * must not call the library; messages of calls that it makes nevertheless are dropped.
+ *
+ * A forked child keeps the callback; messages that waited in its parent are the
+ * parent's. Hits are never logged. Any thread, also before the first session and in a
+ * notification; level: passive. Source: ntprof's own, NT has no such call.
+ */
+NTSTATUS ntprof_set_log(ntprof_log *callback, void *context, int level);
 
 /*
  * ntprof_session_open - open a session.
