@@ -17,7 +17,9 @@
 #include "hal/linux/context.h"
 #include "hal/timer/queue.h"
 #include "hal/timer/thread_timer.h"
+#include "log/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -73,11 +75,25 @@ process_clock_ns(void)
 
 /* Set the error text. Returns status. */
 static NTSTATUS
-refuse(struct timer_hal *hal, NTSTATUS status, const char *text)
+refuse_start(struct timer_hal *hal, NTSTATUS status, const char *text)
 {
     snprintf(hal->error, sizeof(hal->error), "%s", text);
     return status;
 }
+
+#ifndef NDEBUG
+/* Do the members agree? To be called by all functions that start, stop or change
+ * timers. */
+static bool
+assert_timer_state(const struct timer_hal *hal)
+{
+    assert(hal->interval_100ns > 0 && hal->interval_100ns <= interval_max_100ns);
+    assert(!hal->running || (!hal->frozen && hal->started_count > 0));
+    assert(hal->running == (hal->timer.owner == getpid()));
+    assert(hal->queue.places != NULL && hal->queue.taken <= hal->queue.put);
+    return true;
+}
+#endif
 
 /* ---- Hits ---- */
 
@@ -150,17 +166,19 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
 {
     struct timer_hal *const hal = context;
 
+    assert(assert_timer_state(hal));
     if (source != ProfileTime) {
-        return refuse(hal, STATUS_NOT_SUPPORTED,
-                      "back end timer counts only the source 'time'");
+        return refuse_start(hal, STATUS_NOT_SUPPORTED,
+                            "back end timer counts only the source 'time'");
     }
     if (pid != (ULONG64)getpid()) {
-        return refuse(hal, STATUS_NOT_SUPPORTED,
-                      "back end timer counts only in its own process");
+        return refuse_start(hal, STATUS_NOT_SUPPORTED,
+                            "back end timer counts only in its own process");
     }
     if (processor >= PROCESSOR_WORDS * 64) {
         return STATUS_NOT_SUPPORTED;
     }
+    assert(!is_started(hal, processor));
     hal->started[processor / 64] |= UINT64_C(1) << (processor % 64);
     hal->started_count++;
     return STATUS_SUCCESS;
@@ -174,6 +192,9 @@ arm_all(struct timer_hal *hal)
     const uint64_t armed = thread_timer_count(&hal->timer);
 
     hal->threads = armed > hal->threads ? armed : hal->threads;
+    LOG_DEBUG("timers of %llu threads made, queue of %llu bytes: %s",
+              (unsigned long long)armed, (unsigned long long)timer_queue_bytes(),
+              result < 0 ? strerror(-result) : "all threads");
     return result == -ENOENT ? 0 : result; /* no /proc: the calling thread is armed */
 }
 
@@ -190,13 +211,14 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
 
     (void)source;
     (void)pid;
+    assert(assert_timer_state(hal));
     if (hal->running || hal->frozen || hal->started_count == 0) {
         return STATUS_SUCCESS;
     }
     result = thread_timer_init(&hal->timer, &options);
     if (result < 0) {
-        return refuse(hal, STATUS_INSUFFICIENT_RESOURCES,
-                      "no real-time signal is free");
+        return refuse_start(hal, STATUS_INSUFFICIENT_RESOURCES,
+                            "no real-time signal is free");
     }
     hal->begin_ns = process_clock_ns();
     result = arm_all(hal);
@@ -208,6 +230,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
         return perf_status_of(result);
     }
     hal->running = true;
+    assert(assert_timer_state(hal));
     return STATUS_SUCCESS;
 }
 
@@ -217,6 +240,7 @@ end_timers(struct timer_hal *hal)
 {
     if (hal->running) {
         thread_timer_finish(&hal->timer);
+        LOG_DEBUG("timers deleted");
         end_period(hal);
         hal->running = false;
     }
@@ -227,8 +251,9 @@ freeze(void *context)
 {
     struct timer_hal *const hal = context;
 
-    hal->frozen = true;
+    assert(assert_timer_state(hal));
     end_timers(hal);
+    hal->frozen = true;
 }
 
 static void
@@ -239,6 +264,7 @@ stop_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
 
     (void)source;
     (void)pid;
+    assert(assert_timer_state(hal) && is_started(hal, processor));
     /* The last stop ends all timers. The core has flushed before this call, but hits
      * may have been queued since. */
     if (hal->started_count == 1) {
@@ -273,6 +299,7 @@ set_interval(void *context, KPROFILE_SOURCE source, ULONG64 interval)
     if (source != ProfileTime) {
         return;
     }
+    assert(assert_timer_state(hal));
     if (hal->running) {
         flush(hal);
         end_period(hal);

@@ -2,6 +2,7 @@
 /* hal/timer/queue.c - a bounded queue of hits, from signal handlers to one reader. */
 #include "hal/timer/queue.h"
 
+#include <assert.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -79,7 +80,9 @@ timer_queue_take(struct timer_queue *queue, uint64_t end, struct timer_queued *q
     if (queue->taken >= end) {
         return false;
     }
+    assert(end - queue->taken <= PLACES); /* the others were lost */
     while (__atomic_load_n(&place->turn, __ATOMIC_ACQUIRE) != queue->taken + 1) {
+        assert(__atomic_load_n(&place->turn, __ATOMIC_RELAXED) <= queue->taken + 1);
         (void)nanosleep(&pause, NULL);
     }
     *queued = (struct timer_queued){place->pc, place->processor};

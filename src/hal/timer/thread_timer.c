@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hal/timer/thread_timer.c - see thread_timer.h.
+ * hal/timer/thread_timer.c - claims a signal, arms a timer for each thread, and handles
+ * the signals.
  *
  * A handler may begin after its timer was deleted, if the kernel had already built its
  * frame. So it reaches a struct thread_timer only through claims[] of its signal, and
@@ -13,6 +14,8 @@
  * held.
  */
 #include "hal/timer/thread_timer.h"
+
+#include "rtl/assert.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -253,6 +256,24 @@ unlock(struct thread_timer *timer, const struct held *held)
     errno = held->saved_errno;
 }
 
+#ifndef NDEBUG
+/* Do the members agree, which the lock guards? A broken one traps: a program's thread
+ * may hold any lock of libc here. */
+static bool
+assert_timers_state(const struct thread_timer *timer)
+{
+    RTL_ASSERT(timer->signal > 0 && timer->signal < SIGNALS);
+    RTL_ASSERT(atomic_load(&claims[timer->signal].timer) == timer);
+    RTL_ASSERT(timer->options.interval_ns >= thread_timer_tick_ns());
+    RTL_ASSERT(timer->count <= timer->capacity);
+    for (size_t i = 0; i < timer->count; i++) {
+        RTL_ASSERT(timer->armed[i].tid > (i == 0 ? 0 : timer->armed[i - 1].tid));
+        RTL_ASSERT((timer->armed[i].timer == NO_TIMER) == (timer->pauses != 0));
+    }
+    return true;
+}
+#endif
+
 /* Block all signals and take the lock: if a signal's handler called a function of this
  * file meanwhile, it would wait for its own thread. Returns false, without the lock, if
  * the timers are not of this process, or another thread has finished them meanwhile. */
@@ -272,6 +293,7 @@ lock(struct thread_timer *timer, struct held *held)
         unlock(timer, held);
         return false;
     }
+    RTL_ASSERT(assert_timers_state(timer));
     return true;
 }
 

@@ -3,8 +3,8 @@
  * hal/timer/thread_timer.h - a timer on the processor clock of each thread of this
  * process. Each expiration interrupts its own thread with a real-time signal.
  *
- * Uses libc only, since libntprof and the preloaded agent both link it. Never a timer
- * of the whole process: that one would interrupt any thread. Children inherit no timer.
+ * Uses libc only, since libntprof and the preload object both link it. Never a timer of
+ * the whole process: that one would interrupt any thread. Children inherit no timer.
  *
  * A thread is armed while it has a timer. The kernel looks at the clocks of threads
  * once a tick, so no interval is shorter. Expirations that it noticed too late are the
@@ -15,9 +15,9 @@
  *
  * Execve: the kernel deletes the timers and drops their pending signals, and a handler
  * becomes the default action. A program that replaces the handler of the signal would
- * get the signals itself: a caller that sees the call in advance (the agent) calls
- * thread_timer_move_signal first. A thread that blocks the signal makes no hits until
- * it unblocks it; one that waits for all signals with sigwait gets it.
+ * get the signals itself: a caller that sees the call in advance (the preload object)
+ * calls thread_timer_move_signal first. A thread that blocks the signal makes no hits
+ * until it unblocks it; one that waits for all signals with sigwait gets it.
  *
  * Threads: any, except where a function says otherwise. In a child of vfork, and in a
  * child of fork before thread_timer_after_fork, each function does nothing and returns
@@ -47,8 +47,8 @@ struct thread_timer_options {
     thread_timer_hit *hit;
     void *context;
     uint64_t interval_ns; /* raised to thread_timer_tick_ns */
-    /* libc's own, for an agent that replaces them in the program. NULL: those that the
-     * linker finds. */
+    /* libc's own, for a preload object that replaces them in the program. NULL: those
+     * that the linker finds. */
     int (*sigaction)(int signal, const struct sigaction *action,
                      struct sigaction *previous);
     int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *previous);
@@ -121,8 +121,8 @@ uint64_t thread_timer_set_interval(struct thread_timer *timer, uint64_t interval
 
 /*
  * thread_timer_pause, thread_timer_resume - delete all timers, make them anew. The
- * agent calls them before exec and, as that returns only if it failed, after it: in
- * between no timer expires and no signal is pending. Pauses nest.
+ * preload object calls them before exec and, as that returns only if it failed, after
+ * it: in between no timer expires and no signal is pending. Pauses nest.
  */
 void thread_timer_pause(struct thread_timer *timer);
 void thread_timer_resume(struct thread_timer *timer);

@@ -704,6 +704,27 @@ signal_sent_by_others__no_hit(void **state)
     thread_timer_finish(&timer);
 }
 
+/* The timer has no thread, so that no other expiration comes. */
+static void
+expiration__with_overruns__each_passed_on(void **state)
+{
+    struct thread_timer timer;
+
+    (void)state;
+    init(&timer);
+    for (int overrun = 0; overrun <= 3; overrun++) {
+        siginfo_t info = {.si_code = SI_TIMER};
+
+        info.si_overrun = overrun;
+        assert_int_equal(syscall(SYS_rt_tgsigqueueinfo, getpid(), own_tid(),
+                                 thread_timer_signal(&timer), &info),
+                         0);
+    }
+    assert_int_equal(atomic_load(&record.hits), 4);
+    assert_int_equal(atomic_load(&record.overruns), 1 + 2 + 3);
+    thread_timer_finish(&timer);
+}
+
 static void *
 burn_with_alternate_stack(void *context)
 {
@@ -843,6 +864,7 @@ main(int count, char **arguments)
         cmocka_unit_test(handler_of_the_program__stays_after_finish),
         cmocka_unit_test(two_timers__signals_and_hits_of_their_own),
         cmocka_unit_test(signal_sent_by_others__no_hit),
+        cmocka_unit_test(expiration__with_overruns__each_passed_on),
         cmocka_unit_test(alternate_stack__used),
         cmocka_unit_test(process_without_proc__only_the_calling_thread),
         cmocka_unit_test(limit_of_pending_signals__refused),
