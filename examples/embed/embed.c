@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Such a kernel has no use for much that the tables' functions are told. */
+/* Such a kernel has no use for much that the tables' functions are given. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 enum { PROCESSORS = 2, PROCESSES = 2, TICKS = 120, COUNTERS = 4, BUCKET_LOG2 = 6 };

@@ -9,6 +9,11 @@
  * it does not affect the parent's session, and the child may open its own (the default
  * session does). A child of vfork may call nothing here, as POSIX has it. Option and
  * info structs begin with their own size; new members are added at the end.
+ *
+ * The default session is the one that Nt calls open if a thread uses no other. For it
+ * calls that only read take NULL: ntprof_session_get_info, _flush, _fd, _poll, and
+ * ntprof_source_lookup, _get, _next. If it cannot be opened, they give the status of
+ * ntprof_session_open, and _fd gives -1.
  */
 #ifndef NTPROF_SESSION_H
 #define NTPROF_SESSION_H
@@ -94,8 +99,12 @@ enum {
 typedef void ntprof_log(void *context, int level, const char *message);
 
 typedef struct ntprof_session_options {
-    size_t size;         /* sizeof(ntprof_session_options) */
-    const char *backend; /* NULL: the best that works; else its name */
+    size_t size; /* sizeof(ntprof_session_options) */
+    /* NULL: the best that works by itself; else a name, or several with commas between
+     * them, of which the first that works is used: "perf,timer" also counts where Linux
+     * refuses perf events, as in most containers, but takes a real-time signal of the
+     * program then. */
+    const char *backend;
     uint32_t flags;      /* NTPROF_SESSION_... */
     uint32_t nt_version; /* NTPROF_NT_... */
     const ntprof_source_interval *intervals;
@@ -161,7 +170,7 @@ NTSTATUS ntprof_set_log(ntprof_log *callback, void *context, int level);
  *                                unknown source or of 0, cgroup no directory of a
  *                                cgroup file system, or in a simulation
  * STATUS_NOT_FOUND               cgroup cannot be opened
- * STATUS_NOT_SUPPORTED           no back end, or not the one asked for, can be used:
+ * STATUS_NOT_SUPPORTED           no back end, or none of those asked for, can be used:
  *                                ntprof_backend_next says why
  * STATUS_INSUFFICIENT_RESOURCES  memory or descriptors
  *
@@ -246,7 +255,9 @@ typedef struct ntprof_session_info {
  * ntprof_session_get_info - the current state of the session. Statistics are per
  * source: ntprof_source_get.
  *
- * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
+ *   session  in: NULL for the default session
+ *
+ * STATUS_INVALID_PARAMETER  info is NULL, or info->size too small
  */
 NTSTATUS ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info);
 
@@ -259,6 +270,51 @@ NTSTATUS ntprof_session_get_info(ntprof_session *session, ntprof_session_info *i
  */
 NTSTATUS ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
                                    void *context);
+
+/* ntprof_hit.mode */
+enum {
+    NTPROF_MODE_OTHER = 0, /* of a virtual machine's guest, or unknown */
+    NTPROF_MODE_USER = 1,
+    NTPROF_MODE_KERNEL = 2
+};
+
+/* ntprof_hit - one hit that was counted. New members are added at the end. */
+typedef struct ntprof_hit {
+    size_t size; /* sizeof(ntprof_hit) */
+    KPROFILE_SOURCE source;
+    uint32_t processor; /* 0.., group times 64 plus number in the group */
+    /* Interrupted process and thread, as the session's opener sees them. 0: an idle
+     * processor, or a process outside the opener's pid namespace; UINT32_MAX: the
+     * thread was ending and had no number any more. */
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t mode;     /* NTPROF_MODE_... */
+    uint32_t counters; /* how many counters it was counted in, at least 1 */
+    uint64_t address;  /* program counter */
+    uint64_t time_ns;  /* as in ntprof_notification */
+} ntprof_hit;
+
+/*
+ * ntprof_on_hit - called after each hit that a started profile counted, in one order of
+ * time with the notifications: the process and its mappings are those of the hit. Hits
+ * that are outside are not reported. The threads that call it, what it may call, and
+ * how it must return are as for ntprof_notify; it should be quick, since no hit is
+ * delivered meanwhile.
+ */
+typedef void ntprof_on_hit(void *context, const ntprof_hit *hit);
+
+/*
+ * ntprof_session_set_hits - have callback called for each hit that is counted, so that
+ * hits of one counter can be distinguished, as by thread. Counters stay the truth: a
+ * counter has as many hits as were reported for its bucket since the call.
+ *
+ *   callback  in: NULL for none
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL
+ * STATUS_NOT_SUPPORTED      the back end is not perf
+ */
+NTSTATUS ntprof_session_set_hits(ntprof_session *session, ntprof_on_hit *callback,
+                                 void *context);
 
 /* ntprof_watch_options.flags */
 enum {
@@ -335,7 +391,9 @@ NTSTATUS ntprof_session_watch(ntprof_session *session, HANDLE process,
  * ntprof_session_flush - deliver all hits and notifications from before the call, and
  * bring every started profile's buffer up to date.
  *
- * STATUS_INVALID_PARAMETER  session is NULL
+ *   session  in: NULL for the default session
+ *
+ * STATUS_INVALID_PARAMETER  session is another process's
  */
 NTSTATUS ntprof_session_flush(ntprof_session *session);
 
@@ -353,17 +411,19 @@ NTSTATUS ntprof_session_freeze(ntprof_session *session);
 /*
  * ntprof_session_fd - descriptor that polls readable when there is something to
  * deliver, for NTPROF_SESSION_POLLED; owned by the session. -1 if the back end has
- * none.
+ * none. NULL: of the default session, which has a thread that delivers; -1 too if that
+ * session cannot be opened.
  */
 int ntprof_session_fd(ntprof_session *session);
 
 /*
  * ntprof_session_poll - deliver what is due; does not wait.
  *
+ *   session  in: NULL for the default session
  *   wait_ms  out, may be NULL: call again after this many ms even if the descriptor
  *            does not poll readable; -1: not needed
  *
- * STATUS_INVALID_PARAMETER  session is NULL
+ * STATUS_INVALID_PARAMETER  session is another process's
  */
 NTSTATUS ntprof_session_poll(ntprof_session *session, int *wait_ms);
 

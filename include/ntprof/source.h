@@ -59,18 +59,19 @@ typedef struct ntprof_source_info {
      * one count here. Memory of ntprof_buffer_alloc is counted into directly and adds
      * nothing here. */
     uint64_t unwritten;
+    uint64_t outside_kernel; /* of outside: in kernel mode */
 } ntprof_source_info;
 
 /*
  * ntprof_source_lookup - the source with this name; makes it if it takes parameters.
  *
- *   session  in: open session
+ *   session  in: open session; NULL for the default session
  *   text     in: "time", "page-faults", "cycles", "ProfileTime",
  *            "breakpoint:0xADDRESS", "uprobe:IMAGE+0xOFFSET", "raw:0xCONFIG" ... (see
  *            `ntprof sources`); not case-sensitive but in IMAGE
  *   source   out
  *
- * STATUS_INVALID_PARAMETER       an argument is NULL, or a parameter in text is bad
+ * STATUS_INVALID_PARAMETER       text or source is NULL, or a parameter in text is bad
  * STATUS_NOT_FOUND               no source has this name
  * STATUS_INSUFFICIENT_RESOURCES  too many sources
  *
@@ -87,9 +88,9 @@ NTSTATUS ntprof_source_lookup(struct ntprof_session *session, const char *text,
 
 /*
  * ntprof_source_get - return a source and its statistics. First it delivers as
- * ntprof_session_flush does.
+ * ntprof_session_flush does. session may be NULL: the default session.
  *
- * STATUS_INVALID_PARAMETER  an argument is NULL or info->size is too small
+ * STATUS_INVALID_PARAMETER  info is NULL or info->size is too small
  * STATUS_NOT_FOUND          not a source that the session knows
  */
 NTSTATUS ntprof_source_get(struct ntprof_session *session, KPROFILE_SOURCE source,
@@ -112,8 +113,9 @@ NTSTATUS ntprof_source_set_interval(struct ntprof_session *session,
 /*
  * ntprof_source_next - list all sources that the session knows, supported or not.
  *
- *   index   in: 0, 1, ...
- *   source  out
+ *   session  in: NULL for the default session
+ *   index    in: 0, 1, ...
+ *   source   out
  *
  * STATUS_INVALID_PARAMETER, STATUS_NOT_FOUND (past the last)
  */

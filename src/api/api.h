@@ -36,9 +36,12 @@ struct ntprof_session {
                   * rings */
     ntprof_notify *notify;
     void *notify_context;
-    void *notify_frame; /* stack frame that calls notify; NULL while it does not run */
-    bool abandoned;     /* notify was left by longjmp or pthread_exit; atomic */
-    ntprof_log *log;    /* set at open */
+    ntprof_on_hit *on_hit;
+    void *on_hit_context;
+    /* stack frame that calls notify or on_hit; NULL while neither runs */
+    void *notify_frame;
+    bool abandoned;  /* one of them was left by longjmp or pthread_exit; atomic */
+    ntprof_log *log; /* set at open */
     void *log_context;
     pthread_t thread; /* set at open, if threaded */
     bool threaded;    /* set at open */
@@ -57,11 +60,15 @@ struct ntprof_session {
  * is opened if necessary; NULL with *status. */
 ntprof_session *api_current_session(NTSTATUS *status);
 
+/* api_named_session - return the session that a call which only reads was given: NULL
+ * is the default one, which is opened if necessary; NULL with *status. */
+ntprof_session *api_named_session(ntprof_session *session, NTSTATUS *status);
+
 /* api_process_id - return the pid of the calling process. */
 pid_t api_process_id(void);
 
 /*
- * api_lock - lock a session while no call is paused. pthread_mutex_unlock unlocks it.
+ * api_lock - lock a session while no call is paused. api_unlock unlocks it.
  *
  * Returns false, without the lock, if the session is abandoned. Only the thread that
  * runs a notification gets the lock while it runs; if that thread's stack pointer is
@@ -74,6 +81,10 @@ bool api_lock(ntprof_session *session);
  * deliver nor change what is started. */
 bool api_lock_beside(ntprof_session *session);
 
+/* api_unlock - unlock a session. The outermost unlock of a thread passes on what it has
+ * logged. Returns false if the thread does not hold the lock. */
+bool api_unlock(ntprof_session *session);
+
 /*
  * api_enter - api_lock for a call; errors of earlier calls are cleared.
  *
@@ -84,6 +95,12 @@ bool api_enter(ntprof_session *session);
 
 /* api_enter_beside - the same with api_lock_beside. */
 bool api_enter_beside(ntprof_session *session);
+
+/*
+ * api_enter_named - api_enter for api_named_session. Returns the session, or NULL with
+ * *status, and the error text set.
+ */
+ntprof_session *api_enter_named(ntprof_session *session, NTSTATUS *status);
 
 /* api_pause - HAL_OPEN.Pause of a session: sleep with the lock released. A call from
  * within a notification keeps the lock. */

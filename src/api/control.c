@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- callbacks ---- */
+
 NTSTATUS
 ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
                           void *context)
@@ -17,6 +19,25 @@ ntprof_session_set_notify(ntprof_session *session, ntprof_notify *callback,
     session->notify_context = context;
     return api_leave(session, STATUS_SUCCESS);
 }
+
+NTSTATUS
+ntprof_session_set_hits(ntprof_session *session, ntprof_on_hit *callback, void *context)
+{
+    if (session == NULL || !api_enter(session)) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
+    }
+    if (!session->backend->ReportsHits) {
+        return api_leave_because(session, STATUS_NOT_SUPPORTED,
+                                 "back end %s reports no single hits: open the session "
+                                 "with back end perf",
+                                 session->backend->Name);
+    }
+    session->on_hit = callback;
+    session->on_hit_context = context;
+    return api_leave(session, STATUS_SUCCESS);
+}
+
+/* ---- watches ---- */
 
 /* Sets the processors to watch on, one word for each group. A watch of all processes
  * includes processors that become active later. */
@@ -67,7 +88,7 @@ control_register_sources(ntprof_session *session, const ntprof_watch_options *op
     return STATUS_SUCCESS;
 }
 
-/* process NULL: all. */
+/* Have the back end watch a process, or all if it is NULL. */
 static NTSTATUS
 control_watch(ntprof_session *session, const EPROCESS *process,
               const ntprof_watch_options *options)
@@ -183,11 +204,16 @@ ntprof_session_watch(ntprof_session *session, HANDLE process,
                              control_explain_watch(session, status));
 }
 
+/* ---- delivery ---- */
+
 NTSTATUS
 ntprof_session_flush(ntprof_session *session)
 {
-    if (session == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
+    NTSTATUS status;
+
+    session = api_enter_named(session, &status);
+    if (session == NULL) {
+        return status;
     }
     ExFlushProfiles(&session->system);
     return api_leave(session, STATUS_SUCCESS);
@@ -212,6 +238,9 @@ ntprof_session_freeze(ntprof_session *session)
 int
 ntprof_session_fd(ntprof_session *session)
 {
+    NTSTATUS status;
+
+    session = api_named_session(session, &status);
     return session == NULL ? -1
                            : session->backend->Descriptor(session->backend_context);
 }
@@ -220,9 +249,11 @@ NTSTATUS
 ntprof_session_poll(ntprof_session *session, int *wait_ms)
 {
     int next_ms;
+    NTSTATUS status;
 
-    if (session == NULL || !api_enter(session)) {
-        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
+    session = api_enter_named(session, &status);
+    if (session == NULL) {
+        return status;
     }
     next_ms = api_deliver(session);
     if (wait_ms != NULL) {
@@ -230,6 +261,8 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
     }
     return api_leave(session, STATUS_SUCCESS);
 }
+
+/* ---- information ---- */
 
 static void
 control_fill_halt(const ntprof_session *session, ntprof_session_info *info)
@@ -250,6 +283,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     const size_t least = offsetof(ntprof_session_info, abi);
     ntprof_session_info full = {0};
     HAL_STATISTICS statistics = {0};
+    NTSTATUS status;
 
     if (info != NULL && info->size < least) {
         return api_refuse(session, STATUS_INVALID_PARAMETER,
@@ -257,8 +291,15 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
                           "sizeof(ntprof_session_info)",
                           info->size);
     }
-    if (session == NULL || info == NULL || !api_enter_beside(session)) {
+    if (info == NULL) {
         return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
+    }
+    session = api_named_session(session, &status);
+    if (session == NULL) {
+        return status;
+    }
+    if (!api_enter_beside(session)) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "%s", "");
     }
     session->backend->QueryStatistics(session->backend_context, &statistics);
     strncpy(full.backend, session->backend->Name, sizeof(full.backend) - 1);

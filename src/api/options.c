@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "ex/version.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -20,8 +21,8 @@ options_refuse_size(size_t size)
                       size);
 }
 
-/* Members that the caller's struct does not have are 0; bytes that this library does
- * not know must be 0. */
+/* Copy the caller's options, whose struct may be that of another version. Members that
+ * it does not have are 0; bytes that this library does not know must be 0. */
 static NTSTATUS
 options_copy(const ntprof_session_options *from, ntprof_session_options *options)
 {
@@ -113,5 +114,6 @@ api_read_options(const ntprof_session_options *from, ntprof_session_options *opt
         return STATUS_SUCCESS;
     }
     status = options_copy(from, options);
+    assert(options->size == sizeof(*options));
     return NT_SUCCESS(status) ? options_check(options) : status;
 }

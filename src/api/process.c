@@ -17,6 +17,8 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pid_t *kept; /* 0: not asked yet, also in a child; NULL: there is no such page */
 
+/* Make the page that fork clears, so that a forked child finds out that it is one. kept
+ * stays NULL where the kernel cannot do that. */
 static void
 make_page(void)
 {

@@ -10,6 +10,7 @@
 #include "ex/version.h"
 #include "hal/linux/refusal.h"
 #include "host/linux/linux.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 
 static _Thread_local struct {
     const ntprof_session *session; /* NULL: of a call without a session */
-    char text[512];
+    char text[1024];
 } thread_reason;
 
 static void
@@ -29,6 +30,7 @@ reason_set(const ntprof_session *session, const char *format, va_list arguments)
     vsnprintf(thread_reason.text, sizeof(thread_reason.text), format, arguments);
 }
 
+/* Set the text of the calling thread's reason. */
 static void
 reason_say(const char *format, ...)
 {
@@ -37,6 +39,13 @@ reason_say(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(thread_reason.text, sizeof(thread_reason.text), format, arguments);
     va_end(arguments);
+}
+
+static void
+reason_log(NTSTATUS status)
+{
+    LOG_DEBUG("a call failed: %s%s%s", ntprof_status_name(status),
+              thread_reason.text[0] != '\0' ? ": " : "", thread_reason.text);
 }
 
 NTSTATUS
@@ -55,6 +64,9 @@ api_refuse(const ntprof_session *session, NTSTATUS status, const char *format, .
         reason_say("a notification of the session did not return, but was left by "
                    "longjmp or pthread_exit: it has stopped for good");
     }
+    log_enter();
+    reason_log(status);
+    log_leave();
     return status;
 }
 
@@ -156,6 +168,7 @@ api_lack(const char *what, int error)
 {
     thread_reason.session = NULL;
     explain_error(what, error, PERF_SCOPE_SELF);
+    reason_log(STATUS_INSUFFICIENT_RESOURCES);
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
@@ -259,8 +272,9 @@ api_leave_because(ntprof_session *session, NTSTATUS status, const char *format, 
         va_start(arguments, format);
         explain(session, status, format, arguments);
         va_end(arguments);
+        reason_log(status);
     }
-    pthread_mutex_unlock(&session->lock);
+    (void)api_unlock(session);
     return status;
 }
 

@@ -2,16 +2,17 @@
 /*
  * api/session.c - opening, using and closing sessions.
  *
- * The only mutable globals of the library above the host: the default session, and each
- * thread's current one.
+ * The only mutable globals of the library above the host: the default session, each
+ * thread's current one, and the log's receiver (log/log.c).
  */
 #include "api/api.h"
 #include "ex/version.h"
 #include "host/linux/linux.h"
+#include "log/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -22,16 +23,27 @@
 #include <time.h>
 #include <unistd.h>
 
+/* As many back ends as there may be at most. */
+enum { MOST_BACKENDS = 8 };
+
+/* What a program without perf events can do about it, and what that costs it. */
+#define USE_TIMERS                                                                   \
+    "; or pass \"perf,timer\" as ntprof_session_options.backend: timers then count " \
+    "this program's own code in user mode, and take one of its real-time signals"
+
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t default_once = PTHREAD_ONCE_INIT;
 static ntprof_session *default_session;
 static _Thread_local ntprof_session *thread_session;
+
+/* ---- copies ---- */
 
 bool
 api_copy_out(void *to, const void *from, size_t bytes, size_t least)
 {
     size_t size;
 
+    assert(sizeof(size) <= least && least <= bytes);
     memcpy(&size, to, sizeof(size));
     if (size < least) {
         return false;
@@ -41,10 +53,22 @@ api_copy_out(void *to, const void *from, size_t bytes, size_t least)
     return true;
 }
 
+/* ---- entering ---- */
+
 static void
 session_abandon(ntprof_session *session)
 {
     __atomic_store_n(&session->abandoned, true, __ATOMIC_RELAXED);
+}
+
+bool
+api_unlock(ntprof_session *session)
+{
+    if (pthread_mutex_unlock(&session->lock) != 0) {
+        return false;
+    }
+    log_leave();
+    return true;
 }
 
 bool
@@ -60,6 +84,7 @@ api_lock_beside(ntprof_session *session)
         }
         return false;
     }
+    log_enter();
     if (session->notify_frame != NULL &&
         (uintptr_t)__builtin_frame_address(0) > (uintptr_t)session->notify_frame) {
         session_abandon(session);
@@ -70,7 +95,7 @@ api_lock_beside(ntprof_session *session)
     /* Also releases the lock that the abandoned delivery took; fails when it is not
      * locked any more.
      */
-    while (pthread_mutex_unlock(&session->lock) == 0) {
+    while (api_unlock(session)) {
     }
     return false;
 }
@@ -84,7 +109,7 @@ api_lock(ntprof_session *session)
         }
         /* A failure, without the lock, is found when it is locked again. */
         (void)pthread_cond_wait(&session->resumed, &session->lock);
-        (void)pthread_mutex_unlock(&session->lock);
+        (void)api_unlock(session);
     }
     return false;
 }
@@ -102,6 +127,7 @@ api_enter(ntprof_session *session)
     if (session->owner != api_process_id() || !api_lock(session)) {
         return false;
     }
+    assert(!session->paused);
     clear_errors(session);
     return true;
 }
@@ -116,6 +142,19 @@ api_enter_beside(ntprof_session *session)
     return true;
 }
 
+ntprof_session *
+api_enter_named(ntprof_session *session, NTSTATUS *status)
+{
+    session = api_named_session(session, status);
+    if (session != NULL && !api_enter(session)) {
+        *status = api_refuse(session, STATUS_INVALID_PARAMETER, "%s", "");
+        return NULL;
+    }
+    return session;
+}
+
+/* ---- what the back end calls ---- */
+
 void
 api_pause(void *context, ULONG64 wait_ns)
 {
@@ -126,16 +165,30 @@ api_pause(void *context, ULONG64 wait_ns)
 
     /* A thread that ended here would leave the session paused for ever. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    assert(!session->paused && session->owner == api_process_id());
     session->paused = true;
-    pthread_mutex_unlock(&session->lock);
+    (void)api_unlock(session);
     nanosleep(&wait, NULL);
     if (pthread_mutex_lock(&session->lock) != 0) {
         session_abandon(session);
+    } else {
+        log_enter();
     }
+    assert(session->paused); /* other calls wait until it is not */
     session->paused = false;
     pthread_cond_broadcast(&session->resumed);
     pthread_setcancelstate(cancel_state, NULL);
     clear_errors(session);
+}
+
+/* Logs for the session's own receiver, and for that of the process. */
+static void
+session_log(const ntprof_session *session, int level, const char *text)
+{
+    LOG(level, "%s", text);
+    if (session->log != NULL) {
+        session->log(session->log_context, level, text);
+    }
 }
 
 void
@@ -147,12 +200,45 @@ api_notice_halt(ntprof_session *session)
         return;
     }
     session->halt_logged = true;
-    if (session->log != NULL && api_describe_halt(session, text, sizeof(text))) {
-        session->log(session->log_context, NTPROF_LOG_ERROR, text);
+    if (api_describe_halt(session, text, sizeof(text))) {
+        session_log(session, NTPROF_LOG_ERROR, text);
     }
 }
 
-/* Called by the back end within a delivery, with the session locked. */
+/* Logs what happened to a process that is followed. */
+static void
+log_notification(const ntprof_notification *notification)
+{
+    const unsigned pid = notification->pid;
+
+    switch (notification->kind) {
+    case NTPROF_PROCESS_START:
+        LOG_DEBUG("process %u (%s) is followed; its parent is %u", pid,
+                  notification->name, notification->parent_pid);
+        break;
+    case NTPROF_PROCESS_EXEC:
+        LOG_DEBUG("process %u runs %s", pid, notification->name);
+        break;
+    case NTPROF_PROCESS_EXIT:
+        LOG_DEBUG("process %u (%s) exited", pid, notification->name);
+        break;
+    case NTPROF_IMAGE_MAP:
+    case NTPROF_IMAGE_UNMAP:
+        LOG_DEBUG("process %u %s %s at 0x%llx, 0x%llx bytes from offset 0x%llx", pid,
+                  notification->kind == NTPROF_IMAGE_MAP ? "maps" : "unmaps",
+                  notification->name, (unsigned long long)notification->base,
+                  (unsigned long long)notification->length,
+                  (unsigned long long)notification->file_offset);
+        break;
+    default:
+        LOG_DEBUG("process %u: notification %u (%s)", pid, notification->kind,
+                  notification->name);
+        break;
+    }
+}
+
+/* Pass a notification on. Called by the back end within a delivery, with the session
+ * locked. */
 static void
 session_notify(void *context, const ntprof_notification *notification)
 {
@@ -164,6 +250,8 @@ session_notify(void *context, const ntprof_notification *notification)
         ExEndAddressSpace(&session->system, notification->pid);
         return;
     }
+    assert(notification->size == sizeof(*notification) && notification->name != NULL);
+    log_notification(notification);
     ExBeforeNotification(&session->system, notification);
     if (session->notify != NULL) {
         thread_session = session;
@@ -174,6 +262,25 @@ session_notify(void *context, const ntprof_notification *notification)
     }
     ExAfterNotification(&session->system, notification);
 }
+
+/* Pass a hit on. Called by the back end within a delivery, with the session locked. */
+static void
+session_report_hit(void *context, const ntprof_hit *hit)
+{
+    ntprof_session *const session = context;
+    ntprof_session *const before = thread_session;
+    void *const frame_before = session->notify_frame;
+
+    if (session->on_hit != NULL) {
+        thread_session = session;
+        session->notify_frame = __builtin_frame_address(0);
+        session->on_hit(session->on_hit_context, hit);
+        session->notify_frame = frame_before;
+        thread_session = before;
+    }
+}
+
+/* ---- choice of a back end ---- */
 
 /* Appends "reason; remedy" to text, after what is there already. */
 static void
@@ -198,10 +305,14 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     *probe = (HAL_PROBE){0};
     status = backend->Open(open, &session->backend_context);
     if (NT_SUCCESS(status)) {
+        LOG_DEBUG("back end %s: opened", backend->Name);
         session->backend = backend;
         session_add_reason(session->limits, sizeof(session->limits), "", probe);
         return status;
     }
+    LOG_DEBUG("back end %s: refused: %s%s%s", backend->Name,
+              probe->Reason[0] != '\0' ? probe->Reason : ntprof_status_name(status),
+              probe->Remedy[0] != '\0' ? "; to allow: " : "", probe->Remedy);
     session_add_reason(session->better, sizeof(session->better), backend->Name, probe);
     if (!probe->Usable) {
         return probe->Shortage ? STATUS_INSUFFICIENT_RESOURCES : STATUS_NOT_SUPPORTED;
@@ -210,7 +321,7 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
 }
 
 static NTSTATUS
-session_refuse_backend(const char *name)
+session_refuse_backend(const char *name, size_t length)
 {
     char names[128] = "";
 
@@ -221,11 +332,67 @@ session_refuse_backend(const char *name)
                  HalBackends[i]->Name);
     }
     return api_refuse(NULL, STATUS_INVALID_PARAMETER,
-                      "there is no back end \"%.32s\"; there are %s", name, names);
+                      "there is no back end \"%.*s\"; there are %s",
+                      length < 32 ? (int)length : 32, name, names);
 }
 
-/* Opens the back end that the options name, or else the first usable one that is not
- * only chosen by name. */
+static const HAL_BACKEND *
+session_find_backend(const char *name, size_t length)
+{
+    for (size_t i = 0; HalBackends[i] != NULL; i++) {
+        if (strlen(HalBackends[i]->Name) == length &&
+            memcmp(HalBackends[i]->Name, name, length) == 0) {
+            return HalBackends[i];
+        }
+    }
+    return NULL;
+}
+
+/* Back ends in the order in which a session tries them, each once. */
+struct backend_list {
+    const HAL_BACKEND *backends[MOST_BACKENDS];
+    size_t count;
+};
+
+/* Add a back end to the list, unless it is there. */
+static void
+session_add_backend(struct backend_list *list, const HAL_BACKEND *backend)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->backends[i] == backend) {
+            return;
+        }
+    }
+    assert(list->count < MOST_BACKENDS);
+    list->backends[list->count++] = backend;
+}
+
+/* Lists the back ends that names has, separated by commas; without names, those that
+ * are not only chosen by name. All names are checked, whichever of them works. */
+static NTSTATUS
+session_list_backends(const char *names, struct backend_list *list)
+{
+    list->count = 0;
+    for (size_t i = 0; names == NULL && HalBackends[i] != NULL; i++) {
+        if (!HalBackends[i]->ByName) {
+            session_add_backend(list, HalBackends[i]);
+        }
+    }
+    for (const char *name = names; name != NULL;) {
+        const char *const end = strchrnul(name, ',');
+        const HAL_BACKEND *const backend =
+            session_find_backend(name, (size_t)(end - name));
+
+        if (backend == NULL) {
+            return session_refuse_backend(name, (size_t)(end - name));
+        }
+        session_add_backend(list, backend);
+        name = *end != '\0' ? end + 1 : NULL;
+    }
+    return STATUS_SUCCESS;
+}
+
+/* Opens the first usable one of the back ends that the options name. */
 static NTSTATUS
 session_choose_backend(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -236,6 +403,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
                        .GroupCount = session->host.Table->GroupCount,
                        .ActiveProcessors = session->host.Table->ActiveProcessors},
         .Notify = session_notify,
+        .Hit = session_report_hit,
         .NotifyContext = session,
         .Pause = api_pause,
         .Selectors = options->abi == NTPROF_ABI_X86 ||
@@ -245,34 +413,31 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         .SimulationSeed = options->simulation_seed,
         .Probe = &probe,
     };
-    NTSTATUS status = STATUS_NOT_SUPPORTED;
+    struct backend_list list;
+    NTSTATUS status = session_list_backends(options->backend, &list);
     bool shortage = false;
 
-    for (size_t i = 0; HalBackends[i] != NULL; i++) {
-        const HAL_BACKEND *const backend = HalBackends[i];
-        const bool wanted = options->backend != NULL
-                                ? strcmp(options->backend, backend->Name) == 0
-                                : !backend->ByName;
-
-        if (!wanted) {
-            continue;
-        }
-        status = session_try_backend(session, backend, &open);
+    if (!NT_SUCCESS(status)) {
+        return status;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        status = session_try_backend(session, list.backends[i], &open);
         if (NT_SUCCESS(status)) {
             return status;
         }
         shortage |= status == STATUS_INSUFFICIENT_RESOURCES;
-        if (options->backend != NULL) {
-            return api_refuse(NULL, status, "%s", session->better);
-        }
     }
-    if (options->backend != NULL) {
-        return session_refuse_backend(options->backend);
+    if (shortage) { /* a later attempt may find a back end */
+        return api_refuse(NULL, STATUS_INSUFFICIENT_RESOURCES, "%s", session->better);
     }
-    /* With a shortage, a later attempt may find a back end. */
-    return api_refuse(NULL, shortage ? STATUS_INSUFFICIENT_RESOURCES : status, "%s",
-                      session->better);
+    /* Timers are not even tried unasked, because that takes a signal; they count in no
+     * cgroup. */
+    return api_refuse(NULL, status, "%s%s", session->better,
+                      options->backend == NULL && session->cgroup_fd < 0 ? USE_TIMERS
+                                                                         : "");
 }
+
+/* ---- open and close ---- */
 
 static NTSTATUS
 session_set_intervals(ntprof_session *session, const ntprof_session_options *options)
@@ -328,8 +493,8 @@ session_destroy_lock(ntprof_session *session)
     pthread_mutex_destroy(&session->lock);
 }
 
-/* If the back end can count only in its own pages, the host allocates counters there.
- */
+/* Have the host allocate counters in pages of the back end, if it can count only in its
+ * own. */
 static void
 session_use_pages(ntprof_session *session)
 {
@@ -347,6 +512,7 @@ session_use_pages(ntprof_session *session)
     }
 }
 
+/* The host must not use the back end's pages any more when these are freed. */
 static void
 session_close_backend(ntprof_session *session)
 {
@@ -437,8 +603,8 @@ delete_host:
     return status;
 }
 
-NTSTATUS
-ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
+static NTSTATUS
+session_open(const ntprof_session_options *from, ntprof_session **out)
 {
     ntprof_session_options options;
     ntprof_session *session;
@@ -472,9 +638,12 @@ ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
     if (!NT_SUCCESS(status)) {
         goto destroy_lock;
     }
-    if (session->log != NULL && session->better[0] != '\0') {
-        session->log(session->log_context, NTPROF_LOG_INFO, session->better);
+    if (session->better[0] != '\0') {
+        session_log(session, NTPROF_LOG_INFO, session->better);
     }
+    LOG_DEBUG("session opened: back end %s, NT %s, %s", session->backend->Name,
+              session->system.Version->Name,
+              session->threaded ? "with a thread" : "polled");
     *out = session;
     return STATUS_SUCCESS;
 
@@ -487,12 +656,23 @@ free_session:
     return status;
 }
 
-void
-ntprof_session_close(ntprof_session *session)
+NTSTATUS
+ntprof_session_open(const ntprof_session_options *from, ntprof_session **out)
 {
-    if (session == NULL) {
-        return;
+    NTSTATUS status;
+
+    log_enter();
+    status = session_open(from, out);
+    if (!NT_SUCCESS(status)) {
+        LOG_DEBUG("no session: %s", ntprof_status_name(status));
     }
+    log_leave();
+    return status;
+}
+
+static void
+session_close(ntprof_session *session)
+{
     if (thread_session == session) {
         thread_session = NULL;
     }
@@ -504,15 +684,29 @@ ntprof_session_close(ntprof_session *session)
     if (!api_lock(session)) {
         return; /* an abandoned delivery never ends; the memory is not freed */
     }
-    pthread_mutex_unlock(&session->lock);
+    assert(!session->closing);
+    (void)api_unlock(session);
     api_stop_thread(session);
+    assert(!session->threaded && !session->paused);
     session->notify = NULL; /* its context may be freed; hits are still delivered */
+    session->on_hit = NULL;
     ExFinishSystem(&session->system);
     session_close_backend(session);
     host_linux_delete(&session->host);
     session_close_cgroup(session);
     session_destroy_lock(session);
     free(session);
+    LOG_DEBUG("session closed");
+}
+
+void
+ntprof_session_close(ntprof_session *session)
+{
+    if (session != NULL) {
+        log_enter();
+        session_close(session);
+        log_leave();
+    }
 }
 
 void
@@ -521,8 +715,10 @@ ntprof_session_use(ntprof_session *session)
     thread_session = session;
 }
 
-/* If a thread forks while another opens the default session, the child would wait for
- * the lock for ever. So the lock is held during fork. */
+/* ---- the default session ---- */
+
+/* Hold the lock during fork: if a thread forks while another opens the default session,
+ * the child would wait for the lock for ever. */
 static void
 default_take_for_fork(void)
 {
@@ -542,6 +738,7 @@ default_prepare(void)
      * which is the order of the locks. If there is no memory to register ours, a fork
      * at the wrong moment may hang the child. */
     host_linux_prepare();
+    log_prepare();
     (void)pthread_atfork(default_take_for_fork, default_leave_after_fork,
                          default_leave_after_fork);
 }
@@ -557,17 +754,16 @@ default_prepare_at_load(void)
     pthread_once(&default_once, default_prepare);
 }
 
-ntprof_session *
-api_current_session(NTSTATUS *status)
+/* Returns the default session, which is opened if necessary; NULL with *status. */
+static ntprof_session *
+default_open(NTSTATUS *status)
 {
-    ntprof_session *session = thread_session;
+    ntprof_session *session = NULL;
 
     *status = STATUS_SUCCESS;
-    if (session != NULL) {
-        return session;
-    }
     pthread_once(&default_once,
                  default_prepare); /* another constructor may run before ours */
+    log_enter();
     pthread_mutex_lock(&default_lock);
     /* A forked child opens its own; the parent's is not freed. */
     if (default_session == NULL || default_session->owner != api_process_id()) {
@@ -579,7 +775,22 @@ api_current_session(NTSTATUS *status)
         session = default_session;
     }
     pthread_mutex_unlock(&default_lock);
+    log_leave();
     return session;
+}
+
+ntprof_session *
+api_current_session(NTSTATUS *status)
+{
+    *status = STATUS_SUCCESS;
+    return thread_session != NULL ? thread_session : default_open(status);
+}
+
+ntprof_session *
+api_named_session(ntprof_session *session, NTSTATUS *status)
+{
+    *status = STATUS_SUCCESS;
+    return session != NULL ? session : default_open(status);
 }
 
 NTSTATUS

@@ -2,6 +2,7 @@
 /* api/source.c - sources with their statistics, and back ends. */
 #include "api/api.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +13,12 @@ ntprof_source_lookup(ntprof_session *session, const char *text, KPROFILE_SOURCE 
     KPROFILE_SOURCE found;
     NTSTATUS status;
 
-    if (session == NULL || text == NULL || source == NULL || !api_enter(session)) {
+    if (text == NULL || source == NULL) {
         return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
+    }
+    session = api_enter_named(session, &status);
+    if (session == NULL) {
+        return status;
     }
     status = session->backend->LookupSource(session->backend_context, text, &found);
     if (NT_SUCCESS(status)) {
@@ -45,8 +50,12 @@ ntprof_source_next(ntprof_session *session, uint32_t index, KPROFILE_SOURCE *sou
     KPROFILE_SOURCE found;
     NTSTATUS status;
 
-    if (session == NULL || source == NULL || !api_enter(session)) {
+    if (source == NULL) {
         return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
+    }
+    session = api_enter_named(session, &status);
+    if (session == NULL) {
+        return status;
     }
     status = session->backend->NextSource(session->backend_context, index, &found);
     if (NT_SUCCESS(status)) {
@@ -82,7 +91,24 @@ source_fill(ntprof_source_info *info, const HAL_SOURCE *hal,
     info->missed = statistics->Missed;
     info->unfinished = statistics->Unfinished;
     info->excluded = statistics->Excluded;
+    /* Back end bpf counts on while both are read. */
+    info->outside_kernel = statistics->OutsideKernel < hits->Outside
+                               ? statistics->OutsideKernel
+                               : hits->Outside;
 }
+
+#ifndef NDEBUG
+/* Do the statistics add up, as <ntprof/source.h> promises? */
+static bool
+assert_source_state(const ntprof_source_info *info)
+{
+    assert(info->taken == info->counted + info->outside);
+    assert(info->outside_kernel <= info->outside);
+    assert(info->expected == info->taken + info->lost + info->throttled + info->missed +
+                                 info->unfinished + info->excluded);
+    return true;
+}
+#endif
 
 NTSTATUS
 ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
@@ -102,8 +128,12 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
                           "sizeof(ntprof_source_info)",
                           info->size);
     }
-    if (session == NULL || info == NULL || !api_enter(session)) {
+    if (info == NULL) {
         return api_refuse(session, STATUS_INVALID_PARAMETER, "an argument is NULL");
+    }
+    session = api_enter_named(session, &status);
+    if (session == NULL) {
+        return status;
     }
     ExFlushProfiles(&session->system);
     KeQueryStatistics(&session->system.Ke, source, &hits);
@@ -112,6 +142,7 @@ ntprof_source_get(ntprof_session *session, KPROFILE_SOURCE source,
     if (NT_SUCCESS(status)) {
         session->backend->Hal->QuerySource(session->backend_context, source, &hal);
         source_fill(&full, &hal, &statistics, &hits);
+        assert(assert_source_state(&full));
         (void)api_copy_out(info, &full, sizeof(full), least);
     }
     return api_leave_because(session, status, "back end %s has no source %u",

@@ -3,6 +3,9 @@
  * something. */
 #include "api/api.h"
 
+#include "log/log.h"
+
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +17,9 @@
 /* Milliseconds from a flush of buffers to the next at least, and to the next delivery
  * at most: the header of NtStartProfile promises 150. */
 enum { FLUSH_MS = 100, FRESH_MS = 140 };
+
+/* Deliveries from this on are logged. */
+enum { LONG_DELIVERY_MS = 50 };
 
 static uint64_t
 thread_cpu_ns(void)
@@ -54,14 +60,31 @@ deliver_to_buffers(ntprof_session *session, int wait_ms)
     return ExFlushBuffers(&session->system) && wait_ms > FRESH_MS ? FRESH_MS : wait_ms;
 }
 
+/* Logs a delivery that took long. */
+static void
+log_delivery(int64_t took_ms, uint64_t cpu_ns)
+{
+    if (took_ms >= LONG_DELIVERY_MS) {
+        LOG_DEBUG("a delivery took %lld ms, %llu ms of them on a processor",
+                  (long long)took_ms, (unsigned long long)(cpu_ns / 1000000));
+    }
+}
+
 int
 api_deliver(ntprof_session *session)
 {
+    const int64_t begin_ms = clock_ms();
     const uint64_t begin_ns = thread_cpu_ns();
-    int wait_ms = session->backend->Deliver(session->backend_context);
+    uint64_t cpu_ns;
+    int wait_ms;
 
+    assert(!session->paused); /* what is started does not change meanwhile */
+    wait_ms = session->backend->Deliver(session->backend_context);
+    assert(wait_ms >= -1);
     wait_ms = deliver_to_buffers(session, wait_ms);
-    session->delivery_ns += thread_cpu_ns() - begin_ns;
+    cpu_ns = thread_cpu_ns() - begin_ns; /* a system call, unlike clock_ms() */
+    log_delivery(clock_ms() - begin_ms, cpu_ns);
+    session->delivery_ns += cpu_ns;
     session->deliveries++;
     api_notice_halt(session);
     return wait_ms;
@@ -85,12 +108,12 @@ thread_main(void *argument)
             return NULL;
         }
         if (session->closing) {
-            pthread_mutex_unlock(&session->lock);
+            (void)api_unlock(session);
             return NULL;
         }
         wait_ms = api_deliver(session);
         session->idle = wait_ms < 0;
-        pthread_mutex_unlock(&session->lock);
+        (void)api_unlock(session);
 
         (void)poll(fds, 2, wait_ms);
         if ((fds[0].revents & POLLIN) != 0 &&
@@ -107,6 +130,7 @@ api_start_thread(ntprof_session *session)
     sigset_t old;
     int failure;
 
+    assert(!session->threaded && session->wake_fd < 0);
     session->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (session->wake_fd < 0) {
         return api_lack("cannot wake the session's thread", -errno);
@@ -150,9 +174,11 @@ api_stop_thread(ntprof_session *session)
     if (!session->threaded) {
         return;
     }
+    assert(session->wake_fd >= 0 && !session->closing);
     pthread_mutex_lock(&session->lock);
+    log_enter();
     session->closing = true;
-    pthread_mutex_unlock(&session->lock);
+    (void)api_unlock(session);
     thread_signal(session);
     pthread_join(session->thread, NULL);
     close(session->wake_fd);

@@ -40,6 +40,8 @@ typedef struct _HAL_OPEN {
     HAL_PROCESSORS Processors;
     void (*Notify)(void *NotifyContext, const ntprof_notification *Notification);
     void *NotifyContext;
+    /* For HAL_BACKEND.ReportsHits: called after each hit that was counted. */
+    void (*Hit)(void *NotifyContext, const ntprof_hit *Hit);
     /* Sleep for WaitNs without the session's lock: Begin, SetInterval and Watch wait
      * for threads so. Meanwhile only QuerySource and QueryStatistics are called. */
     void (*Pause)(void *NotifyContext, ULONG64 WaitNs);
@@ -100,6 +102,7 @@ typedef struct _HAL_SOURCE_STATISTICS {
     ULONG64 Missed;
     ULONG64 Unfinished;
     ULONG64 Excluded;
+    ULONG64 OutsideKernel; /* taken in kernel mode, and matched by no profile */
 } HAL_SOURCE_STATISTICS;
 
 typedef struct _HAL_STATISTICS {
@@ -133,6 +136,7 @@ typedef struct _HAL_BACKEND {
     const HAL_PAGES *Pages; /* NULL: counters may be anywhere */
     BOOLEAN ByName;         /* used only if the session's options name it */
     BOOLEAN Simulated;      /* its hits are not of this machine */
+    BOOLEAN ReportsHits;    /* it calls HAL_OPEN.Hit */
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);

@@ -190,7 +190,8 @@ static void
 source_structs__sizes_and_offsets__are_as_released(void **state)
 {
     (void)state;
-    assert_int_equal(sizeof(ntprof_source_info), 440);
+    assert_int_equal(sizeof(ntprof_source_info), 448);
+    assert_int_equal(offsetof(ntprof_source_info, outside_kernel), 440);
     assert_int_equal(offsetof(ntprof_source_info, unwritten), 432);
     assert_int_equal(offsetof(ntprof_source_info, name), 24);
     assert_int_equal(offsetof(ntprof_source_info, reason), 120);

@@ -56,6 +56,7 @@ struct usual {
     NTSTATUS watch;
     pid_t parent;
     ULONG *counters;
+    char source[64]; /* its name, which takes a descriptor to find out */
 };
 
 static NTSTATUS
@@ -102,13 +103,12 @@ watch_self(ntprof_session *where)
 static void
 try_profile(struct trial *trial, const struct usual *usual)
 {
-    char name[64];
     KPROFILE_SOURCE source;
     HANDLE profile;
 
-    name_source_at(name, sizeof(name), slot_address(SLOT));
     if (!works(trial, "ntprof_source_lookup",
-               ntprof_source_lookup(trial->session, name, &source), STATUS_SUCCESS) ||
+               ntprof_source_lookup(trial->session, usual->source, &source),
+               STATUS_SUCCESS) ||
         !works(trial, "NtCreateProfileEx",
                create(usual, NtCurrentProcess(), slot_address(0), source, &profile),
                STATUS_SUCCESS)) {
@@ -234,6 +234,7 @@ ask_usual(struct usual *usual)
         return false;
     }
     ntprof_session_use(opened);
+    name_source_at(usual->source, sizeof(usual->source), slot_address(SLOT));
     usual->create_global = create_and_close(usual, NULL, slot_address(0));
     usual->create_kernel = create_and_close(usual, NtCurrentProcess(), kernel_space());
     usual->set_interval = NtSetIntervalProfile(10000, ProfileTime);
@@ -284,7 +285,7 @@ run(peer_body *body, unsigned limit)
 static void
 session__low_limit__works_or_names_it(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     (void)state;
     for (unsigned limit = FEWEST; limit <= MOST; limit++) {
@@ -333,7 +334,7 @@ lack_for_a_while(const struct peer *test, void *argument)
 static void
 session__descriptors_lack_for_a_while__works_afterwards(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     (void)state;
     run(lack_for_a_while, MOST_TAKEN);

@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 ntprof_session *session;
@@ -41,6 +43,15 @@ static const struct kind *kind = &kinds[0];
 
 /* All that it takes to count in the interrupt. */
 static const unsigned capabilities[] = {CAP_PERFMON, CAP_BPF};
+
+uint64_t
+fixture_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 bool
 is_root(void)
@@ -169,6 +180,7 @@ static const char *const programs[] = {"PAGE_CALLER", "LIBRARY_1000", "LIBRARY_3
                                        "SEGMENTS"};
 
 static char staged[] = "/tmp/ntprof-integration-XXXXXX";
+static char slots_file[sizeof(staged) + sizeof("/slots")];
 
 static bool
 copy_file(const char *from, const char *to)
@@ -187,12 +199,28 @@ copy_file(const char *from, const char *to)
     return copied == 0;
 }
 
+static bool
+make_slots_file(void)
+{
+    const size_t bytes = (size_t)SLOT_BYTES * SLOT_COUNT;
+    bool written;
+    int fd;
+
+    snprintf(slots_file, sizeof(slots_file), "%s/slots", staged);
+    fd = open(slots_file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    written = fd >= 0 && write(fd, slots, bytes) == (ssize_t)bytes;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return written;
+}
+
 /* The build folder may be out of an ordinary user's reach: puts the programs within it.
  */
 static bool
 stage_programs(void)
 {
-    if (mkdtemp(staged) == NULL || chmod(staged, 0755) != 0) {
+    if (mkdtemp(staged) == NULL || chmod(staged, 0755) != 0 || !make_slots_file()) {
         return false;
     }
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
@@ -219,6 +247,7 @@ unstage_programs(void)
             unlink(getenv(programs[i]));
         }
     }
+    unlink(slots_file);
     rmdir(staged);
 }
 
@@ -419,28 +448,24 @@ write_slots(void *page)
     __builtin___clear_cache(to, to + (size_t)SLOT_BYTES * SLOT_COUNT);
 }
 
-uint64_t
-code_offset(uint64_t address)
+const char *
+slots_path(void)
 {
-    FILE *const maps = fopen("/proc/self/maps", "re");
-    char line[4096];
-    uint64_t found = 0;
+    return slots_file;
+}
 
-    assert_non_null(maps);
-    while (found == 0 && fgets(line, sizeof(line), maps) != NULL) {
-        uint64_t begin;
-        uint64_t end;
-        uint64_t offset;
+int
+map_fixed_slots(void)
+{
+    const int fd = open(slots_file, O_RDONLY | O_CLOEXEC);
+    const void *page = MAP_FAILED;
 
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &begin, &end,
-                   &offset) == 3 &&
-            address >= begin && address < end) {
-            found = address - begin + offset;
-        }
+    if (fd >= 0) {
+        page = mmap((void *)(uintptr_t)FIXED_ADDRESS, (size_t)SLOT_BYTES * SLOT_COUNT,
+                    PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0);
+        close(fd);
     }
-    fclose(maps);
-    assert_int_not_equal(found, 0);
-    return found;
+    return page != MAP_FAILED ? 0 : -1;
 }
 
 static bool
@@ -449,25 +474,30 @@ is_slot(uint64_t address)
     return address - slot_address(0) < (uint64_t)SLOT_BYTES * SLOT_COUNT;
 }
 
+/* Whether exact counts are a uprobe's. */
+static bool
+takes_uprobes(void)
+{
+    return !breakpoints_fire() && is_root() && strcmp(backend, "perf") == 0;
+}
+
 void
 name_source_at(char *name, size_t size, uint64_t address)
 {
-    if (!breakpoints_fire() && is_root() && is_slot(address) &&
-        strcmp(backend, "perf") == 0) {
-        snprintf(name, size, "uprobe:/proc/self/exe+0x%" PRIx64, code_offset(address));
+    if (takes_uprobes() && is_slot(address)) {
+        name_exact_source(name, size, address);
     } else {
         snprintf(name, size, "breakpoint:0x%" PRIx64, address);
     }
 }
 
-KPROFILE_SOURCE
-breakpoint_at(ntprof_session *where, uint64_t address)
+/* Skips the test where the source is not supported. */
+static KPROFILE_SOURCE
+named_source(ntprof_session *where, const char *name)
 {
     ntprof_source_info info = {.size = sizeof(info)};
     KPROFILE_SOURCE source;
-    char name[64];
 
-    name_source_at(name, sizeof(name), address);
     assert_success(ntprof_source_lookup(where, name, &source));
     assert_success(ntprof_source_get(where, source, &info));
     if (!info.supported) {
@@ -478,9 +508,44 @@ breakpoint_at(ntprof_session *where, uint64_t address)
 }
 
 KPROFILE_SOURCE
+breakpoint_at(ntprof_session *where, uint64_t address)
+{
+    char name[64];
+
+    name_source_at(name, sizeof(name), address);
+    return named_source(where, name);
+}
+
+KPROFILE_SOURCE
+file_source(ntprof_session *where, const char *path, uint64_t offset, uint64_t address)
+{
+    char name[512];
+
+    if (!takes_uprobes()) {
+        return breakpoint_at(where, address);
+    }
+    snprintf(name, sizeof(name), "uprobe:%s+0x%" PRIx64, path, offset);
+    return named_source(where, name);
+}
+
+KPROFILE_SOURCE
+fixed_source(ntprof_session *where)
+{
+    return file_source(where, slots_file, 0, FIXED_ADDRESS);
+}
+
+KPROFILE_SOURCE
 slot_source(size_t slot)
 {
     return breakpoint_at(session, slot_address(slot));
+}
+
+void
+need_exact_source(void)
+{
+    if (!breakpoints_fire()) {
+        (void)slot_source(0);
+    }
 }
 
 /* ---- profiles ---- */

@@ -73,6 +73,9 @@ extern ntprof_session *session;
  */
 void fixture_reopen(const ntprof_session_options *options);
 
+/* The time by the clock that notifications and hits are said to have. */
+uint64_t fixture_now_ns(void);
+
 bool is_root(void);
 
 /* Has the caller NT's privilege to profile all processes, and may it measure the
@@ -94,9 +97,6 @@ void call_address(uint64_t address, uint64_t times);
 void call_slot(size_t slot, uint64_t times);
 uint64_t slot_address(size_t slot);
 
-/* Where in this program's file an address of its code is. */
-uint64_t code_offset(uint64_t address);
-
 /* Of the source that counts executions of the instruction there:
  * "breakpoint:0xADDRESS"; where breakpoints do not fire, as root over perf, a uprobe if
  * it is in a slot. */
@@ -106,12 +106,30 @@ void name_source_at(char *name, size_t size, uint64_t address);
 KPROFILE_SOURCE breakpoint_at(ntprof_session *where, uint64_t address);
 KPROFILE_SOURCE slot_source(size_t slot);
 
+/* The same for a place of a file, which is mapped at the address in all that is
+ * counted: where breakpoints do not fire, as root over perf, a uprobe. */
+KPROFILE_SOURCE file_source(ntprof_session *where, const char *path, uint64_t offset,
+                            uint64_t address);
+
+/* need_exact_source - skips the test with the reason where slots have no such source:
+ * its first statement, so that nothing is left open. need_breakpoints is for tests
+ * about breakpoints, and of code outside of slots. */
+void need_exact_source(void);
+
 /* Where code is made at run time: nothing else uses it, and sanitizers leave it alone.
  */
 #define FIXED_ADDRESS UINT64_C(0x7ea000000000)
 
 /* Writes slots into memory that can be written. */
 void write_slots(void *page);
+
+/* A page of slots in a file that all users can read, and the source of its first slot
+ * where it is mapped at FIXED_ADDRESS. */
+const char *slots_path(void);
+KPROFILE_SOURCE fixed_source(ntprof_session *where);
+
+/* Maps that page there, without cmocka. Returns 0 or -1. */
+int map_fixed_slots(void);
 
 /* ---- profiles ---- */
 

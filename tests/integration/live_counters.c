@@ -387,7 +387,7 @@ added__pages_and_parts_of_pages__each_exact(void **state)
 static void
 sessions__of_two_back_ends_on_one_buffer__sum_exact(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct guarded memory = guarded_make(1, MAP_PRIVATE);
     ULONG *const counters = (ULONG *)(void *)memory.pages;
@@ -519,7 +519,7 @@ fork__while_counting__child_keeps_what_it_had_and_ends_as_it_likes(void **state)
 
 /* ---- stops under load ---- */
 
-enum { STOPS = 4000, HAMMERS = 64, WAIT_EVERY = 16 };
+enum { STOPS = 1000, HAMMERS = 64, WAIT_EVERY = 16 };
 
 struct hammer {
     pthread_t thread;
@@ -689,6 +689,9 @@ stop__under_load_on_all_processors__nothing_counted_late(void **state)
     (void)setpriority(PRIO_PROCESS, 0, -20); /* where that is allowed */
     count = start_hammers(hammers, &done);
     stop_in_rounds(rounds - rounds / 8, source, &stops);
+    while (stops.counted == 0 && count > 1) {
+        stop_in_rounds(8, source, &stops); /* no hammer has run yet in between */
+    }
     keeper = start_keeper(source);
     stop_in_rounds(rounds / 8, source, &stops);
     stop_and_close(keeper);

@@ -502,9 +502,9 @@ time__in_both_segments__hits_are_in_their_loops_and_never_at_low_addresses(void 
     assert_int_equal(buffer_sum(&segment_32.buffer) + buffer_sum(&segment_16.buffer),
                      info.counted);
     assert_also_linear(&linear, &segment_32, &segment_16);
-    /* The process does little else, but the rest of the machine interrupts it. */
+    /* The process does little else, however often the machine interrupts it. */
     if (!fixture_has(FIXTURE_EVENTS_OF_ALL)) {
-        assert_true(info.counted > info.outside);
+        assert_true(info.counted > info.outside - info.outside_kernel);
     }
     print_message("%" PRIu64 " hits of %" PRIu64 " in segments\n", info.counted,
                   info.taken);

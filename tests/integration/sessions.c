@@ -90,7 +90,7 @@ call_many(const struct peer *test, void *argument)
 static void
 polled_session__ring_above_its_watermark__wakes_the_poller(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct pollfd descriptor = {.events = POLLIN};
     ULONG *const counters = ntprof_buffer_alloc(PAGE_BYTES);
@@ -189,7 +189,6 @@ static int
 fill_ring_and_map(const struct peer *test, void *argument)
 {
     size_t processor;
-    void *page;
 
     (void)argument;
     if (usable_processors(&processor, 1) == 1) {
@@ -197,13 +196,7 @@ fill_ring_and_map(const struct peer *test, void *argument)
     }
     peer_hear(test);
     call_slot(SLOT, 160000); /* more than a ring of root's holds */
-    page = mmap((void *)(uintptr_t)FIXED_ADDRESS, 4096, PROT_READ | PROT_WRITE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-    if (page == MAP_FAILED) {
-        return 1;
-    }
-    write_slots(page);
-    if (mprotect(page, 4096, PROT_READ | PROT_EXEC) != 0) {
+    if (map_fixed_slots() != 0) {
         return 1;
     }
     peer_tell(test, 1);
@@ -229,7 +222,7 @@ lost_records__of_a_mapping__are_told_and_made_up_for(void **state)
     memset(&resync, 0, sizeof(resync));
     resync.counter = guarded_counters(1);
     sources[0] = slot_source(SLOT);
-    sources[1] = breakpoint_at(session, FIXED_ADDRESS);
+    sources[1] = fixed_source(session);
     resync.wanted = FIXED_ADDRESS;
     resync.source = sources[1];
     options.sources = sources;
@@ -261,7 +254,7 @@ lost_records__of_a_mapping__are_told_and_made_up_for(void **state)
 static void
 two_sessions__on_one_process__count_independently(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     ntprof_session *const first = session;
     ntprof_session *second;
@@ -408,7 +401,7 @@ use_session_of_parent(const struct peer *test, void *argument)
 static void
 session__in_a_forked_child__is_refused_and_the_childs_own_works(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     const KPROFILE_SOURCE source = slot_source(SLOT);
@@ -521,29 +514,46 @@ take_ring_memory(size_t pages)
                            MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
-/* Starts a profile in a session of its own, which stays open, and counts. The status of
- * the start. Its caller may lock no memory, so the buffer is one that is not locked. */
+enum { FAULTS = 500 };
+
+static void
+fault_often(void)
+{
+    const size_t bytes = (size_t)FAULTS * PAGE_BYTES;
+    char *const memory =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED) {
+        return;
+    }
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    for (size_t i = 0; i < bytes; i += PAGE_BYTES) {
+        *(volatile char *)&memory[i] = 1;
+    }
+    munmap(memory, bytes);
+}
+
+/* Starts a profile in a session of its own, which stays open, and counts: a ring
+ * this small may lose hits, and then says so. The status of the start. Its caller
+ * may lock no memory, so the buffer is one that is not locked. */
 static NTSTATUS
 count_in_new_session(uint64_t *ring_bytes, const char **error)
 {
     ULONG *const counters = ntprof_buffer_alloc(SLOT_COUNT * sizeof(ULONG));
     ntprof_session_info info = {.size = sizeof(info)};
+    ntprof_source_info faults = {.size = sizeof(faults)};
     ntprof_session *one;
-    KPROFILE_SOURCE source;
     HANDLE profile;
-    char name[64];
     NTSTATUS status;
 
-    name_source_at(name, sizeof(name), slot_address(SLOT));
     if (counters == NULL || !NT_SUCCESS(open_another(&one))) {
         return STATUS_UNSUCCESSFUL;
     }
     ntprof_session_use(one);
-    if (!NT_SUCCESS(ntprof_source_lookup(one, name, &source)) ||
-        !NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
-                                      (PVOID)(uintptr_t)slot_address(0),
-                                      SLOT_BYTES * SLOT_COUNT, 4, counters,
-                                      SLOT_COUNT * sizeof(ULONG), source, 0, NULL))) {
+    if (!NT_SUCCESS(NtCreateProfileEx(
+            &profile, NtCurrentProcess(), (PVOID)(uintptr_t)slot_address(0),
+            SLOT_BYTES * SLOT_COUNT, 4, counters, SLOT_COUNT * sizeof(ULONG),
+            ProfilePageFaults, 0, NULL))) {
         return STATUS_UNSUCCESSFUL;
     }
     status = NtStartProfile(profile);
@@ -551,12 +561,20 @@ count_in_new_session(uint64_t *ring_bytes, const char **error)
     if (!NT_SUCCESS(status)) {
         return status;
     }
-    call_slot(SLOT, 500);
+    fault_often();
     status = NtStopProfile(profile);
+    ntprof_source_get(one, ProfilePageFaults, &faults);
     ntprof_session_get_info(one, &info);
     *ring_bytes = info.ring_bytes;
-    return NT_SUCCESS(status) && counters[SLOT] == 500 ? STATUS_SUCCESS
-                                                       : STATUS_UNSUCCESSFUL;
+    if (faults.expected < FAULTS || faults.taken == 0 ||
+        faults.expected != faults.taken + faults.lost + faults.throttled +
+                               faults.missed + faults.unfinished + faults.excluded) {
+        fprintf(stderr, "of %llu hits: %llu taken, %llu lost, %llu missed\n",
+                (unsigned long long)faults.expected, (unsigned long long)faults.taken,
+                (unsigned long long)faults.lost, (unsigned long long)faults.missed);
+        return STATUS_UNSUCCESSFUL;
+    }
+    return status;
 }
 
 /* A user whom nobody else is, without locked memory of its own: the kernel's setting is
@@ -594,8 +612,6 @@ exhaust_ring_memory(const struct peer *test, void *argument)
 static void
 ring_memory__short__rings_shrink_until_it_is_said_that_there_is_none(void **state)
 {
-    need_breakpoints();
-
     ntprof_session_info info = {.size = sizeof(info)};
     ULONG *const counters = guarded_counters(SLOT_COUNT);
     struct peer peer;
@@ -605,7 +621,7 @@ ring_memory__short__rings_shrink_until_it_is_said_that_there_is_none(void **stat
         return; /* as root, for it needs a user of its own */
     }
     assert_success(
-        NtClose(start_slots(NtCurrentProcess(), counters, slot_source(SLOT))));
+        NtClose(start_slots(NtCurrentProcess(), counters, ProfilePageFaults)));
     assert_success(ntprof_session_get_info(session, &info));
     peer_start(&peer, exhaust_ring_memory, &info.ring_bytes);
     peer_finish(&peer);
@@ -742,6 +758,188 @@ perf_event_open__refused_by_a_filter__session_says_what_refuses(void **state)
     }
 }
 
+/* The default session, opened by a call of NT: it takes no signal unasked. */
+static bool
+is_told_of_timers(void)
+{
+    const char *const said = ntprof_session_error(NULL);
+    ULONG counter = 0;
+    HANDLE profile;
+
+    ntprof_session_use(NULL);
+    return NtCreateProfileEx(&profile, NtCurrentProcess(), &counter, 4, 2, &counter, 4,
+                             ProfileTime, 0, NULL) == STATUS_NOT_SUPPORTED &&
+           strstr(said, "perf: a seccomp filter refuses") != NULL &&
+           strstr(said, "\"perf,timer\" as ntprof_session_options.backend") != NULL &&
+           strstr(said, "signals") != NULL;
+}
+
+/* Without a default session calls that read it say why. */
+static bool
+is_default_refused(void)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+    ntprof_source_info source = {.size = sizeof(source)};
+    KPROFILE_SOURCE number;
+
+    return ntprof_session_get_info(NULL, &info) == STATUS_NOT_SUPPORTED &&
+           strstr(ntprof_session_error(NULL), "seccomp") != NULL &&
+           ntprof_session_flush(NULL) == STATUS_NOT_SUPPORTED &&
+           ntprof_session_poll(NULL, NULL) == STATUS_NOT_SUPPORTED &&
+           ntprof_session_fd(NULL) == -1 &&
+           ntprof_source_get(NULL, ProfileTime, &source) == STATUS_NOT_SUPPORTED &&
+           ntprof_source_next(NULL, 0, &number) == STATUS_NOT_SUPPORTED &&
+           ntprof_source_lookup(NULL, "time", &number) == STATUS_NOT_SUPPORTED;
+}
+
+static int
+open_list_without_events(const struct peer *test, void *argument)
+{
+    static const char *const lists[] = {"perf,timer", "bpf,perf,timer,sim",
+                                        "timer,perf"};
+    ntprof_session_options options = {.size = sizeof(options)};
+
+    (void)test;
+    if (refuse_events(*(const unsigned *)argument) != 0) {
+        return 1;
+    }
+    if (!is_told_of_timers() || !is_default_refused()) {
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        ntprof_session_info info = {.size = sizeof(info)};
+        ntprof_session *one;
+
+        options.backend = lists[i];
+        if (!NT_SUCCESS(ntprof_session_open(&options, &one)) ||
+            !NT_SUCCESS(ntprof_session_get_info(one, &info)) ||
+            strcmp(info.backend, "timer") != 0) {
+            return 3;
+        }
+        /* Why those before it are not used. */
+        if ((strstr(info.better, "perf: a seccomp filter") != NULL) != (i < 2)) {
+            return 4;
+        }
+        ntprof_session_close(one);
+    }
+    options.backend = "perf,bpf";
+    return ntprof_session_open(&options, &(ntprof_session *){NULL}) ==
+                       STATUS_NOT_SUPPORTED &&
+                   strstr(ntprof_session_error(NULL), "; bpf: ") != NULL
+               ? 0
+               : 5;
+}
+
+static void
+perf_event_open__refused_by_a_filter__timers_count_where_they_are_named(void **state)
+{
+    static unsigned errors[] = {EPERM, ENOSYS};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+        struct peer peer;
+
+        peer_start(&peer, open_list_without_events, &errors[i]);
+        peer_finish(&peer);
+    }
+}
+
+/* Starts a profile of the default session. */
+static int
+start_in_default(ULONG counters[4], HANDLE *profile)
+{
+    NTSTATUS status;
+
+    ntprof_session_use(NULL);
+    status = NtCreateProfileEx(profile, NtCurrentProcess(), counters, 16, 2, counters,
+                               16, ProfileTime, 0, NULL);
+    return NT_SUCCESS(status) ? NtStartProfile(*profile) : status;
+}
+
+/* Returns the line of what is wrong, or 0. */
+static int
+compare_with_default(ntprof_session *other)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+    ntprof_source_info time = {.size = sizeof(time)};
+    KPROFILE_SOURCE source;
+
+#define EXPECT(what)     \
+    if (!(what)) {       \
+        return __LINE__; \
+    }
+    EXPECT(ntprof_session_get_info(NULL, &info) == STATUS_SUCCESS);
+    EXPECT(info.started == 1 && strcmp(info.backend, "perf") == 0);
+    EXPECT(ntprof_session_get_info(other, &info) == STATUS_SUCCESS);
+    EXPECT(info.started == 0 && strcmp(info.backend, "sim") == 0);
+    EXPECT(ntprof_source_lookup(NULL, "time", &source) == STATUS_SUCCESS);
+    EXPECT(source == ProfileTime);
+    for (int i = 0; i < 1000000 && time.taken == 0; i++) { /* the calls take time */
+        EXPECT(ntprof_source_get(NULL, ProfileTime, &time) == STATUS_SUCCESS);
+    }
+    EXPECT(time.taken > 0 && time.taken == time.counted + time.outside);
+    EXPECT(ntprof_source_get(other, ProfileTime, &time) == STATUS_SUCCESS);
+    EXPECT(time.taken == 0);
+    EXPECT(ntprof_source_next(NULL, 0, &source) == STATUS_SUCCESS);
+    EXPECT(ntprof_session_flush(NULL) == STATUS_SUCCESS);
+    EXPECT(ntprof_session_poll(NULL, NULL) == STATUS_SUCCESS);
+    EXPECT(ntprof_session_fd(NULL) >= 0);
+    /* Other arguments are looked at as before. */
+    EXPECT(ntprof_session_get_info(NULL, NULL) == STATUS_INVALID_PARAMETER);
+    EXPECT(ntprof_source_next(NULL, 0, NULL) == STATUS_INVALID_PARAMETER);
+    EXPECT(ntprof_source_lookup(NULL, NULL, &source) == STATUS_INVALID_PARAMETER);
+    EXPECT(ntprof_source_lookup(NULL, "none", &source) == STATUS_NOT_FOUND);
+    EXPECT(strstr(ntprof_session_error(NULL), "\"none\"") != NULL);
+    return 0;
+}
+
+/* In a process of its own, whose default session ends with it. */
+static int
+read_default(const struct peer *test, void *argument)
+{
+    const ntprof_session_options simulated = {.size = sizeof(simulated),
+                                              .backend = "sim"};
+    static ULONG counters[4];
+    ntprof_session *other;
+    HANDLE profile;
+    int line;
+
+    (void)test;
+    (void)argument;
+    if (!NT_SUCCESS(start_in_default(counters, &profile)) ||
+        !NT_SUCCESS(ntprof_session_open(&simulated, &other))) {
+        return 1;
+    }
+    ntprof_session_use(other);
+    line = compare_with_default(other);
+    if (line != 0) {
+        fprintf(stderr, "line %d: %s\n", line, ntprof_session_error(NULL));
+    }
+    return line != 0 ? 2 : 0;
+}
+
+static void
+null__calls_that_read__are_for_the_default_session(void **state)
+{
+    struct peer peer;
+
+    (void)state;
+    peer_start(&peer, read_default, NULL);
+    peer_finish(&peer);
+}
+
+static void
+null__calls_that_change__refused(void **state)
+{
+    (void)state;
+    assert_status(ntprof_session_watch(NULL, NULL, NULL), STATUS_INVALID_PARAMETER);
+    assert_status(ntprof_session_set_notify(NULL, NULL, NULL),
+                  STATUS_INVALID_PARAMETER);
+    assert_status(ntprof_session_freeze(NULL), STATUS_INVALID_PARAMETER);
+    assert_status(ntprof_source_set_interval(NULL, ProfileTime, 1),
+                  STATUS_INVALID_PARAMETER);
+}
+
 /* A session that counts in the interrupt has nobody to tell of processes. */
 static void
 watch__back_end_counts_profile_objects__refused_and_said(void **state)
@@ -796,6 +994,10 @@ main(void)
             FIXTURE_RINGS),
         fixture_test(descriptors__used_up__start_fails_and_it_is_said),
         fixture_test(perf_event_open__refused_by_a_filter__session_says_what_refuses),
+        fixture_test(null__calls_that_read__are_for_the_default_session),
+        fixture_test(null__calls_that_change__refused),
+        fixture_test(
+            perf_event_open__refused_by_a_filter__timers_count_where_they_are_named),
         fixture_test_of(watch__back_end_counts_profile_objects__refused_and_said,
                         FIXTURE_EVENTS_OF_ALL),
         fixture_test(freeze__started_profile__calls_after_it_do_not_count),

@@ -12,17 +12,13 @@
 #include "guarded.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SLOT = 30, PAGE_BYTES = 4096 };
@@ -238,22 +234,13 @@ is_running(uint32_t pid)
     return behind_name != NULL && behind_name[2] != 'Z' && behind_name[2] != 'X';
 }
 
-static uint64_t
-now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Will it be told whether this process lives? A birth is told a moment after it can be
  * seen, so this waits, far longer than any machine takes; unless the process ends, or a
  * new one has its number. */
 static void
 await_truth(uint32_t pid)
 {
-    const uint64_t until_ns = now_ns() + 60000000000;
+    const uint64_t until_ns = fixture_now_ns() + 60000000000;
 
     for (;;) {
         const struct life *life;
@@ -267,7 +254,7 @@ await_truth(uint32_t pid)
         if (told == runs) {
             return;
         }
-        if (now_ns() > until_ns) {
+        if (fixture_now_ns() > until_ns) {
             fail_msg("process %" PRIu32 " %s %s, parent %" PRIu32 ", but %s; %" PRIu32
                      " losses",
                      pid, told ? "is told as" : "is not told",
@@ -576,44 +563,33 @@ own_address(void)
     return UINT64_C(0x7eb000000000) + (uint64_t)getpid() * PAGE_BYTES;
 }
 
-/* A page of slots for standard input; it has no name. */
-static int
-make_slots_file(void)
-{
-    const int fd = memfd_create("slots", MFD_CLOEXEC);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, slots, PAGE_BYTES), PAGE_BYTES);
-    return fd;
-}
-
-/* Becomes the program that calls the first slot of a page at address so many times. */
+/* Becomes the program that calls the first slot of a page at address so many times. The
+ * page is anonymous memory, or where breakpoints do not fire of the file whose uprobe
+ * counts. */
 static void
-become_caller(const char *program, int slots_fd, uint64_t address, unsigned calls)
+become_caller(const char *program, uint64_t address, unsigned calls)
 {
+    const char *const mapped = breakpoints_fire() ? NULL : "0";
     char address_text[32];
     char calls_text[16];
-    char input[64];
-    int fd;
+    const int fd = open(slots_path(), O_RDONLY);
 
     snprintf(address_text, sizeof(address_text), "%" PRIx64, address);
     snprintf(calls_text, sizeof(calls_text), "%u", calls);
-    snprintf(input, sizeof(input), "/proc/self/fd/%d", slots_fd);
-    fd = open(input, O_RDONLY);
     if (fd < 0 || dup2(fd, 0) != 0) {
         _exit(125);
     }
-    execl(program, program, address_text, calls_text, (char *)NULL);
+    execl(program, program, address_text, calls_text, mapped, (char *)NULL);
     _exit(126);
 }
 
 static pid_t
-spawn_caller(const char *program, int slots_fd, uint64_t address, unsigned calls)
+spawn_caller(const char *program, uint64_t address, unsigned calls)
 {
     const pid_t child = fork();
 
     if (child == 0) {
-        become_caller(program, slots_fd, address, calls);
+        become_caller(program, address, calls);
     }
     return child;
 }
@@ -631,12 +607,11 @@ static bool
 spawn_callers(unsigned count, unsigned at_a_time, uint64_t address, unsigned calls)
 {
     const char *const program = program_path("PAGE_CALLER");
-    const int fd = make_slots_file();
     unsigned running = 0;
     bool fine = true;
 
     for (unsigned i = 0; i < count; i++) {
-        if (spawn_caller(program, fd, address, calls) < 0) {
+        if (spawn_caller(program, address, calls) < 0) {
             fine = false;
             break;
         }
@@ -648,7 +623,6 @@ spawn_callers(unsigned count, unsigned at_a_time, uint64_t address, unsigned cal
     for (; running > 0; running--) {
         fine = reap_one() && fine;
     }
-    close(fd);
     return fine;
 }
 
@@ -735,7 +709,7 @@ watch_all__500_short_processes__every_hit_is_counted(void **state)
     fixture_reopen(NULL); /* its thread delivers */
     memset(&shorts, 0, sizeof(shorts));
     shorts.address = own_address();
-    shorts.source = breakpoint_at(session, shorts.address);
+    shorts.source = file_source(session, slots_path(), 0, shorts.address);
     shorts.counters = guarded_counters(SHORT_LIVES);
     ntprof_session_set_notify(session, shorts_notify, NULL);
     watch_all(shorts.source);
@@ -1075,16 +1049,16 @@ assert_statistics_have_all(uint32_t interval, uint64_t calls)
     uint64_t called_ns, began_ns, read_ns, done_ns, interval_ns;
 
     reopen_polled(&asked);
-    called_ns = now_ns();
+    called_ns = fixture_now_ns();
     watch_all(ProfileTime);
-    began_ns = now_ns();
+    began_ns = fixture_now_ns();
     do {
         call_slot(SLOT, calls);
         usleep(calls > 0 ? 1000 : 300000); /* a processor that idles perhaps, too */
-    } while (now_ns() - began_ns < 300000000);
-    read_ns = now_ns();
+    } while (fixture_now_ns() - began_ns < 300000000);
+    read_ns = fixture_now_ns();
     statistics = read_statistics(session, ProfileTime);
-    done_ns = now_ns();
+    done_ns = fixture_now_ns();
     assert_success(ntprof_session_get_info(session, &info));
     assert_true(statistics.interval_granted >= interval);
     interval_ns = (uint64_t)statistics.interval_granted * 100;

@@ -310,7 +310,7 @@ static int
 deliver(void *context)
 {
     struct bpf *const bpf = context;
-    const uint64_t now = perf_now_ns();
+    const uint64_t now = perf_elapsed_ns();
 
     flush(bpf);
     if (bpf->started_events == 0) {

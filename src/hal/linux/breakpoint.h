@@ -20,9 +20,8 @@ struct perf_breakpoints {
  * perf_breakpoints_fire - do breakpoints fire? The first call tries, later ones return
  * the same answer.
  *
- * Returns false if the thread ran into a breakpoint and nothing was counted, or if a
- * test set NTPROF_TEST_BREAKPOINTS=never in the environment. True also if no breakpoint
- * can be opened, as when all registers are in use. Level: passive.
+ * Returns false if the thread ran into a breakpoint and nothing was counted. True also
+ * if no breakpoint can be opened, as when all registers are in use. Level: passive.
  */
 bool perf_breakpoints_fire(struct perf_breakpoints *breakpoints);
 

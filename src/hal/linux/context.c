@@ -15,6 +15,8 @@
  * single-stepped. */
 enum { UPROBE_UNSUPPORTED = 524 };
 
+/* ---- results ---- */
+
 NTSTATUS
 perf_status_of(int result)
 {
@@ -86,6 +88,8 @@ perf_context_clear_error(void *context)
     ((struct perf_context *)context)->error[0] = 0;
 }
 
+/* ---- open and close ---- */
+
 int
 perf_context_init(struct perf_context *context, enum perf_scope scope, bool user_only)
 {
@@ -122,6 +126,8 @@ perf_context_finish(struct perf_context *context)
     perf_sources_finish(&context->sources);
 }
 
+/* ---- sources ---- */
+
 /* Try a uprobe, and set the reason if it cannot be made or placed. */
 static void
 probe_uprobe(const struct perf_context *context, struct perf_source *source)
@@ -148,8 +154,10 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
         }
     }
     (void)perf_source_answer(source, result);
-    /* Not as perf_source_answer has it: after a shortage there is no trace event. */
-    source->supported = result == 0;
+    source->shortage = perf_is_shortage(result) ? result : 0;
+    if (source->shortage < 0) {
+        source->reason[0] = 0; /* none for good */
+    }
 }
 
 /* Find out whether the caller can use a source, unless that is known. */
@@ -199,6 +207,10 @@ int
 perf_context_require(struct perf_context *context, struct perf_source *source)
 {
     probe_source(context, source);
+    if (source->shortage < 0) {
+        return perf_context_refuse(context, source->shortage, context->scope,
+                                   "count %s", source->name);
+    }
     if (source->supported) {
         return 0;
     }
@@ -282,6 +294,7 @@ perf_context_statistics(const struct perf_source *source,
     perf_statistics_add_up(&source->tally, open, perf_source_period(source), is_time,
                            taken, source->kernel_included, answer);
     answer->Events /= is_time ? 100 : 1; /* time: from 1 ns to 100 ns */
+    answer->OutsideKernel = source->tally.outside_kernel;
     answer->Unit = source->unit;
     answer->KernelIncluded = source->kernel_included;
     answer->IntervalAsked = source->interval_asked;

@@ -8,6 +8,8 @@
  */
 #include "hal/linux/descriptor.h"
 
+#include "log/log.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -18,7 +20,8 @@ enum { WORD_BITS = 64, DESCRIPTORS = 1048576 };
 static uint64_t owned[DESCRIPTORS / WORD_BITS]; /* bit fd % 64 of word fd / 64 */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Close the parent's owned descriptors, in a forked child with its only thread. */
+/* Close the parent's owned descriptors. Runs in a forked child before it has a second
+ * thread, so nothing else changes the set. */
 static void
 close_in_child(void)
 {
@@ -63,4 +66,5 @@ perf_descriptor_close(int fd)
         (void)__atomic_fetch_and(&owned[fd / WORD_BITS], ~bit_of(fd), __ATOMIC_RELAXED);
     }
     close(fd);
+    LOG_DEBUG("descriptor %d closed, of an event, a BPF program or a process", fd);
 }

@@ -14,7 +14,8 @@
 #ifndef HAL_LINUX_DESCRIPTOR_H
 #define HAL_LINUX_DESCRIPTOR_H
 
-/* perf_descriptor_own - have forked children close fd, unless negative. Returns fd. */
+/* perf_descriptor_own - have forked children close fd. Returns fd; a negative one is
+ * ignored, so that a failed call may be passed on. */
 int perf_descriptor_own(int fd);
 
 /* perf_descriptor_close - close a descriptor that was given to perf_descriptor_own;

@@ -5,6 +5,7 @@
 #include "hal/linux/array.h"
 #include "hal/linux/descriptor.h"
 #include "hal/linux/record.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -86,6 +87,27 @@ raise_descriptor_limit(void)
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
+/* Logs an event that was opened (fd) or refused (negative errno). */
+static void
+log_opened(const struct perf_event_attr *attr, int pid, int processor, bool cgroup,
+           int fd)
+{
+    char what[96];
+
+    if (!log_wants(NTPROF_LOG_DEBUG)) {
+        return;
+    }
+    snprintf(what, sizeof(what), "type %u, config 0x%llx%s, %s %d, processor %d",
+             attr->type, (unsigned long long)attr->config,
+             attr->exclude_kernel ? ", user mode" : "",
+             cgroup ? "cgroup of descriptor" : "process or thread", pid, processor);
+    if (fd >= 0) {
+        LOG_DEBUG("event opened: %s: descriptor %d", what, fd);
+    } else {
+        LOG_DEBUG("event refused: %s: %s", what, strerror(-fd));
+    }
+}
+
 int
 perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool cgroup)
 {
@@ -94,6 +116,7 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
     if (fd == -EMFILE && raise_descriptor_limit()) {
         fd = try_event_open(attr, pid, processor, cgroup);
     }
+    log_opened(attr, pid, processor, cgroup, fd);
     return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
 }
 

@@ -31,7 +31,7 @@ struct perf_event {
     struct perf_target *target; /* what it was opened for; NULL once closed */
     uint64_t from_ns;           /* hits before this do not count */
     uint64_t until_ns;    /* hits after this do not count; UINT64_MAX while open */
-    uint64_t untimely;    /* hits before from_ns, after until_ns or after a freeze */
+    uint64_t discarded;   /* hits before from_ns, after until_ns or after a freeze */
     uint64_t closed_ns;   /* when it was closed: it has no record after that */
     bool reports_silence; /* a processor's clock: time that it misses was throttled */
     bool may_duplicate;   /* another event may count the same hits (perf/duplicate.h) */
@@ -124,7 +124,8 @@ void perf_event_add_counts(struct perf_event *event,
  * stored it? When a processor goes offline, its events stop for ever. */
 bool perf_event_grows(struct perf_event *event, const struct perf_features *features);
 
-/* perf_events_add - returns 0 or -ENOMEM. perf_events_finish frees only the list. */
+/* perf_events_add - add an event to a list. Returns 0 or -ENOMEM. perf_events_finish
+ * frees the list, not the events. */
 int perf_events_add(struct perf_events *events, struct perf_event *event);
 void perf_events_finish(struct perf_events *events);
 

@@ -1,5 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/process_table.c - applies records to the process table; reports changes. */
+/*
+ * hal/linux/process_table.c - applies records to the process table, and reports the
+ * changes.
+ *
+ * The states of a process, with what takes it from one to the next:
+ *
+ *               a followed FORK, an exec, process_table_attach
+ *     ABSENT ----------------------------------------------------> CREATED
+ *      ^  ^                                                         |  |
+ *      |  '--- memory runs out: never reported ---------------------'  | START, MAPs
+ *      |                                                               v
+ *    ENDED <---------------------------------------------------------- LIVE <-.
+ *            UNMAPs and EXIT: its last thread exits, /proc no longer    |     |
+ *            shows it, or another process has its pid                   '-----'
+ *                                  FORK and EXIT of threads, MMAP2, COMM, exec, resync
+ *
+ *   ABSENT   not in by_pid: records of it are ignored, unless one creates it
+ *   CREATED  in by_pid with a thread, but not reported; no callback runs meanwhile
+ *   LIVE     in by_pid, with at least one thread; its mappings are those reported
+ *   ENDED    out of by_pid while its UNMAPs and its EXIT are reported; then freed
+ *
+ * assert_process_state() holds for CREATED and LIVE; all calls from outside, and all
+ * records, find a process in LIVE.
+ */
 #include "hal/linux/process_table.h"
 
 #include <assert.h>
@@ -13,6 +36,53 @@ enum { FORK_TWIN_NS = 1000000, FORK_LATE_NS = 1000000000 };
 
 enum { TID_UNKNOWN = 0 }; /* which thread made a change is not known */
 
+#ifndef NDEBUG
+/* Do mappings have the order that mapping.h promises, and their images? Only for
+ * functions that walk all mappings anyway: called for each record, it would make the
+ * time grow with the square of their number. */
+static bool
+assert_mappings_state(const struct perf_mappings *mappings)
+{
+    uint64_t end = 0; /* of the mapping before */
+
+    for (size_t i = 0; i < mappings->count; i++) {
+        const struct perf_mapping *const mapping = &mappings->items[i];
+
+        assert(mapping->base >= end);
+        assert(mapping->length > 0 && mapping->length <= UINT64_MAX - mapping->base);
+        assert(mapping->image != NULL && mapping->image->references > 0);
+        end = mapping->base + mapping->length;
+    }
+    return true;
+}
+
+/* Is the process in the table, as it is in the states CREATED and LIVE? */
+static bool
+assert_process_state(const struct process_table *table,
+                     const struct perf_process *process)
+{
+    assert(perf_idmap_find(&table->by_pid, process->pid) == process);
+    assert(process->threads.count > 0);
+    assert(strnlen(process->name, sizeof(process->name)) < sizeof(process->name));
+    assert((process->watchers == NULL) == (process->watcher_count == 0));
+    for (size_t i = 1; i < process->watcher_count; i++) {
+        assert(process->watchers[i] != process->watchers[i - 1]);
+    }
+    return true;
+}
+
+/* Is the process with this pid, if there is one, in state LIVE? */
+static bool
+assert_pid_state(const struct process_table *table, uint32_t pid)
+{
+    const struct perf_process *const process = perf_idmap_find(&table->by_pid, pid);
+
+    return process == NULL || assert_process_state(table, process);
+}
+#endif
+
+/* ---- notifications ---- */
+
 void
 process_table_notify(const struct process_table *table,
                      ntprof_notification *notification)
@@ -21,13 +91,15 @@ process_table_notify(const struct process_table *table,
         return;
     }
     notification->size = sizeof(*notification);
+    notification->time_ns = perf_clock_shown_ns(&table->clock, notification->time_ns);
     if (notification->name == NULL) {
         notification->name = "";
     }
     table->notify(table->context, notification);
 }
 
-/* tid: the thread that made the change, or TID_UNKNOWN. */
+/* Notify of the start, exec or exit of a process. tid: the thread that made the change,
+ * or TID_UNKNOWN. */
 static void
 notify_process(struct process_table *table, uint32_t kind,
                const struct perf_process *process, uint64_t time_ns, uint32_t tid)
@@ -69,6 +141,15 @@ notify_mapping(struct process_table *table, uint32_t kind,
     process_table_notify(table, &notification);
 }
 
+/* ---- processes ---- */
+
+/* Add a thread. Returns 0 or -ENOMEM. */
+static int
+thread_add(struct perf_process *process, uint32_t tid)
+{
+    return perf_idmap_put(&process->threads, tid, process);
+}
+
 static void
 process_free(struct perf_process *process)
 {
@@ -99,7 +180,7 @@ process_create(struct process_table *table, uint32_t pid, uint32_t tid,
     }
     process->pid = pid;
     process->start_ns = time_ns;
-    if (perf_idmap_put(&process->threads, tid, process) < 0 ||
+    if (thread_add(process, tid) < 0 ||
         perf_idmap_put(&table->by_pid, pid, process) < 0) {
         process_free(process);
         return NULL;
@@ -136,7 +217,8 @@ static void
 notify_start(struct process_table *table, const struct perf_process *process,
              uint64_t time_ns, uint32_t tid)
 {
-    assert(process->threads.count > 0);
+    assert(assert_process_state(table, process));
+    assert(assert_mappings_state(&process->mappings));
     notify_process(table, NTPROF_PROCESS_START, process, time_ns, tid);
     for (size_t i = 0; i < process->mappings.count; i++) {
         notify_mapping(table, NTPROF_IMAGE_MAP, process, &process->mappings.items[i],
@@ -149,6 +231,7 @@ process_table_add_watcher(struct perf_process *process, struct perf_watcher *wat
 {
     struct perf_watcher **watchers;
 
+    assert(process->threads.count > 0);
     for (size_t i = 0; i < process->watcher_count; i++) {
         if (process->watchers[i] == watcher) {
             return 0;
@@ -168,13 +251,18 @@ void
 process_table_end(struct process_table *table, struct perf_process *process,
                   uint64_t time_ns)
 {
+    assert(assert_process_state(table, process));
+    assert(assert_mappings_state(&process->mappings));
     perf_idmap_remove(&table->by_pid, process->pid);
     unmap_all(table, process, time_ns, TID_UNKNOWN);
     notify_process(table, NTPROF_PROCESS_EXIT, process, time_ns, TID_UNKNOWN);
     process_free(process);
 }
 
-/* Let watchers of the parent's descendants watch this child. Returns 0 or -ENOMEM. */
+/* ---- records of processes ---- */
+
+/* Have the watchers that follow the parent's descendants watch this child too. Returns
+ * 0 or -ENOMEM. */
 static int
 inherit_watchers(struct perf_process *child, const struct perf_process *parent)
 {
@@ -253,7 +341,8 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
     notify_start(table, process, record->time_ns, record->tid);
 }
 
-/* Apply a FORK record: a process created another or, with its own pid, a thread. */
+/* Apply a FORK record: a process created another one or, if both pids are the same, a
+ * thread. */
 static void
 apply_fork(struct process_table *table, const struct perf_record *record)
 {
@@ -264,8 +353,7 @@ apply_fork(struct process_table *table, const struct perf_record *record)
         return;
     }
     process = process_table_find(table, record->pid);
-    if (process != NULL &&
-        perf_idmap_put(&process->threads, record->tid, process) < 0) {
+    if (process != NULL && thread_add(process, record->tid) < 0) {
         table->dropped++;
     }
 }
@@ -276,10 +364,14 @@ apply_exit(struct process_table *table, const struct perf_record *record)
 {
     struct perf_process *process = process_table_find(table, record->pid);
 
-    if (process != NULL && perf_idmap_remove(&process->threads, record->tid) != NULL &&
-        process->threads.count == 0) {
-        process_table_end(table, process, record->time_ns);
+    if (process == NULL || perf_idmap_find(&process->threads, record->tid) == NULL) {
+        return;
     }
+    if (process->threads.count == 1) {
+        process_table_end(table, process, record->time_ns);
+        return;
+    }
+    perf_idmap_remove(&process->threads, record->tid);
 }
 
 /* Add a process that execs: the one that is to be watched from its exec on or, with
@@ -361,6 +453,8 @@ apply_comm(struct process_table *table, const struct perf_record *record,
     process_set_name(process, record->name);
     notify_process(table, NTPROF_PROCESS_NAME, process, record->time_ns, record->tid);
 }
+
+/* ---- mappings ---- */
 
 /* Add a mapping that overlaps no other, and report it. Takes the image's reference. */
 static void
@@ -445,6 +539,8 @@ apply_mmap2(struct process_table *table, const struct perf_record *record)
     map(table, process, mapping, record->time_ns, record->tid);
 }
 
+/* ---- what the stream calls ---- */
+
 void
 process_table_init(struct process_table *table, perf_notify *notify, void *context)
 {
@@ -458,6 +554,7 @@ process_table_finish(struct process_table *table)
         struct perf_process *process = table->by_pid.entries[i].value;
 
         if (process != NULL) {
+            assert(assert_process_state(table, process));
             process_free(process);
         }
     }
@@ -467,7 +564,10 @@ process_table_finish(struct process_table *table)
 struct perf_process *
 process_table_find(const struct process_table *table, uint32_t pid)
 {
-    return perf_idmap_find(&table->by_pid, pid);
+    struct perf_process *const process = perf_idmap_find(&table->by_pid, pid);
+
+    assert(process == NULL || (process->pid == pid && process->threads.count > 0));
+    return process;
 }
 
 int
@@ -476,6 +576,8 @@ process_table_attach(struct process_table *table, const struct perf_found *found
 {
     struct perf_process *process = process_table_find(table, found->pid);
 
+    assert(found->tid_count > 0 && assert_pid_state(table, found->pid));
+    assert(assert_mappings_state(found->mappings));
     if (process != NULL) {
         perf_mappings_finish(found->mappings);
         return watcher == NULL || process_table_add_watcher(process, watcher) == 0
@@ -487,7 +589,7 @@ process_table_attach(struct process_table *table, const struct perf_found *found
         goto no_memory;
     }
     for (size_t i = 1; i < found->tid_count; i++) {
-        if (perf_idmap_put(&process->threads, found->tids[i], process) < 0) {
+        if (thread_add(process, found->tids[i]) < 0) {
             goto discard_process;
         }
     }
@@ -516,8 +618,9 @@ is_no_process(uint32_t pid)
     return pid == 0 || pid == UINT32_MAX;
 }
 
-/* Is a record older than the reading of its process? Exits of threads are applied
- * anyway: the reading may have listed a thread that was exiting. */
+/* Is a record older than the last reading of its process in /proc, which then shows its
+ * effect already? FORK and EXIT records of threads are applied anyway: the reading may
+ * have listed a thread that was exiting. */
 static bool
 is_read_already(const struct process_table *table, const struct perf_record *record)
 {
@@ -530,6 +633,7 @@ void
 process_table_apply(struct process_table *table, const struct perf_record *record,
                     struct perf_watcher *watcher)
 {
+    assert(assert_pid_state(table, record->pid));
     if (is_no_process(record->pid)) {
         return;
     }
@@ -563,9 +667,12 @@ process_table_resync(struct process_table *table, struct perf_process *process,
     bool kept = false;
     bool removed = false;
 
+    assert(found->tid_count > 0 && assert_process_state(table, process));
+    assert(assert_mappings_state(&process->mappings));
+    assert(assert_mappings_state(mappings));
     keep_only_thread(table, process, found->tids[0]);
     for (size_t i = 1; i < found->tid_count; i++) {
-        if (perf_idmap_put(&process->threads, found->tids[i], process) < 0) {
+        if (thread_add(process, found->tids[i]) < 0) {
             table->dropped++;
         }
     }
@@ -600,6 +707,7 @@ process_table_add_unreported(struct process_table *table, struct perf_process *p
                              struct perf_mappings *mappings, uint64_t address,
                              uint64_t time_ns)
 {
+    assert(assert_process_state(table, process) && assert_mappings_state(mappings));
     for (size_t i = 0; i < mappings->count; i++) {
         const struct perf_mapping *const mapping = &mappings->items[i];
 

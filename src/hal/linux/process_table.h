@@ -18,6 +18,7 @@
 #ifndef HAL_LINUX_PROCESS_TABLE_H
 #define HAL_LINUX_PROCESS_TABLE_H
 
+#include "hal/linux/clock.h"
 #include "hal/linux/idmap.h"
 #include "hal/linux/mapping.h"
 #include "hal/linux/record.h"
@@ -49,17 +50,20 @@ typedef void perf_notify(void *context, const ntprof_notification *notification)
 struct process_table {
     perf_notify *notify; /* may be NULL */
     void *context;
+    struct perf_clock clock;  /* of the records' times */
     struct perf_idmap by_pid; /* pid to struct perf_process */
     bool all;                 /* every process that starts or execs is added */
     uint64_t dropped;         /* changes not applied because memory ran out */
 };
 
-/* process_table_init - make an empty table. process_table_finish frees it silently. */
+/* process_table_init - make an empty table. process_table_finish frees it without
+ * notifications. */
 void process_table_init(struct process_table *table, perf_notify *notify,
                         void *context);
 void process_table_finish(struct process_table *table);
 
-/* process_table_notify - send a notification; sets its size, and "" for no name. */
+/* process_table_notify - send a notification whose time is a record's; sets its size,
+ * "" for no name, and the time that the caller's clock showed. */
 void process_table_notify(const struct process_table *table,
                           ntprof_notification *notification);
 
@@ -84,7 +88,8 @@ struct perf_found {
  *   time_ns  in: time of the notifications
  *   watcher  in: added to the process's watchers; may be NULL
  *
- * Later, records of it that are older than read_ns are ignored, except exits.
+ * Later, COMM and MMAP2 records of it that are older than read_ns are ignored, as is an
+ * older FORK record of its own start; FORK and EXIT records of its threads are applied.
  *
  * Returns 0; -EEXIST if the process is in the table (the watcher is added, nothing is
  * reported); -ENOMEM.
@@ -108,8 +113,11 @@ void process_table_apply(struct process_table *table, const struct perf_record *
 
 /*
  * process_table_resync - after lost records, replace a process's name, threads and
- * mappings by those found in /proc. With another name and none of the old mappings of
- * user mode it has executed another program.
+ * mappings by those found in /proc, and report the changes. With another name and none
+ * of the old mappings of user mode it has executed another program.
+ *
+ *   found  in: as read now; its mappings are emptied. A name "" is not known, and the
+ *          old one stays.
  */
 void process_table_resync(struct process_table *table, struct perf_process *process,
                           const struct perf_found *found, uint64_t time_ns);

@@ -31,6 +31,8 @@ struct thread_stat {
     size_t threads; /* of its process */
 };
 
+/* ---- lists of numbers ---- */
+
 int
 perf_tids_add(struct perf_tids *tids, uint32_t tid)
 {
@@ -61,6 +63,8 @@ perf_tids_finish(struct perf_tids *tids)
     free(tids->items);
     *tids = (struct perf_tids){0};
 }
+
+/* ---- reading files ---- */
 
 bool
 perf_is_shortage(int result)
@@ -112,7 +116,7 @@ perf_read_text(int directory, const char *path, char **text)
     return 0;
 }
 
-/* perf_read_text of a thread's file. */
+/* Do what perf_read_text does with a thread's file. */
 static int
 read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
 {
@@ -122,6 +126,8 @@ read_thread_text(uint32_t pid, uint32_t tid, const char *name, char **text)
              name);
     return perf_read_text(AT_FDCWD, path, text);
 }
+
+/* ---- threads and processes ---- */
 
 /* Read a directory whose numeric entries are pids or tids. They replace those in tids
  * from index first on. */
@@ -143,7 +149,8 @@ read_numbers(DIR *directory, struct perf_tids *tids, size_t first)
     return result;
 }
 
-/* Read what /proc says of a thread. Returns 0, -ESRCH if it has exited, or -errno. */
+/* Read what /proc says of a thread. Returns 0 or negative errno: -ESRCH if there is no
+ * such thread (any more). */
 static int
 read_stat(uint32_t pid, uint32_t tid, struct thread_stat *stat)
 {
@@ -277,6 +284,7 @@ void
 perf_procfs_name(uint32_t pid, char *name, size_t bytes)
 {
     char path[PATH_BYTES];
+    size_t length;
     char *text;
 
     name[0] = 0;
@@ -284,12 +292,19 @@ perf_procfs_name(uint32_t pid, char *name, size_t bytes)
     if (perf_read_text(AT_FDCWD, path, &text) < 0) {
         return;
     }
-    text[strcspn(text, "\n")] = 0;
+    /* Linux adds a newline; the name itself may contain others. */
+    length = strlen(text);
+    if (length > 0 && text[length - 1] == '\n') {
+        text[length - 1] = 0;
+    }
     snprintf(name, bytes, "%s", text);
     free(text);
 }
 
-/* /proc writes a newline of a path as \012; perf's records have the newline. */
+/* ---- mappings ---- */
+
+/* Make newlines of \012, by which proc writes those of a path; perf's records have the
+ * newline. */
 static void
 unescape_newlines(char *text)
 {
@@ -374,6 +389,8 @@ perf_procfs_mappings(uint32_t pid, uint32_t tid, struct perf_mappings *mappings)
     free(text);
     return result;
 }
+
+/* ---- a process as a whole ---- */
 
 char
 perf_procfs_state(uint32_t pid, uint32_t tid)
@@ -464,6 +481,8 @@ perf_reading_finish(struct perf_reading *reading)
     perf_tids_finish(&reading->tids);
     perf_mappings_finish(&reading->mappings);
 }
+
+/* ---- settings ---- */
 
 uint64_t
 perf_procfs_pid_namespace(uint32_t pid)

@@ -81,6 +81,8 @@ static const struct row rows[] = {
      PERF_COUNT_SW_CPU_MIGRATIONS, true},
 };
 
+/* ---- the list ---- */
+
 /* Set the limits of ProfileTime: its rate is bounded by sample_rate_max, in Hz, and by
  * TIME_MINIMUM_NS. */
 static void
@@ -116,7 +118,7 @@ set_event_limits(struct perf_source *source)
 
 /* Add a source, with the limits of its type. Returns NULL if memory runs out. */
 static struct perf_source *
-add(struct perf_sources *sources, const struct row *row, long sample_rate_max)
+add_source(struct perf_sources *sources, const struct row *row, long sample_rate_max)
 {
     struct perf_source **const items =
         perf_array_grow(sources->items, sources->count, sizeof(struct perf_source *));
@@ -151,7 +153,7 @@ perf_sources_init(struct perf_sources *sources, long sample_rate_max)
 {
     *sources = (struct perf_sources){.next_number = ProfileDynamicBase};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (add(sources, &rows[i], sample_rate_max) == NULL) {
+        if (add_source(sources, &rows[i], sample_rate_max) == NULL) {
             perf_sources_finish(sources);
             return -ENOMEM;
         }
@@ -181,6 +183,8 @@ perf_sources_find(const struct perf_sources *sources, KPROFILE_SOURCE number)
     return NULL;
 }
 
+/* ---- names ---- */
+
 /* Find a source by its name or NT name; case does not matter. */
 static struct perf_source *
 find_name(const struct perf_sources *sources, const char *name)
@@ -196,7 +200,8 @@ find_name(const struct perf_sources *sources, const char *name)
     return NULL;
 }
 
-/* Parse a whole text as a number, hexadecimal with 0x or decimal: 0 or -EINVAL. */
+/* Parse a whole text as a number: hexadecimal with 0x, or decimal. Returns 0 or
+ * -EINVAL. */
 static int
 parse_parameter(const char *text, uint64_t *value)
 {
@@ -224,7 +229,7 @@ add_named(struct perf_sources *sources, struct row row, struct perf_source **sou
     }
     row.nt_name = "";
     row.number = sources->next_number;
-    *source = add(sources, &row, 0);
+    *source = add_source(sources, &row, 0);
     if (*source == NULL) {
         return -ENOMEM;
     }
@@ -356,6 +361,8 @@ perf_sources_lookup(struct perf_sources *sources, const char *text,
     }
     return result;
 }
+
+/* ---- intervals and attributes ---- */
 
 uint64_t
 perf_source_ask_interval(struct perf_source *source, uint64_t interval)

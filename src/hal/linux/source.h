@@ -39,6 +39,9 @@ struct perf_source {
     bool supported;
     bool kernel_included;
     char reason[192];
+    /* Negative errno: for lack of descriptors or memory there is no trace event yet, so
+     * a start must fail; it is tried again each time. Only of uprobes. */
+    int shortage;
 
     struct perf_tally tally;
 };

@@ -8,7 +8,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* a * b / c without overflow on the way; c is not 0. */
+/* Return a * b / c without overflow on the way; c is not 0. */
 static uint64_t
 scale(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -86,8 +86,9 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
         .Lost = closed.lost + open->lost,
     };
     statistics->Expected = closed.done_expected + statistics->Throttled;
-    statistics->Expected -=
-        tally->untimely < statistics->Expected ? tally->untimely : statistics->Expected;
+    statistics->Expected -= tally->discarded < statistics->Expected
+                                ? tally->discarded
+                                : statistics->Expected;
     accounted_for = taken + statistics->Throttled;
     limit_lost(statistics, accounted_for);
     accounted_for += statistics->Lost;

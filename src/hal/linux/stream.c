@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Mappings of one process are read again for its hits once in REREAD_NS at most, and
  * all such readings together take at most 1/REREAD_SHARE of the time. */
@@ -15,12 +14,9 @@ enum { REREAD_NS = 100000000, REREAD_SHARE = 20 };
 #define NO_RECORD_NS UINT64_MAX
 
 uint64_t
-perf_now_ns(void)
+perf_stream_now_ns(const struct perf_stream *stream)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return perf_clock_now_ns(&stream->processes.clock);
 }
 
 int
@@ -191,7 +187,7 @@ perf_stream_read_unreported(struct perf_stream *stream,
         perf_mappings_find(&process->mappings, sample->ip) != NULL) {
         return;
     }
-    now_ns = perf_now_ns();
+    now_ns = perf_stream_now_ns(stream);
     if (now_ns < stream->reread_after_ns || now_ns - process->reread_ns < REREAD_NS) {
         return;
     }
@@ -201,7 +197,8 @@ perf_stream_read_unreported(struct perf_stream *stream,
                                      sample->time_ns);
     }
     perf_mappings_finish(&mappings);
-    stream->reread_after_ns = now_ns + (perf_now_ns() - now_ns) * (REREAD_SHARE + 1);
+    stream->reread_after_ns =
+        now_ns + (perf_stream_now_ns(stream) - now_ns) * (REREAD_SHARE + 1);
 }
 
 /* Report the children of a process, whose FORK records may have been lost, if a watcher

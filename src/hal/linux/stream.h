@@ -52,8 +52,8 @@ struct perf_stream {
     uint64_t late;            /* records delivered after one that is newer */
 };
 
-/* perf_now_ns - return the time by the clock of the records. */
-uint64_t perf_now_ns(void);
+/* perf_stream_now_ns - return the time by the clock of the records. */
+uint64_t perf_stream_now_ns(const struct perf_stream *stream);
 
 /* perf_stream_reserve - make room in the heap for that many rings. Returns 0 or
  * -ENOMEM. perf_stream_finish frees heap and process table, not the rings. */

@@ -25,6 +25,8 @@
  * it is tried this often, with this pause. */
 enum { REMOVE_ATTEMPTS = 40, REMOVE_PAUSE_NS = 5000000 };
 
+/* ---- tracefs ---- */
+
 /* Open tracefs where it is mounted, or else mount an instance without a path. Returns a
  * descriptor or negative errno. */
 static int
@@ -112,6 +114,8 @@ remove_of_dead(int tracefs)
     free(list);
 }
 
+/* ---- one trace event ---- */
+
 struct perf_uprobe *
 perf_uprobe_create(const char *image, size_t image_bytes, uint64_t offset)
 {
@@ -129,28 +133,51 @@ perf_uprobe_create(const char *image, size_t image_bytes, uint64_t offset)
     return uprobe;
 }
 
+/* Can a probe be placed in this file? Returns 0, or negative errno with the reason. */
+static int
+check_image(const struct perf_uprobe *uprobe, int image, char *reason,
+            size_t reason_bytes)
+{
+    struct stat status;
+
+    if (fstat(image, &status) < 0) {
+        const int error = errno;
+
+        snprintf(reason, reason_bytes, "the image's type and size cannot be read: %s",
+                 strerror(error));
+        return -error;
+    }
+    if (!S_ISREG(status.st_mode)) {
+        snprintf(reason, reason_bytes, "the image is no regular file");
+        return -EINVAL;
+    }
+    if (uprobe->offset >= (uint64_t)status.st_size) {
+        snprintf(reason, reason_bytes, "the offset is past the end of the image");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 /* Open the file to probe. Returns a descriptor, or negative errno with the reason. */
 static int
 open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
 {
     const int fd = open(uprobe->image, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    const int error = errno;
-    struct stat status = {0};
+    int result;
 
     if (fd < 0) {
+        const int error = errno;
+
         snprintf(reason, reason_bytes, "the image cannot be opened: %s",
                  strerror(error));
         return -error;
     }
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        uprobe->offset < (uint64_t)status.st_size) {
-        return fd;
+    result = check_image(uprobe, fd, reason, reason_bytes);
+    if (result < 0) {
+        close(fd);
+        return result;
     }
-    snprintf(reason, reason_bytes, "%s",
-             S_ISREG(status.st_mode) ? "the offset is past the end of the image"
-                                     : "the image is no regular file");
-    close(fd);
-    return -EINVAL;
+    return fd;
 }
 
 /* Say why the event cannot be made. */
@@ -205,10 +232,11 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
         return result;
     }
     snprintf(path, sizeof(path), "events/" GROUP "/%s/id", uprobe->event);
-    if (perf_read_text(tracefs, path, &text) < 0) {
+    result = perf_read_text(tracefs, path, &text);
+    if (result < 0) {
         (void)remove_event(tracefs, uprobe->event);
         uprobe->event[0] = '\0';
-        return -ENOENT;
+        return result;
     }
     *id = strtoull(text, NULL, 10);
     free(text);

@@ -12,10 +12,13 @@
 #include "hal/perf/watch.h"
 #include "hal/perf/whole_machine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
+
+/* ---- HAL_TABLE ---- */
 
 static NTSTATUS
 start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
@@ -87,6 +90,8 @@ static const HAL_TABLE perf_table = {
     .Synchronize = synchronize,
 };
 
+/* ---- probe ---- */
+
 static void
 explain(int error, enum perf_scope scope, HAL_PROBE *probed)
 {
@@ -114,14 +119,29 @@ try_time(enum perf_scope scope, HAL_PROBE *probed)
     return result;
 }
 
+/* Find the clock of the records; without it hits could not be distinguished from
+ * earlier ones. Returns 0, or negative errno with reason and remedy set in probed. */
+static int
+find_clock(struct perf_clock *clock, HAL_PROBE *probed)
+{
+    struct perf_refusal refusal;
+    const int result = perf_clock_find(clock, &refusal);
+
+    if (result < 0) {
+        perf_refusal_probed(&refusal, probed);
+    }
+    return result;
+}
+
 /* May the caller count the clock: of this process, of all processes, in kernel mode? */
 static void
-probe(HAL_PROBE *probed)
+probe_with_clock(HAL_PROBE *probed, struct perf_clock *clock)
 {
     int result;
 
     *probed = (HAL_PROBE){0};
     result = try_time(PERF_SCOPE_SELF, probed);
+    result = result == 0 ? find_clock(clock, probed) : result;
     probed->Usable = result == 0;
     probed->Shortage = perf_status_of(result) == STATUS_INSUFFICIENT_RESOURCES;
     if (probed->Usable) {
@@ -131,9 +151,19 @@ probe(HAL_PROBE *probed)
     }
 }
 
+static void
+probe(HAL_PROBE *probed)
+{
+    struct perf_clock clock;
+
+    probe_with_clock(probed, &clock);
+}
+
+/* ---- open and close ---- */
+
 /* Make the state of a session, without rings or events. Returns 0 or negative errno. */
 static int
-create(const HAL_OPEN *open, struct perf **created)
+create(const HAL_OPEN *open, const struct perf_clock *clock, struct perf **created)
 {
     struct perf *perf = calloc(1, sizeof(*perf));
     int result;
@@ -149,6 +179,8 @@ create(const HAL_OPEN *open, struct perf **created)
         goto free_perf;
     }
     perf->ke = open->Ke;
+    perf->hit = open->Hit;
+    perf->hit_context = open->NotifyContext;
     perf->processors = open->Processors;
     perf->pause = open->Pause;
     if (open->CgroupFd != NULL) {
@@ -171,6 +203,7 @@ create(const HAL_OPEN *open, struct perf **created)
     perf->stream.calls = &perf_deliver_calls;
     perf->stream.context = perf;
     process_table_init(&perf->stream.processes, open->Notify, open->NotifyContext);
+    perf->stream.processes.clock = *clock;
     *created = perf;
     return 0;
 
@@ -190,12 +223,13 @@ open_backend(const HAL_OPEN *open, void **context)
 {
     NTSTATUS status = STATUS_NOT_SUPPORTED;
     HAL_PROBE probed;
+    struct perf_clock clock;
     struct perf *perf = NULL;
     int result;
 
-    probe(&probed);
+    probe_with_clock(&probed, &clock);
     if (probed.Usable) {
-        result = create(open, &perf);
+        result = create(open, &clock, &perf);
         status = perf_status_of(result);
         if (result == 0) {
             *context = perf;
@@ -216,6 +250,8 @@ close_backend(void *context)
 {
     struct perf *const perf = context;
 
+    assert(perf_assert_state(perf));
+    perf->machine = NULL;
     while (perf->targets != NULL) {
         struct perf_target *target = perf->targets;
 
@@ -234,6 +270,8 @@ close_backend(void *context)
     free(perf->rings);
     free(perf);
 }
+
+/* ---- HAL_BACKEND ---- */
 
 /* A pid may have been reused: the flush first delivers the exit of the process that had
  * it before. */
@@ -292,6 +330,7 @@ descriptor(void *context)
 
 const HAL_BACKEND HalPerfBackend = {
     .Name = "perf",
+    .ReportsHits = TRUE,
     .Hal = &perf_table,
     .Probe = probe,
     .Open = open_backend,

@@ -14,8 +14,6 @@
 #include "ke/profint.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 
 /* Time until the caller delivers again; most wake-ups that one epoll_wait returns. */
@@ -29,15 +27,49 @@ enum { TIGHT_BYTES = 8192 };
  * done once in this time. */
 #define MACHINE_RESYNC_NS 1000000000u
 
+/* ---- samples ---- */
+
 /* Count a hit that is in the event's count but not passed to the core. For an event
  * that was closed as a duplicate do nothing: its whole count was removed then. */
 static void
-note_untimely(struct perf_event *event)
+count_discarded(struct perf_event *event)
 {
     if (event->fd >= 0 || event->accounted.events > 0) {
-        event->source->tally.untimely++;
-        event->untimely++;
+        event->source->tally.discarded++;
+        event->discarded++;
     }
+}
+
+/* Was the sample taken in kernel mode? Its address does not show it: where kernel
+ * addresses begin depends on the machine. */
+static bool
+is_in_kernel(const struct perf_sample *sample)
+{
+    return (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+           PERF_RECORD_MISC_KERNEL;
+}
+
+/* Report a hit that was counted in this many counters. */
+static void
+report_hit(const struct perf *perf, const struct perf_sample *sample, const KE_HIT *hit,
+           ULONG counters)
+{
+    const unsigned mode = sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
+    const ntprof_hit report = {
+        .size = sizeof(report),
+        .source = hit->Source,
+        .processor = hit->Processor,
+        .pid = sample->pid,
+        .tid = sample->tid,
+        .mode = mode == PERF_RECORD_MISC_USER     ? NTPROF_MODE_USER
+                : mode == PERF_RECORD_MISC_KERNEL ? NTPROF_MODE_KERNEL
+                                                  : NTPROF_MODE_OTHER,
+        .counters = counters,
+        .address = sample->ip,
+        .time_ns = perf_clock_shown_ns(&perf->stream.processes.clock, sample->time_ns),
+    };
+
+    perf->hit(perf->hit_context, &report);
 }
 
 /* Pass a hit to the core, unless it was made while its event was not to count, or is a
@@ -48,13 +80,14 @@ deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *
     struct perf *const perf = context;
     struct perf_event *event = perf_idmap_find(&perf->events, sample->id);
     KE_HIT hit;
+    ULONG counters;
 
     if (event == NULL || event->source == NULL) {
         return;
     }
     if (sample->time_ns < event->from_ns || sample->time_ns > event->until_ns ||
         sample->time_ns > perf->frozen_ns) {
-        note_untimely(event);
+        count_discarded(event);
         return;
     }
     if (event->may_duplicate) {
@@ -73,8 +106,16 @@ deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *
     hit.Address = sample->ip;
     hit.Selector = perf_sample_selector(&sample->header, &hit.Offset);
     hit.Scope = event->scope;
-    KeProfileInterruptWithSource(perf->ke, &hit);
+    counters = KeProfileInterruptWithSource(perf->ke, &hit);
+    if (counters == 0 && is_in_kernel(sample)) {
+        event->source->tally.outside_kernel++;
+    }
+    if (counters != 0 && perf->hit != NULL) {
+        report_hit(perf, sample, &hit, counters);
+    }
 }
+
+/* ---- records ---- */
 
 /* Report records that a ring had no room for. */
 static void
@@ -97,8 +138,9 @@ is_exec(const struct perf_record *record)
            (record->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 }
 
-/* Return the watcher to add a process with that execs and is not in the table; NULL for
- * none. */
+/* Return the watcher that process_table_apply adds to the process of this record if it
+ * is an exec of a process not yet in the table; NULL: none. That is the watch that
+ * begins with this exec, or the event's watch if it follows descendants. */
 static struct perf_watcher *
 watcher_of(const struct perf_event *event, const struct perf_record *record)
 {
@@ -212,6 +254,8 @@ deliver_record(void *context, struct perf_ring *ring, const struct perf_record *
     }
 }
 
+/* ---- after losses ---- */
+
 /* Add a child process that /proc lists but no FORK record has reported. */
 static void
 deliver_child(void *context, uint32_t pid, struct perf_watcher *watcher)
@@ -233,13 +277,12 @@ is_resync_due(const struct perf *perf)
 {
     return (perf->stream.resync || perf->stream.processes.dropped > 0) &&
            (perf->machine == NULL ||
-            perf_now_ns() - perf->resynced_ns >= MACHINE_RESYNC_NS);
+            perf_stream_now_ns(&perf->stream) - perf->resynced_ns >= MACHINE_RESYNC_NS);
 }
 
-/*
- * The kernel writes a LOST record before the next record that fits, which may never
- * come. So the losses of a ring that was nearly full are read from its events.
- */
+/* Find out whether a ring that was nearly full has lost records. The kernel writes a
+ * LOST record before the next record that fits, which may never come, so the losses are
+ * read from its events. */
 static void
 check_tight(struct perf *perf, struct perf_ring *ring)
 {
@@ -251,17 +294,19 @@ check_tight(struct perf *perf, struct perf_ring *ring)
     }
     ring->tight = false;
     if (!perf->features.read_lost) {
-        perf->lost_by_ns = perf_now_ns();
+        perf->lost_by_ns = perf_stream_now_ns(&perf->stream);
         perf->stream.resync = true;
         return;
     }
     perf_read_counts(perf, NULL, ring->processor, PERF_PERIOD_CONTINUES, &counts);
     lost += counts.lost;
     if (lost > ring->lost_reported) {
-        perf->lost_by_ns = perf_now_ns();
+        perf->lost_by_ns = perf_stream_now_ns(&perf->stream);
         perf_stream_note_lost(&perf->stream, ring, lost, perf->stream.last_ns);
     }
 }
+
+/* ---- delivery ---- */
 
 /* Have the stream read all rings up to where they are filled now. */
 static void
@@ -303,7 +348,7 @@ deliver_until(struct perf *perf, uint64_t bound_ns)
     if (is_resync_due(perf)) {
         perf_stream_resync(stream);
         if (perf->machine != NULL) {
-            perf->resynced_ns = perf_now_ns();
+            perf->resynced_ns = perf_stream_now_ns(&perf->stream);
             perf_machine_resync(perf);
         }
         /* Records after bound_ns are not delivered yet: they may report the start of a
@@ -333,9 +378,10 @@ perf_deliver(void *context)
     struct perf *const perf = context;
     /* Taken before the rings are read: a record written after that may have an older
      * time than one that is in a ring already. */
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_stream_now_ns(&perf->stream);
     struct epoll_event wakeups[WAKEUPS_MAX];
 
+    assert(perf_assert_state(perf));
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return -1;
     }
@@ -351,9 +397,10 @@ void
 perf_flush(void *context)
 {
     struct perf *const perf = context;
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_stream_now_ns(&perf->stream);
     struct perf_counts counts;
 
+    assert(perf_assert_state(perf));
     if (perf->stream.delivering || perf->ring_pages == 0) {
         return;
     }

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/perf/duplicate.c - closes events whose hits another event counts too. */
+/*
+ * hal/perf/duplicate.c - closes events whose hits another event counts too.
+ *
+ * For each thread, source and processor with hits of an event that has may_duplicate,
+ * the map counted_by has the event that counts them. What a hit of event E does, by the
+ * event that the map has:
+ *
+ *     none       E takes the thread, and the hit counts.
+ *     E          The hit counts.
+ *     another O  If O was closed before the hit: as with none. Else O has counted the
+ *                thread until now, so the hit does not count, and the newer of the two,
+ *                with the larger id, is ended. If that is O, E takes the thread.
+ *
+ * An ended event is CLOSED (target.h), or was already, and until_ns is the time of the
+ * hit; what it counted is out of the statistics. assert_duplicate_state() checks the
+ * event of each hit, and that of the map.
+ */
 #include "hal/perf/duplicate.h"
 
 #include <assert.h>
@@ -13,6 +29,24 @@ thread_key(const struct perf_event *event, uint32_t tid)
     return (uint64_t)event->source->number << 48 | (uint64_t)event->processor << 32 |
            tid;
 }
+
+#ifndef NDEBUG
+/* May this event count threads of the map: has it a source, and may it be one of two?
+ * other: of the map for the same thread; may be NULL. */
+static bool
+assert_duplicate_state(const struct perf *perf, const struct perf_event *event,
+                       const struct perf_event *other)
+{
+    assert(perf_assert_event_state(perf, event));
+    assert(event->source != NULL && event->may_duplicate && event->from_ns != 0);
+    if (other != NULL && other != event) {
+        assert(perf_assert_event_state(perf, other));
+        assert(other->source == event->source && other->may_duplicate);
+        assert(other->processor == event->processor && other->id != event->id);
+    }
+    return true;
+}
+#endif
 
 /* Subtract what, but not below 0. */
 static void
@@ -37,14 +71,15 @@ unlist(struct perf_event *event)
             (events->count - i) * sizeof(struct perf_event *));
 }
 
-/* Close an event whose hits another one counts too, and subtract what it counted. */
+/* Close an event whose hits another event counts too, and subtract what it counted from
+ * the statistics of its source. */
 static void
 end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
 {
     struct perf_tally *const tally = &event->source->tally;
 
-    subtract(&tally->untimely, event->untimely);
-    event->untimely = 0; /* subtracted once: later hits may get here for this event */
+    subtract(&tally->discarded, event->discarded);
+    event->discarded = 0; /* subtracted once: later hits may get here for this event */
     if (event->target != NULL) {
         unlist(event);
         perf_event_close(perf, event, time_ns, PERF_COUNTS_DROPPED);
@@ -65,6 +100,7 @@ perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
     const uint64_t key = thread_key(event, tid);
     struct perf_event *const other = perf_idmap_find(&perf->counted_by, key);
 
+    assert(assert_duplicate_state(perf, event, other));
     if (other == event) {
         return 1;
     }

@@ -4,6 +4,7 @@
 
 #include "hal/perf/opening.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -67,6 +68,27 @@ change_period(struct perf_target *target, const struct perf_source *source)
     }
 }
 
+/* Return the set of processors on which the target has events of the source, which the
+ * caller frees, or NULL if memory runs out. side_band: do any of these events have the
+ * side band? */
+static uint64_t *
+find_counted_processors(const struct perf *perf, const struct perf_target *target,
+                        const struct perf_source *source, bool *side_band)
+{
+    uint64_t *const processors = calloc(perf_set_words(perf), sizeof(*processors));
+
+    *side_band = false;
+    for (size_t i = 0; processors != NULL && i < target->events.count; i++) {
+        const struct perf_event *const event = target->events.items[i];
+
+        if (event->source == source) {
+            processors[event->processor / 64] |= (uint64_t)1 << event->processor % 64;
+            *side_band = *side_band || event->side_band;
+        }
+    }
+    return processors;
+}
+
 /* Open the source again for all processes that the target counts, and close its old
  * events. Returns 0 or negative errno: then nothing changed. */
 static int
@@ -80,21 +102,14 @@ reopen(struct perf *perf, struct perf_target *target, struct perf_source *source
         .processor_words = perf_set_words(perf),
     };
     struct perf_thread_scan scan = {.follow = target->watcher.descendants};
-    uint64_t *const processors = calloc(selection.processor_words, sizeof(*processors));
+    bool side_band;
+    uint64_t *const processors =
+        find_counted_processors(perf, target, source, &side_band);
     uint64_t from_ns;
-    bool side_band = false;
     int result;
 
     if (processors == NULL) {
         return -ENOMEM;
-    }
-    for (size_t i = 0; i < target->events.count; i++) {
-        const struct perf_event *const event = target->events.items[i];
-
-        if (event->source == source) {
-            processors[event->processor / 64] |= (uint64_t)1 << event->processor % 64;
-            side_band = side_band || event->side_band;
-        }
     }
     selection.processors = processors;
     if (side_band) {
@@ -119,6 +134,7 @@ perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interv
     const uint64_t period = perf_source_period(source);
     struct perf_counts counts;
 
+    assert(perf_assert_state(perf));
     if (allowed == source->interval) {
         return;
     }

@@ -37,6 +37,8 @@
 enum { ROUNDS_MAX = 50, BREAKPOINT_ATTEMPTS = 2 };
 static const uint64_t ATTACH_MAX_NS = 1000000000; /* for all rounds */
 
+/* ---- one event ---- */
+
 /* Have an open descriptor write into its processor's ring, and make the event findable
  * by the id in its records. Takes fd over on success. */
 static int
@@ -144,6 +146,8 @@ close_fd:
     return result;
 }
 
+/* ---- events of an opening ---- */
+
 void
 perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t first)
 {
@@ -158,12 +162,12 @@ perf_events_forget_from(struct perf *perf, struct perf_events *events, size_t fi
 }
 
 int
-perf_events_begin(struct perf_target *target, struct perf_events *opened,
-                  uint64_t *from_ns)
+perf_events_begin(const struct perf *perf, struct perf_target *target,
+                  struct perf_events *opened, uint64_t *from_ns)
 {
     const size_t before = target->events.count;
 
-    *from_ns = perf_now_ns();
+    *from_ns = perf_stream_now_ns(&perf->stream);
     for (size_t i = 0; i < opened->count; i++) {
         if (perf_events_add(&target->events, opened->items[i]) < 0) {
             target->events.count = before;
@@ -177,6 +181,8 @@ perf_events_begin(struct perf_target *target, struct perf_events *opened,
     perf_events_finish(opened);
     return 0;
 }
+
+/* ---- one thread ---- */
 
 int
 perf_open_on(struct perf *perf, struct perf_target *target,
@@ -227,6 +233,8 @@ open_thread(struct perf *perf, struct perf_target *target,
     return result;
 }
 
+/* ---- all threads ---- */
+
 /* The context of open_found. */
 struct opening {
     struct perf *perf;
@@ -267,9 +275,9 @@ open_scan(struct opening *opening, struct perf_thread_scan *scan)
 {
     const struct perf_features *const features = &opening->perf->features;
 
-    scan->deadline_ns = perf_now_ns() + ATTACH_MAX_NS;
+    scan->deadline_ns = perf_elapsed_ns() + ATTACH_MAX_NS;
     if (opening->breakpoints) { /* all attempts together take ATTACH_MAX_NS */
-        scan->deadline_ns = perf_now_ns() + ATTACH_MAX_NS / BREAKPOINT_ATTEMPTS;
+        scan->deadline_ns = perf_elapsed_ns() + ATTACH_MAX_NS / BREAKPOINT_ATTEMPTS;
     }
     for (int round = 0; round < ROUNDS_MAX; round++) {
         const int new_threads =
@@ -283,7 +291,7 @@ open_scan(struct opening *opening, struct perf_thread_scan *scan)
         }
         /* The deadline ends a scan after its second round at the earliest: on a busy
          * machine the first may take all of the time, and threads be created in it. */
-        if (round > 0 && perf_now_ns() >= scan->deadline_ns) {
+        if (round > 0 && perf_elapsed_ns() >= scan->deadline_ns) {
             break;
         }
     }
@@ -353,7 +361,7 @@ perf_open(struct perf *perf, struct perf_target *target,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(target, &opened, from_ns);
+        result = perf_events_begin(perf, target, &opened, from_ns);
     }
     perf_events_forget_from(perf, &opened, 0);
     perf_events_finish(&opened);

@@ -61,8 +61,8 @@ int perf_open_on(struct perf *perf, struct perf_target *target,
 
 /* perf_events_begin - move all opened events to the target and count from now on, or
  * if memory runs out (-ENOMEM) none. from_ns: out, the time from which hits count. */
-int perf_events_begin(struct perf_target *target, struct perf_events *opened,
-                      uint64_t *from_ns);
+int perf_events_begin(const struct perf *perf, struct perf_target *target,
+                      struct perf_events *opened, uint64_t *from_ns);
 
 /* perf_events_forget_from - undo the opening of all events from index first on. */
 void perf_events_forget_from(struct perf *perf, struct perf_events *events,

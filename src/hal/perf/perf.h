@@ -28,6 +28,8 @@
 struct perf {
     struct perf_context context;
     struct _KE_SYSTEM *ke;
+    void (*hit)(void *context, const ntprof_hit *hit); /* HAL_OPEN.Hit; may be NULL */
+    void *hit_context;
     HAL_PROCESSORS processors;
     void (*pause)(void *context, ULONG64 wait_ns); /* HAL_OPEN.Pause */
     struct perf_features features;

@@ -3,6 +3,7 @@
 #include "hal/perf/rings.h"
 
 #include "hal/linux/descriptor.h"
+#include "log/log.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -151,6 +152,8 @@ perf_make_rings(struct perf *perf, bool large)
     for (size_t pages = pages_wanted(perf, large); pages >= RING_PAGES_MIN;
          pages /= 2) {
         result = make_rings_of(perf, pages);
+        LOG_DEBUG("rings of %zu pages, one a processor: %s", pages,
+                  result == 0 ? "made" : strerror(-result));
         if (result == 0) {
             perf->ring_pages = pages;
             return 0;

@@ -6,6 +6,7 @@
 #include "hal/perf/opening.h"
 #include "hal/perf/rings.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -63,6 +64,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     uint32_t online = processor;
     int result;
 
+    assert(perf_assert_state(perf));
     result = perf_context_require(&perf->context, source);
     if (result == 0) {
         result = perf_make_rings(perf, false);
@@ -95,6 +97,18 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     return 0;
 }
 
+/* Is no processor in the set? */
+static bool
+is_empty(const uint64_t *set, size_t words)
+{
+    for (size_t i = 0; i < words; i++) {
+        if (set[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Set the error text of a failed start. */
 static void
 fail_begin(struct perf *perf, const struct perf_source *source, uint32_t pid, int error)
@@ -122,14 +136,11 @@ perf_begin(struct perf *perf, struct perf_source *source, uint32_t pid)
         .side_band = pid != 0 ? PERF_SIDE_BAND_SELECTED : PERF_NO_SIDE_BAND};
     struct perf_thread_scan scan = {0};
     struct perf_target *target;
-    size_t first = 0;
     uint64_t from_ns;
     int result;
 
-    while (first < words && perf->starting[first] == 0) {
-        first++;
-    }
-    if (first == words) {
+    assert(perf_assert_state(perf));
+    if (is_empty(perf->starting, words)) {
         return 0;
     }
     target = perf_find_private(perf, pid);
@@ -148,12 +159,14 @@ perf_stop(struct perf *perf, const struct perf_source *source, uint32_t processo
 {
     struct perf_target *target = perf_find_private(perf, pid);
 
+    assert(perf_assert_state(perf));
     if (processor < perf->processor_limit) {
         perf->starting[processor / 64] &= ~((uint64_t)1 << processor % 64);
     }
     /* If there is no private target, a watch counts for this profile, and continues. */
     if (target != NULL) {
-        perf_target_close(perf, target, source, processor, perf_now_ns());
+        perf_target_close(perf, target, source, processor,
+                          perf_stream_now_ns(&perf->stream));
         drop_if_empty(perf, target);
     }
 }

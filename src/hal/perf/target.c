@@ -10,16 +10,74 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#ifndef NDEBUG
+bool
+perf_assert_event_state(const struct perf *perf, const struct perf_event *event)
+{
+    assert(perf_idmap_find(&perf->events, event->id) == event);
+    assert(event->processor < perf->processor_limit &&
+           perf->rings[event->processor] != NULL);
+    assert(event->source != NULL || event->side_band);
+    if (event->target == NULL) { /* CLOSED */
+        assert(event->fd < 0 && event->until_ns != UINT64_MAX);
+        return true;
+    }
+    assert(event->fd >= 0 && event->until_ns == UINT64_MAX); /* OPENING, COUNTING */
+    assert(event->next_closed == NULL);
+    return true;
+}
+
+bool
+perf_assert_target_state(const struct perf *perf, const struct perf_target *target)
+{
+    if (target->watch) {
+        assert(target->sources != NULL && target->processors != NULL);
+        assert(target->pidfd < 0);
+        assert(!target->on_exec || target->pid != 0);
+    } else {
+        assert(target->source_count == 0 && target->processors == NULL);
+        assert(!target->on_exec && !target->watcher.descendants);
+        assert(target->pid != 0 || target->pidfd < 0);
+    }
+    for (size_t i = 0; i < target->events.count; i++) {
+        assert(target->events.items[i]->target == target);
+        assert(target->events.items[i]->from_ns != 0);
+        assert(perf_assert_event_state(perf, target->events.items[i]));
+    }
+    return true;
+}
+
+bool
+perf_assert_state(const struct perf *perf)
+{
+    size_t machines = 0;
+
+    for (const struct perf_target *target = perf->targets; target != NULL;
+         target = target->next) {
+        assert(perf->ring_pages != 0);
+        if (target->watch) {
+            assert(perf->machine == NULL || perf->machine == target);
+            assert(perf->machine == target || target->pid != 0);
+        }
+        machines += target == perf->machine;
+    }
+    assert(machines == (perf->machine != NULL));
+    assert(perf->stream.processes.all == (perf->machine != NULL));
+    return true;
+}
+#endif
+
+/* ---- events ---- */
+
 void
 perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                  enum perf_closing closing)
 {
     struct perf_counts counts;
 
-    assert(event->fd >= 0 && perf->rings[event->processor] != NULL);
-    assert(perf_idmap_find(&perf->events, event->id) == event);
+    assert(event->target != NULL && perf_assert_event_state(perf, event));
     /* Disabled before its count is read, so no hit is made in between: delivery passes
-     * on each hit that was counted, or adds it to untimely. */
+     * on each hit that was counted, or adds it to discarded. */
     (void)ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0);
     perf_event_read_counts(event, &perf->features, &counts);
     perf->rings[event->processor]->lost_closed += counts.lost;
@@ -31,9 +89,10 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
     event->fd = -1;
     event->target = NULL;
     event->until_ns = until_ns;
-    event->closed_ns = perf_now_ns();
+    event->closed_ns = perf_stream_now_ns(&perf->stream);
     event->next_closed = perf->closed;
     perf->closed = event;
+    assert(perf_assert_event_state(perf, event));
 }
 
 /* Remove the threads that an event counts from the map counted_by. */
@@ -73,6 +132,7 @@ perf_reap_closed(struct perf *perf, uint64_t bound_ns)
             link = &event->next_closed;
             continue;
         }
+        assert(event->target == NULL && perf_assert_event_state(perf, event));
         *link = event->next_closed;
         perf_event_forget(perf, event);
     }
@@ -84,7 +144,7 @@ void
 perf_freeze(void *context)
 {
     struct perf *const perf = context;
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_stream_now_ns(&perf->stream);
 
     perf->frozen_ns = now_ns < perf->frozen_ns ? now_ns : perf->frozen_ns;
     for (const struct perf_target *target = perf->targets; target != NULL;
@@ -115,6 +175,8 @@ perf_read_counts(const struct perf *perf, const struct perf_source *source,
         }
     }
 }
+
+/* ---- what is counted ---- */
 
 bool
 perf_target_has_source(const struct perf_target *target,
@@ -178,6 +240,8 @@ perf_is_covered(const struct perf *perf, const struct perf_source *source,
     return false;
 }
 
+/* ---- targets ---- */
+
 struct perf_target *
 perf_target_create(uint32_t pid)
 {
@@ -193,8 +257,9 @@ perf_target_create(uint32_t pid)
 void
 perf_target_delete(struct perf *perf, struct perf_target *target)
 {
-    const uint64_t now_ns = perf_now_ns();
+    const uint64_t now_ns = perf_stream_now_ns(&perf->stream);
 
+    assert(perf->machine != target); /* it may be incomplete, if memory ran out */
     for (size_t i = 0; i < target->events.count; i++) {
         perf_event_close(perf, target->events.items[i], now_ns, PERF_COUNTS_ADDED);
     }
@@ -210,6 +275,8 @@ perf_target_delete(struct perf *perf, struct perf_target *target)
 void
 perf_target_link(struct perf *perf, struct perf_target *target)
 {
+    assert(perf_assert_target_state(perf, target));
+    assert(target->watch || perf_find_private(perf, target->pid) == NULL);
     target->next = perf->targets;
     perf->targets = target;
 }
@@ -219,6 +286,7 @@ perf_target_unlink(struct perf *perf, const struct perf_target *target)
 {
     struct perf_target **link = &perf->targets;
 
+    assert(perf_assert_target_state(perf, target) && perf->machine != target);
     while (*link != target) {
         assert(*link != NULL);
         link = &(*link)->next;
@@ -233,6 +301,7 @@ perf_target_close(struct perf *perf, struct perf_target *target,
 {
     size_t kept = 0;
 
+    assert(perf_assert_target_state(perf, target));
     for (size_t i = 0; i < target->events.count; i++) {
         struct perf_event *event = target->events.items[i];
 

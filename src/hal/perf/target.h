@@ -7,7 +7,35 @@
  * private target has the events of started profiles that no watch counts, of one
  * process or all, without notifications.
  *
- * An event that is closed stays until its records have been delivered: perf->closed.
+ * The states of a target:
+ *
+ *    perf_target_create      perf_target_link    perf_target_unlink
+ *   -------------------> UNLINKED --------> LINKED --------> UNLINKED
+ *                            |                                   |
+ *                            '------> freed <--------------------'
+ *                                          perf_target_delete
+ *
+ *   UNLINKED  its events are opened or closed; nobody finds it
+ *   LINKED    in perf->targets: a watch; the watch of all processes, which is
+ *             perf->machine and then the only one; or private, for one pid
+ *
+ * The states of an event (struct perf_event):
+ *
+ *    event_open     perf_events_begin    perf_event_close     perf_reap_closed
+ *   -----------> OPENING --------> COUNTING ----------> CLOSED ----------> freed
+ *                   |                                                        ^
+ *                   '------------- perf_events_forget_from ------------------'
+ *
+ *   OPENING   in a list of its opening; from_ns is 0, and no hit of it counts
+ *   COUNTING  in its target's list; hits from from_ns on count
+ *   CLOSED    in perf->closed, without descriptor and target, until all its records
+ *             have been delivered: hits up to until_ns count. A duplicate
+ *             (duplicate.h) may get here at its first hit, or be CLOSED already: then
+ *             until_ns goes back.
+ *
+ * In all three states the event is in perf->events by its id, and its processor has a
+ * ring. perf_assert_event_state, perf_assert_target_state and perf_assert_state repeat
+ * this.
  */
 #ifndef HAL_PERF_TARGET_H
 #define HAL_PERF_TARGET_H
@@ -30,6 +58,20 @@ struct perf_target {
     uint64_t *processors; /* set, bit n % 64 of word n / 64 */
     size_t processor_words;
 };
+
+#ifndef NDEBUG
+/* perf_assert_event_state - is the event in one of its states? To be called within
+ * assert(), as the next two: returns true, or stops at what does not hold. */
+bool perf_assert_event_state(const struct perf *perf, const struct perf_event *event);
+
+/* perf_assert_target_state - is the target in one of its states, with all its events
+ * COUNTING? */
+bool perf_assert_target_state(const struct perf *perf,
+                              const struct perf_target *target);
+
+/* perf_assert_state - do the list of targets and the watch of all processes agree? */
+bool perf_assert_state(const struct perf *perf);
+#endif
 
 /* perf_target_create - make a target outside of the list. NULL if memory runs out. */
 struct perf_target *perf_target_create(uint32_t pid);

@@ -17,7 +17,7 @@ enum {
     PAUSE_MAX_NS = 5000000
 };
 
-/* A thread that sleeps interruptibly is not inside clone(). */
+/* May a thread be inside clone()? One that sleeps interruptibly is not. */
 static bool
 may_be_in_clone(uint32_t pid, uint32_t tid)
 {
@@ -89,7 +89,7 @@ running_wait(struct perf_thread_scan *scan, const struct perf_features *features
 {
     uint64_t pause_ns = PAUSE_MIN_NS;
 
-    while (scan->running_count > 0 && perf_now_ns() < scan->deadline_ns) {
+    while (scan->running_count > 0 && perf_elapsed_ns() < scan->deadline_ns) {
         scan->pause(scan->pause_context, pause_ns);
         if (pause_ns < PAUSE_MAX_NS / 2) {
             pause_ns *= 2;
@@ -125,7 +125,8 @@ add_children(struct perf_thread_scan *scan, uint32_t pid)
     return result;
 }
 
-/* Pass a thread to the caller. Returns 0, also if it has exited, or negative errno. */
+/* Pass a thread to the caller. Returns 0 or negative errno. One that has exited is no
+ * error: what it created before is listed by the next round. */
 static int
 pass_thread(struct perf_thread_scan *scan, const struct perf_features *features,
             uint32_t pid, uint32_t tid, bool late, perf_thread_found *found,
@@ -149,7 +150,8 @@ pass_thread(struct perf_thread_scan *scan, const struct perf_features *features,
     return result;
 }
 
-/* Call found for new threads of a process. Returns their number or negative errno. */
+/* Call found for the new threads of a process. Returns their number, or negative
+ * errno. */
 static int
 scan_process(struct perf_thread_scan *scan, const struct perf_features *features,
              uint32_t pid, bool late, perf_thread_found *found, void *context)

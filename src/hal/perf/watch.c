@@ -6,6 +6,7 @@
 #include "hal/perf/rings.h"
 #include "hal/perf/start.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ static int
 watch_fill(struct perf *perf, struct perf_target *target, const HAL_WATCH *request)
 {
     struct perf_context *const context = &perf->context;
+    int result;
 
     target->watch = true;
     target->processor_words = ((size_t)request->ProcessorCount + 63) / 64;
@@ -29,8 +31,9 @@ watch_fill(struct perf *perf, struct perf_target *target, const HAL_WATCH *reque
         struct perf_source *const source =
             perf_context_find(context, request->Sources[i]);
 
-        if (source == NULL || perf_context_require(context, source) < 0) {
-            return -EOPNOTSUPP;
+        result = source == NULL ? -EOPNOTSUPP : perf_context_require(context, source);
+        if (result < 0) {
+            return result;
         }
         if (!perf_target_has_source(target, source)) {
             target->sources[target->source_count++] = source;
@@ -46,11 +49,13 @@ perf_attach(struct perf *perf, uint32_t pid, uint64_t time_ns,
             struct perf_watcher *watcher)
 {
     struct perf_reading reading;
-    struct perf_found found = {
-        .pid = pid, .mappings = &reading.mappings, .read_ns = perf_now_ns()};
+    struct perf_found found = {.pid = pid,
+                               .mappings = &reading.mappings,
+                               .read_ns = perf_stream_now_ns(&perf->stream)};
     const int result = perf_procfs_read(pid, &reading);
     int attached = 0;
 
+    assert(perf_assert_state(perf));
     if (result == 0 ||
         (result == -EACCES && perf->machine != NULL && reading.tids.count > 0)) {
         found.name = reading.name;
@@ -108,6 +113,7 @@ perf_watch_create(struct perf *perf, const HAL_WATCH *request,
     struct perf_target *const target = perf_target_create((uint32_t)request->ProcessId);
     int result;
 
+    assert(perf_assert_state(perf));
     if (target == NULL) {
         return perf_context_refuse(&perf->context, -ENOMEM, PERF_SCOPE_SELF, "watch");
     }
@@ -171,9 +177,10 @@ perf_watch(struct perf *perf, const HAL_WATCH *request)
     struct perf_selection selection = {.skip_covered = true};
     struct perf_thread_scan scan = {0};
     struct perf_target *target;
-    uint64_t from_ns = perf_now_ns();
+    uint64_t from_ns = perf_stream_now_ns(&perf->stream);
     int result;
 
+    assert(perf_assert_state(perf));
     if (perf->context.cgroup_fd >= 0) {
         return perf_refuse_in_cgroup(perf);
     }

@@ -3,6 +3,21 @@
  * hal/perf/watch.h - watches of single processes, and what all watches share: making
  * them, and reporting processes that are already running.
  *
+ * The states of a watch, which is a target (target.h):
+ *
+ *     perf_watch_create        perf_open, perf_target_link
+ *   ----------------> without events --------------------> before its exec
+ *                               |                                |  the COMM record of
+ *                               '---------------------------.    |  the exec
+ *                                 without on_exec; all      v    v
+ *                                                          counting ----> closed with
+ *                                                                         the session
+ *
+ *   before its exec  its events are open and disabled, and on_exec is set; its process
+ *                    is in the table only if another watch has it there
+ *   counting         its process, unless it watches all, was in the table; on_exec is
+ *                    not set
+ *
  * A watch is refused while profiles that were started before it count a process that it
  * may count too, with the same source: their hits would count twice.
  */

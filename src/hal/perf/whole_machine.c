@@ -54,6 +54,7 @@ perf_machine_resync(struct perf *perf)
 {
     struct perf_tids pids = {0};
 
+    assert(perf_assert_state(perf));
     if (perf_procfs_processes(&pids) == 0) {
         for (size_t i = 0; i < pids.count; i++) {
             if (process_table_find(&perf->stream.processes, pids.items[i]) == NULL) {
@@ -95,7 +96,7 @@ open_on(struct perf *perf, struct perf_target *machine, uint32_t processor,
         }
     }
     if (result == 0) {
-        result = perf_events_begin(machine, &opened, from_ns);
+        result = perf_events_begin(perf, machine, &opened, from_ns);
     }
     perf_events_forget_from(perf, &opened, 0);
     perf_events_finish(&opened);
@@ -110,6 +111,7 @@ perf_watch_all(struct perf *perf, const HAL_WATCH *request)
     uint64_t from_ns = 0;
     int result;
 
+    assert(perf_assert_state(perf));
     if (perf->targets != NULL) {
         return perf_context_fail(
             &perf->context, -EOPNOTSUPP,

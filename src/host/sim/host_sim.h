@@ -60,7 +60,7 @@ void host_sim_delete(struct host_sim *sim);
 /* host_sim_host - the host to give to the core; valid until host_sim_delete. */
 HOST host_sim_host(struct host_sim *sim);
 
-/* Rights: the caller has the privilege and is not restricted until told otherwise;
+/* Rights: the caller has the privilege and is not restricted until changed;
  * rules is a sum of HOST_RESTRICTED_.... */
 void host_sim_set_privilege(struct host_sim *sim, bool held);
 void host_sim_set_restricted(struct host_sim *sim, uint32_t rules);

@@ -39,6 +39,71 @@ close_simulated(ntprof_session *session)
     ntprof_session_close(session);
 }
 
+static void
+open__list_of_back_ends__first_usable_and_all_names_checked(void **state)
+{
+    static const struct {
+        const char *backend;
+        NTSTATUS status;
+    } rows[] = {
+        {"sim,perf", STATUS_SUCCESS},
+        {"sim,perf,timer", STATUS_SUCCESS},
+        {"sim,sim,bpf,sim,timer,perf,sim,bpf,sim", STATUS_SUCCESS},
+        {"sim,none", STATUS_INVALID_PARAMETER},
+        {"none,sim", STATUS_INVALID_PARAMETER},
+        {"", STATUS_INVALID_PARAMETER},
+        {",", STATUS_INVALID_PARAMETER},
+        {",sim", STATUS_INVALID_PARAMETER},
+        {"sim,", STATUS_INVALID_PARAMETER},
+        {"sim, perf", STATUS_INVALID_PARAMETER},
+        {"simx", STATUS_INVALID_PARAMETER},
+        {"si", STATUS_INVALID_PARAMETER},
+        {"sim;perf", STATUS_INVALID_PARAMETER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const ntprof_session_options options = {.size = sizeof(options),
+                                                .backend = rows[i].backend};
+        ntprof_session_info info = {.size = sizeof(info)};
+        ntprof_session *session = NULL;
+
+        assert_int_equal(ntprof_session_open(&options, &session), rows[i].status);
+        if (NT_SUCCESS(rows[i].status)) {
+            ntprof_session_get_info(session, &info);
+            assert_string_equal(info.backend, "sim");
+            assert_string_equal(info.better, "");
+            ntprof_session_close(session);
+        } else {
+            assert_null(session);
+            assert_non_null(strstr(ntprof_session_error(NULL), "there is no back end"));
+        }
+    }
+}
+
+static void
+error__of_another_session__not_told(void **state)
+{
+    ntprof_session *one;
+    ntprof_session *other;
+    KPROFILE_SOURCE source;
+
+    (void)state;
+    open_simulated(&one);
+    open_simulated(&other);
+    assert_int_equal(ntprof_source_lookup(one, "none of one", &source),
+                     STATUS_NOT_FOUND);
+    assert_non_null(strstr(ntprof_session_error(one), "none of one"));
+    assert_string_equal(ntprof_session_error(other), "");
+    assert_int_equal(ntprof_source_lookup(other, "none of other", &source),
+                     STATUS_NOT_FOUND);
+    assert_string_equal(ntprof_session_error(one), "");
+    assert_non_null(strstr(ntprof_session_error(other), "none of other"));
+    assert_string_equal(ntprof_session_error(NULL), ntprof_session_error(other));
+    close_simulated(one);
+    close_simulated(other);
+}
+
 /* A directory that is no cgroup's, none at all, and a machine that has no cgroups. */
 static void
 open__cgroup_that_is_none__refused(void **state)
@@ -366,6 +431,32 @@ watch_all__simulated__all_processes_are_told(void **state)
     ntprof_session_close(session);
 }
 
+static void
+count_hit(void *context, const ntprof_hit *hit)
+{
+    (void)hit;
+    ++*(int *)context;
+}
+
+static void
+set_hits__simulated_back_end__is_refused_with_the_reason(void **state)
+{
+    const ntprof_session_options polled = {
+        .size = sizeof(polled), .backend = "sim", .flags = NTPROF_SESSION_POLLED};
+    ntprof_session *session;
+    int hits = 0;
+
+    (void)state;
+    assert_int_equal(ntprof_session_set_hits(NULL, count_hit, &hits),
+                     STATUS_INVALID_PARAMETER);
+    assert_int_equal(ntprof_session_open(&polled, &session), STATUS_SUCCESS);
+    assert_int_equal(ntprof_session_set_hits(session, count_hit, &hits),
+                     STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(ntprof_session_error(session), "perf"));
+    ntprof_session_close(session);
+    assert_int_equal(hits, 0);
+}
+
 /* ---- notifications that do not return ---- */
 
 static jmp_buf outside;
@@ -520,12 +611,15 @@ main(void)
         cmocka_unit_test(error__source_not_there__says_so),
         cmocka_unit_test(error__of_a_failure_before__not_told_again),
         cmocka_unit_test(error__after_a_call_that_works__still_there),
+        cmocka_unit_test(open__list_of_back_ends__first_usable_and_all_names_checked),
+        cmocka_unit_test(error__of_another_session__not_told),
         cmocka_unit_test(open__cgroup_that_is_none__refused),
         cmocka_unit_test(error__of_a_call_with_bad_arguments__not_that_before),
         cmocka_unit_test(error__session_of_the_parent__says_so),
         cmocka_unit_test(error__session_of_the_parent_in_a_bare_clone__says_so),
         cmocka_unit_test(error__privilege_not_held__says_what_to_do),
         cmocka_unit_test(watch_all__simulated__all_processes_are_told),
+        cmocka_unit_test(set_hits__simulated_back_end__is_refused_with_the_reason),
         cmocka_unit_test(notification__left_by_longjmp__later_calls_fail),
         cmocka_unit_test(notification__left_by_thread_exit__later_calls_fail),
         cmocka_unit_test(watch_all__bad_options__refused_and_nobody_told),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* breakpoint.c - breakpoints that fire, and those that never do. */
 #include "breakpoints.h"
+#include "never_fire.h"
 
 #include "hal/linux/breakpoint.h"
 
@@ -8,7 +9,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -18,9 +18,9 @@ fire__machine_where_they_never_do__the_first_answer_stays(void **state)
     struct perf_breakpoints breakpoints = {0};
 
     (void)state;
-    setenv("NTPROF_TEST_BREAKPOINTS", "never", 1);
+    never_fire = true;
     assert_false(perf_breakpoints_fire(&breakpoints));
-    unsetenv("NTPROF_TEST_BREAKPOINTS");
+    never_fire = false;
     assert_false(perf_breakpoints_fire(&breakpoints));
 }
 
@@ -29,6 +29,7 @@ fire__machine_where_they_do__true(void **state)
 {
     struct perf_breakpoints breakpoints = {0};
 
+    never_fire = false;
     need_breakpoints();
 
     (void)state;

@@ -264,6 +264,24 @@ read__own_process__all_of_it(void **state)
     assert_int_equal(reading.tids.count + reading.mappings.count, 0);
 }
 
+/* A name may have any bytes but NUL, as perf's records of it have them. */
+static void
+name__with_newlines__whole(void **state)
+{
+    static const char *const names[] = {"bad\nname", "\nfirst", "last\n", "\n\n", ""};
+    char before[16];
+    char name[64];
+
+    (void)state;
+    assert_int_equal(prctl(PR_GET_NAME, before), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(prctl(PR_SET_NAME, names[i]), 0);
+        perf_procfs_name((uint32_t)getpid(), name, sizeof(name));
+        assert_string_equal(name, names[i]);
+    }
+    assert_int_equal(prctl(PR_SET_NAME, before), 0);
+}
+
 /* Waits until the kernel says so of the process's main thread. */
 static void
 await_state(pid_t pid, char wanted)
@@ -461,6 +479,7 @@ main(void)
         cmocka_unit_test(idmap__random_changes__as_an_array),
         cmocka_unit_test(processes__all__hold_the_caller),
         cmocka_unit_test(read__own_process__all_of_it),
+        cmocka_unit_test(name__with_newlines__whole),
         cmocka_unit_test(read__ended_and_not_waited_for__told_apart),
         cmocka_unit_test(read__ending__told_as_ended),
         cmocka_unit_test(read__main_thread_ended__the_others_are_there),

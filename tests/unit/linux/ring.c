@@ -157,6 +157,61 @@ stream__several_rings__in_order_of_time(void **state)
     perf_stream_finish(&stream);
 }
 
+/* Of one ring, of two, and of two deliveries. */
+static void
+stream__equal_times__none_is_late(void **state)
+{
+    static struct plain_ring plain[2];
+    struct delivered delivered = {0};
+    struct perf_stream stream = {
+        .calls = &calls, .context = &delivered, .delivering = true};
+
+    (void)state;
+    assert_int_equal(perf_stream_reserve(&stream, 2), 0);
+    for (size_t round = 1; round <= 2; round++) {
+        for (size_t i = 0; i < 2; i++) {
+            plain_init(&plain[i], 0);
+            plain_write_sample(&plain[i], 1, 7);
+            plain_write_sample(&plain[i], 1, 7);
+            perf_stream_add(&stream, &plain[i].ring);
+        }
+        perf_stream_deliver(&stream, 7);
+        assert_int_equal(delivered.samples, 4 * round);
+        assert_int_equal(stream.late, 0);
+    }
+    perf_stream_finish(&stream);
+}
+
+static void
+note_any_sample(void *context, struct perf_ring *ring, const struct perf_sample *sample)
+{
+    (void)ring;
+    (void)sample;
+    ((struct delivered *)context)->samples++;
+}
+
+static void
+stream__older_than_the_delivered__late(void **state)
+{
+    static const struct perf_stream_calls any = {.on_sample = note_any_sample};
+    static struct plain_ring plain;
+    struct delivered delivered = {0};
+    struct perf_stream stream = {
+        .calls = &any, .context = &delivered, .delivering = true};
+
+    (void)state;
+    assert_int_equal(perf_stream_reserve(&stream, 1), 0);
+    plain_init(&plain, 0);
+    plain_write_sample(&plain, 1, 7);
+    plain_write_sample(&plain, 1, 6);
+    plain_write_sample(&plain, 1, 7);
+    perf_stream_add(&stream, &plain.ring);
+    perf_stream_deliver(&stream, 7);
+    assert_int_equal(delivered.samples, 3);
+    assert_int_equal(stream.late, 1);
+    perf_stream_finish(&stream);
+}
+
 static void
 stream__bound__younger_records_stay(void **state)
 {
@@ -189,6 +244,8 @@ main(void)
         cmocka_unit_test(peek__impossible_size__rest_given_up_and_counted),
         cmocka_unit_test(peek__empty__nothing),
         cmocka_unit_test(stream__several_rings__in_order_of_time),
+        cmocka_unit_test(stream__equal_times__none_is_late),
+        cmocka_unit_test(stream__older_than_the_delivered__late),
         cmocka_unit_test(stream__bound__younger_records_stay),
     };
 

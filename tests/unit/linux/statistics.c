@@ -146,6 +146,26 @@ throttles__begin_and_end__time_between(void **state)
     perf_throttles_finish(&throttles);
 }
 
+/* The kernel writes no UNTHROTTLE if the event is stopped meanwhile. */
+static void
+throttles__begun_twice__time_counts_once(void **state)
+{
+    struct perf_tally tally = {0};
+    struct perf_throttles throttles = {0};
+
+    (void)state;
+    perf_throttles_begin(&throttles, 1, 1000, &tally);
+    perf_throttles_begin(&throttles, 1, 3000, &tally);
+    assert_int_equal(throttles.count, 1);
+    assert_int_equal(tally.throttled_ns, 2000);
+    perf_throttles_end(&throttles, 1, 6000);
+    assert_int_equal(throttles.count, 0);
+    assert_int_equal(tally.throttled_ns, 5000);
+    perf_throttles_expire(&throttles, UINT64_MAX);
+    assert_int_equal(tally.throttled_ns, 5000);
+    perf_throttles_finish(&throttles);
+}
+
 static void
 throttles__end_never_shows__counts_the_longest(void **state)
 {
@@ -193,6 +213,7 @@ main(void)
         cmocka_unit_test(settle__clock_that_stood_still__throttled),
         cmocka_unit_test(throttled__other_than_time__by_the_rate_of_events),
         cmocka_unit_test(throttles__begin_and_end__time_between),
+        cmocka_unit_test(throttles__begun_twice__time_counts_once),
         cmocka_unit_test(throttles__end_never_shows__counts_the_longest),
     };
 

@@ -251,13 +251,41 @@ call_target(void *argument)
     }
 }
 
+/* Counts each call of target_function. */
 static KPROFILE_SOURCE
-breakpoint_on_target(struct fixture *fixture)
+source_on_target(struct fixture *fixture)
 {
     char text[64];
 
-    snprintf(text, sizeof(text), "breakpoint:%p", (void *)(uintptr_t)target_function);
+    name_exact_source(text, sizeof(text), (uintptr_t)target_function);
     return lookup(fixture, text);
+}
+
+/* Skips the test with the reason where there is no such source: its first statement, so
+ * that nothing is left open. */
+static void
+need_exact_source(void)
+{
+    struct fixture fixture;
+    KPROFILE_SOURCE source;
+    HAL_SOURCE information;
+    HAL_SOURCE_STATISTICS statistics;
+
+    if (breakpoints_fire()) {
+        return;
+    }
+    if (geteuid() != 0) {
+        need_breakpoints();
+    }
+    fixture_open(&fixture);
+    source = source_on_target(&fixture);
+    fixture.hal->QuerySource(fixture.perf, source, &information);
+    HalPerfBackend.QuerySourceStatistics(fixture.perf, source, 0, &statistics);
+    fixture_close(&fixture);
+    if (!information.Supported) {
+        print_message("%s\n", statistics.Reason);
+        skip();
+    }
 }
 
 static void
@@ -271,9 +299,9 @@ burn(unsigned long rounds)
 /* ---- tests ---- */
 
 static void
-start__breakpoint_interval_1__every_call_is_one_hit(void **state)
+start__exact_source_interval_1__every_call_is_one_hit(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int times = 1000;
     struct child child = child_start(call_target, &times);
@@ -283,7 +311,7 @@ start__breakpoint_interval_1__every_call_is_one_hit(void **state)
     (void)state;
     child_await(&child);
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     start_everywhere(&fixture, source, child.pid);
     child_go(&child);
     child_await(&child);
@@ -308,7 +336,7 @@ start__breakpoint_interval_1__every_call_is_one_hit(void **state)
 static void
 stop__then_more_calls__no_more_hits(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int times = 50;
     struct fixture fixture;
@@ -317,7 +345,7 @@ stop__then_more_calls__no_more_hits(void **state)
 
     (void)state;
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     start_everywhere(&fixture, source, getpid());
     call_target(&times);
     for (ULONG i = 0; i < (ULONG)sysconf(_SC_NPROCESSORS_ONLN); i++) {
@@ -342,7 +370,7 @@ stop__then_more_calls__no_more_hits(void **state)
 static void
 set_interval__while_running__new_interval_counts(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int times = 100;
     struct fixture fixture;
@@ -352,7 +380,7 @@ set_interval__while_running__new_interval_counts(void **state)
 
     (void)state;
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     start_everywhere(&fixture, source, getpid());
     call_target(&times);
     fixture.hal->Flush(fixture.perf);
@@ -405,7 +433,7 @@ late_comer(void *argument)
 static void
 set_interval__of_one_source__another_goes_on(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -413,7 +441,7 @@ set_interval__of_one_source__another_goes_on(void **state)
 
     (void)state;
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     start_everywhere(&fixture, ProfileTime, getpid());
     start_everywhere(&fixture, source, getpid());
     fixture.hal->SetInterval(fixture.perf, ProfileTime, 20000);
@@ -426,7 +454,7 @@ set_interval__of_one_source__another_goes_on(void **state)
 static void
 attach__four_threads__each_hit_once(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct fixture fixture;
     struct crew crew;
@@ -468,7 +496,7 @@ attach__four_threads__each_hit_once(void **state)
     }
     assert_int_equal(read(up[0], &byte, 1), 1);
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, pid, 0, &source, 1), STATUS_SUCCESS);
     assert_int_equal(fake_count(&fixture.ke, NTPROF_PROCESS_START, (uint32_t)pid), 1);
     assert_true(fake_count(&fixture.ke, NTPROF_IMAGE_MAP, (uint32_t)pid) >= 3);
@@ -639,9 +667,11 @@ deliver__calls_back_within__safe(void **state)
                            NTPROF_WATCH_ON_EXEC | NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
     child_go(&child);
-    /* Alive while it is delivered at least once. */
-    usleep(20000);
-    HalPerfBackend.Deliver(fixture.perf);
+    /* Delivered as soon as there is something, so that it is alive if possible. */
+    while (fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0) == 0) {
+        usleep(1000);
+        HalPerfBackend.Deliver(fixture.perf);
+    }
     waitpid(child.pid, NULL, 0);
     fixture.ke.react = NULL;
     fixture.hal->Flush(fixture.perf);
@@ -668,7 +698,7 @@ exit_after_forking(void *argument)
 static void
 watch__200_forks__each_told_and_counted(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
@@ -677,7 +707,7 @@ watch__200_forks__each_told_and_counted(void **state)
     (void)state;
     child_await(&child);
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
     child_go(&child);
@@ -694,7 +724,7 @@ watch__200_forks__each_told_and_counted(void **state)
 static void
 watch__without_descendants__children_neither_told_nor_counted(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
@@ -710,7 +740,7 @@ watch__without_descendants__children_neither_told_nor_counted(void **state)
         fixture_close(&fixture);
         skip(); /* before Linux 5.13 children inherit in any case */
     }
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, 0, &source, 1), STATUS_SUCCESS);
     child_go(&child);
     child_await(&child);
@@ -745,7 +775,7 @@ fork_then_call(void *argument)
 static void
 set_interval__children_inherited__reaches_them(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int pipes[4];
     struct child child;
@@ -759,7 +789,7 @@ set_interval__children_inherited__reaches_them(void **state)
     child = child_start(fork_then_call, pipes);
     child_await(&child);
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
     child_go(&child);
@@ -780,7 +810,7 @@ set_interval__children_inherited__reaches_them(void **state)
 static void
 watch__small_rings__loss_told_and_mappings_found_again(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct child child = child_start(exit_after_forking, NULL);
     struct fixture fixture;
@@ -791,7 +821,7 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
     child_await(&child);
     fixture_open(&fixture);
     fixture.perf->ring_pages_wanted = 2;
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
     child_go(&child);
@@ -928,7 +958,7 @@ assert_hits_tell(const struct fixture *fixture, KPROFILE_SOURCE source, pid_t pi
 static void
 selectors__process_that_runs__each_hit_tells_its_segment(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int times = 300;
     struct child child = child_start(call_target, &times);
@@ -938,7 +968,7 @@ selectors__process_that_runs__each_hit_tells_its_segment(void **state)
     (void)state;
     child_await(&child);
     fixture_open_as(&fixture, TRUE);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     start_everywhere(&fixture, source, child.pid);
     child_go(&child);
     child_await(&child);
@@ -951,7 +981,7 @@ selectors__process_that_runs__each_hit_tells_its_segment(void **state)
 static void
 selectors__all_processes__each_hit_tells_its_segment(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int times = 300;
     struct child child;
@@ -962,7 +992,7 @@ selectors__all_processes__each_hit_tells_its_segment(void **state)
     (void)state;
     HalPerfBackend.Probe(&probe);
     fixture_open_as(&fixture, TRUE);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     if (!probe.Global) {
         assert_int_equal(start_on(&fixture, source, 0, 0), STATUS_PRIVILEGE_NOT_HELD);
         fixture_close(&fixture);
@@ -1010,7 +1040,7 @@ begets(void *argument)
 static void
 selectors__watch_with_descendants__inherited_hits_tell_too(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     int times = 100;
     struct child child = child_start(begets, &times);
@@ -1021,7 +1051,7 @@ selectors__watch_with_descendants__inherited_hits_tell_too(void **state)
     (void)state;
     child_await(&child);
     fixture_open_as(&fixture, TRUE);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
     child_go(&child);
@@ -1136,7 +1166,7 @@ watch__out_of_descriptors__says_so(void **state)
 static void
 descriptor__half_a_ring_full__polls_readable(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     /* A hit takes 40 bytes. */
     cpu_set_t one;
@@ -1152,14 +1182,14 @@ descriptor__half_a_ring_full__polls_readable(void **state)
     CPU_SET(0, &one);
     assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     descriptor.fd = HalPerfBackend.Descriptor(fixture.perf);
     assert_int_equal(HalPerfBackend.Deliver(fixture.perf), -1);
     assert_int_equal(start_on(&fixture, source, 0, (ULONG64)getpid()), STATUS_SUCCESS);
     assert_int_equal(poll(&descriptor, 1, 0), 0);
     times = (int)(fixture.perf->rings[0]->size_bytes / 40 * 5 / 8);
     call_target(&times);
-    assert_int_equal(poll(&descriptor, 1, 10000), 1);
+    assert_int_equal(poll(&descriptor, 1, 60000), 1);
     usleep(10000);
     assert_true(HalPerfBackend.Deliver(fixture.perf) > 0);
     assert_int_equal(fake_hits(&fixture.ke, source, 0), times);
@@ -1338,7 +1368,7 @@ first_event_id(const struct fixture *fixture, uint32_t processor)
 static void
 watch_all__hits__are_for_both_lists(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct fixture fixture;
     KPROFILE_SOURCE source;
@@ -1346,7 +1376,7 @@ watch_all__hits__are_for_both_lists(void **state)
 
     (void)state;
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     if (watch_all(&fixture, source)) {
         assert_int_equal(start_on(&fixture, source, 0, 0), STATUS_SUCCESS);
         assert_int_equal(start_on(&fixture, source, 0, (ULONG64)getpid()),
@@ -1366,7 +1396,7 @@ watch_all__hits__are_for_both_lists(void **state)
 static void
 watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     struct fixture fixture;
@@ -1377,7 +1407,7 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
 
     (void)state;
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     if (!watch_all(&fixture, source)) {
         fixture_close(&fixture);
         return;
@@ -1422,7 +1452,7 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
 static void
 watch_all__processor_that_comes_later__noticed(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     const uint32_t last = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN) - 1;
     struct fixture fixture;
@@ -1430,7 +1460,7 @@ watch_all__processor_that_comes_later__noticed(void **state)
 
     (void)state;
     fixture_open(&fixture);
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     assert_int_equal(perf_make_rings(fixture.perf, true), 0);
     perf_ring_unmap(fixture.perf->rings[last]);
     free(fixture.perf->rings[last]);
@@ -1515,7 +1545,7 @@ spawn_and_wait(void)
 static void
 watch_all__small_rings__loss_told_and_truth_found_again(void **state)
 {
-    need_breakpoints();
+    need_exact_source();
 
     struct child before = child_start(exit_after_forking, NULL);
     struct child unseen;
@@ -1527,7 +1557,7 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
     child_await(&before);
     fixture_open(&fixture);
     fixture.perf->ring_pages_wanted = 2;
-    source = breakpoint_on_target(&fixture);
+    source = source_on_target(&fixture);
     if (!watch_all(&fixture, source)) {
         child_go(&before);
         child_await(&before);
@@ -1594,7 +1624,7 @@ sources__unsupported__says_why(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
-    cmocka_unit_test(start__breakpoint_interval_1__every_call_is_one_hit),
+    cmocka_unit_test(start__exact_source_interval_1__every_call_is_one_hit),
     cmocka_unit_test(stop__then_more_calls__no_more_hits),
     cmocka_unit_test(set_interval__while_running__new_interval_counts),
     cmocka_unit_test(set_interval__of_one_source__another_goes_on),

@@ -145,7 +145,7 @@ static void
 scan_init(struct perf_thread_scan *scan, uint64_t patience_ns)
 {
     *scan = (struct perf_thread_scan){.pause = fake_pause,
-                                      .deadline_ns = perf_now_ns() + patience_ns};
+                                      .deadline_ns = perf_elapsed_ns() + patience_ns};
     assert_int_equal(perf_tids_add(&scan->pids, (uint32_t)getpid()), 0);
 }
 
@@ -170,7 +170,7 @@ round__thread_that_runs__handed_out_once_and_waited_for(void **state)
 
     (void)state;
     other_begin(run);
-    scan_init(&scan, 10000000000);
+    scan_init(&scan, UINT64_C(60000000000));
     before_ns = cpu_ns(other.id);
     assert_true(perf_thread_scan_round(&scan, &features, true, note_thread, &first) >=
                 2);
