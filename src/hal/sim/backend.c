@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* BACKGROUND_PROCESSES: of a machine that a session opens. DELIVERY_MS: the time from
@@ -14,6 +13,8 @@ enum { DEFAULT_PROCESSORS = 64, BACKGROUND_PROCESSES = 3, DELIVERY_MS = 10 };
 #define DELIVERY_NS (DELIVERY_MS * 1000000ull)
 /* The simulated time at which a machine starts. */
 #define FIRST_NS 1000000000ull
+
+/* ---- the machine ---- */
 
 /* Make the processors. On failure sim_delete frees what was made. */
 static bool
@@ -102,6 +103,8 @@ sim_trace_hash(const struct sim *sim)
     return hash;
 }
 
+/* ---- what tests ask ---- */
+
 void
 sim_set_faults(struct sim *sim, const struct sim_faults *faults)
 {
@@ -139,9 +142,11 @@ sim_complaint(const struct sim *sim)
     return sim->complaint;
 }
 
+/* ---- HAL_TABLE ---- */
+
 /* Set the error text. Returns status. */
 static NTSTATUS
-refuse(struct sim *sim, NTSTATUS status, const char *text)
+refuse_start(struct sim *sim, NTSTATUS status, const char *text)
 {
     snprintf(sim->error, sizeof(sim->error), "%s", text);
     return status;
@@ -159,18 +164,20 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE source, ULONG processor,
     sim->error[0] = '\0';
     sim->start_calls++;
     if (sim->start_calls == sim->fail_start_at) {
-        return refuse(sim, sim->fail_start_status, "the test asked for this failure");
+        return refuse_start(sim, sim->fail_start_status,
+                            "the test asked for this failure");
     }
     if (pid != 0 && sim_is_ended(sim, pid)) {
-        return refuse(sim, STATUS_PROCESS_IS_TERMINATING,
-                      "the simulated process has ended");
+        return refuse_start(sim, STATUS_PROCESS_IS_TERMINATING,
+                            "the simulated process has ended");
     }
     if (pid != 0 && !sim_is_known(sim, pid) && sim_adopt_process(sim, pid) == NULL) {
-        return refuse(sim, STATUS_INSUFFICIENT_RESOURCES, "no memory");
+        return refuse_start(sim, STATUS_INSUFFICIENT_RESOURCES, "no memory");
     }
     status = sim_start(sim, source, processor, pid);
     if (!NT_SUCCESS(status)) {
-        refuse(sim, status, "the simulated machine has no such source or processor");
+        refuse_start(sim, status,
+                     "the simulated machine has no such source or processor");
     }
     return status;
 }
@@ -181,7 +188,8 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE source, ULONG64 pid)
     struct sim *const sim = context;
 
     if (sim->fail_begin_status != STATUS_SUCCESS) {
-        return refuse(sim, sim->fail_begin_status, "the test asked for this failure");
+        return refuse_start(sim, sim->fail_begin_status,
+                            "the test asked for this failure");
     }
     sim_begin(sim, source, pid);
     return STATUS_SUCCESS;
@@ -240,6 +248,8 @@ synchronize(void *context)
 {
     sim_synchronize(context);
 }
+
+/* ---- HAL_BACKEND ---- */
 
 static void
 probe(HAL_PROBE *result)
@@ -343,6 +353,7 @@ query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
         .Throttled = tally.throttled,
         .Missed = tally.missed,
         .Excluded = tally.excluded,
+        .OutsideKernel = __atomic_load_n(&sim->outside_kernel[row], __ATOMIC_RELAXED),
     };
     snprintf(statistics->Name, sizeof(statistics->Name), "%s",
              sim_source_rows[row].name);

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+/* ---- starts ---- */
+
 void
 sim_complain(struct sim *sim, const char *text)
 {
@@ -170,6 +172,8 @@ sim_make_starts_stale(struct sim *sim, uint64_t pid)
     }
 }
 
+/* ---- watches ---- */
+
 void
 sim_arm_watch(struct sim *sim, const struct sim_watch *watch, bool armed)
 {
@@ -195,6 +199,8 @@ sim_synchronize(struct sim *sim)
         pthread_mutex_unlock(&sim->processors[i].lock);
     }
 }
+
+/* ---- hits ---- */
 
 /* Return for which profiles (KE_SCOPE_...: of the process, global) an interrupt is; 0:
  * nothing was started or watched for it. */
@@ -271,7 +277,7 @@ make_interrupt(struct sim *sim, struct sim_processor *processor, int row,
     }
     hash_hit(sim, processor, hit);
     if (sim->options.queue_records == 0) {
-        return KeProfileInterruptWithSource(sim->ke, hit);
+        return sim_deliver_hit(sim, hit);
     }
     if (!sim_push_hit(sim, hit)) {
         tally->lost++;
@@ -321,6 +327,8 @@ sim_hit_segment(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64
     }
     return sim_interrupt(sim, row, &where, SIM_DELIVERED);
 }
+
+/* ---- what tests ask ---- */
 
 struct sim_tally
 sim_tally_of(struct sim *sim, int row)

@@ -8,6 +8,8 @@
 
 enum { PAGE_BYTES = 4096 };
 
+/* ---- the list ---- */
+
 struct sim_process *
 sim_find_process(const struct sim *sim, uint64_t pid)
 {
@@ -127,6 +129,8 @@ sim_is_watched(const struct sim *sim, const struct sim_process *process)
     return process->watch != NULL || (sim->all != NULL && !process->start_pending);
 }
 
+/* ---- notifications ---- */
+
 static void
 notify_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
              const struct sim_image *image)
@@ -180,6 +184,8 @@ sim_notify_start(struct sim *sim, struct sim_process *process, uint64_t parent)
     notify_process(sim, process, NTPROF_PROCESS_START, parent);
     notify_images(sim, process, NTPROF_IMAGE_MAP);
 }
+
+/* ---- what processes do ---- */
 
 /* Remove the images that a new one overlaps. */
 static void

@@ -9,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Append a record. Returns false if memory runs out. */
 static bool
@@ -81,12 +80,24 @@ sim_push_notification(struct sim *sim, ntprof_notification *notification,
     }
 }
 
+ULONG
+sim_deliver_hit(struct sim *sim, const KE_HIT *hit)
+{
+    const ULONG counters = KeProfileInterruptWithSource(sim->ke, hit);
+
+    if (counters == 0 && hit->Address >= SIM_KERNEL_BASE) {
+        __atomic_fetch_add(&sim->outside_kernel[sim_source_row_of(hit->Source)], 1,
+                           __ATOMIC_RELAXED);
+    }
+    return counters;
+}
+
 /* Pass a hit to the core, or a notification to the session. */
 static void
 deliver_record(struct sim *sim, struct sim_record *record)
 {
     if (record->is_hit) {
-        (void)KeProfileInterruptWithSource(sim->ke, &record->hit);
+        (void)sim_deliver_hit(sim, &record->hit);
     } else if (sim->options.notify != NULL) {
         record->notification.name = record->name;
         sim->options.notify(sim->options.notify_context, &record->notification);

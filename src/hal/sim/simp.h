@@ -122,6 +122,7 @@ struct sim {
     size_t queue_capacity;
     uint64_t queue_lost; /* records without room, not notified yet */
     bool delivering;
+    uint64_t outside_kernel[SIM_SOURCES]; /* hits in kernel mode and in no profile */
     uint64_t notification_hash;
     struct sim_faults faults;
     uint64_t start_calls;
@@ -207,6 +208,10 @@ struct sim_tally sim_tally_of(struct sim *sim, int row);
 void sim_complain(struct sim *sim, const char *text);
 
 /* ---- queue.c ---- */
+
+/* sim_deliver_hit - pass a hit to the core, and count it if it is in kernel mode and in
+ * no profile. Returns the number of counters incremented. */
+ULONG sim_deliver_hit(struct sim *sim, const KE_HIT *hit);
 
 /* sim_push_hit - queue a hit. Returns false if it is lost because the queue is full. */
 bool sim_push_hit(struct sim *sim, const KE_HIT *hit);

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Scripted processes fork at most this many children, and their children, in turn. */
 enum { MOST_CHILDREN = 3, MOST_GENERATIONS = 2, PAGE_BYTES = 4096 };
@@ -252,6 +251,7 @@ load_library(struct sim *sim, struct sim_process *process)
     sim_map(sim, process->pid, &image);
 }
 
+/* Have a process fork a child that acts as it does. */
 static void
 fork_child(struct sim *sim, struct sim_process *process)
 {
