@@ -9,11 +9,12 @@
 #include "hal/linux/stream.h"
 #include "ke/profint.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* Time until the next delivery; time between two calls of bpf_renew. */
 enum { DELIVERY_MS = 100, RENEWAL_NS = 1000000000 };
+
+/* ---- HAL_TABLE ---- */
 
 /* pid only decides the status: the events of a source are of all processes. */
 static NTSTATUS
@@ -54,11 +55,9 @@ set_interval(void *context, KPROFILE_SOURCE number, ULONG64 interval)
     }
 }
 
-/*
- * After a hit that would have been counted outside the counters, the program counts
- * nothing any more; this halts the core too. The profile that the program names still
- * exists: it is stopped only after this was called.
- */
+/* Halt the core if the program has. After a hit that would have been counted outside
+ * the counters it counts nothing any more. The profile that it names still exists: it
+ * is stopped only after this was called. */
 static void
 notice_halt(struct bpf *bpf)
 {
@@ -92,6 +91,8 @@ synchronize(void *context)
     bpf_kernel_wait(&bpf->kernel);
     notice_halt(context);
 }
+
+/* ---- HAL_COUNTING ---- */
 
 /* Allocate nodes of the core's index in a map. They are kept for reuse and never freed:
  * creating another map would take milliseconds, as it waits for RCU readers. */
@@ -170,6 +171,8 @@ static const HAL_TABLE bpf_table = {
     .Counting = &bpf_counting,
 };
 
+/* ---- HAL_PAGES ---- */
+
 /* Give the host memory for counters that programs can reach. */
 static int
 take_pages(void *context, size_t bytes, void **memory)
@@ -202,6 +205,8 @@ static const HAL_PAGES bpf_pages = {
     .Map = map_pages,
 };
 
+/* ---- HAL_BACKEND ---- */
+
 /* Open the back end, which is how a probe finds out whether it can be used here. */
 static int
 create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
@@ -222,7 +227,7 @@ create(bool user_only, struct bpf **bpf, HAL_PROBE *probed)
         probed->Cause = NTPROF_CAUSE_OTHER;
         snprintf(probed->Reason, sizeof(probed->Reason),
                  "in a pid namespace other than the first, processes in namespaces "
-                 "below it cannot be told apart in the interrupt: their hits are "
+                 "below it cannot be distinguished in the interrupt: their hits are "
                  "outside");
         snprintf(probed->Remedy, sizeof(probed->Remedy),
                  "use back end perf, or run in the initial pid namespace or in that of "
@@ -276,6 +281,7 @@ query_source_statistics(void *context, KPROFILE_SOURCE number, ULONG64 taken,
     }
     open = bpf_open_counts(bpf, source);
     perf_context_statistics(source, &open, taken, answer);
+    answer->OutsideKernel = bpf_outside_kernel(bpf, source);
     if (cut != 0) {
         snprintf(answer->Reason, sizeof(answer->Reason),
                  "%llu hits of all sources were in so many profiles at once that some "

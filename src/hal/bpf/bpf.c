@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/bpf.c - the session's state: the kernel's objects, and processes. */
+/* hal/bpf/bpf.c - the session's state: the kernel's objects, processes and their exits
+ * and execs. */
 #include "hal/bpf/bpf.h"
 
 #include "hal/backend.h"
@@ -9,9 +10,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+enum { EXITS_AT_ONCE = 64 }; /* most that one epoll_wait returns */
 
 int
 bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
@@ -24,8 +26,10 @@ bpf_fail(struct bpf *bpf, int error, enum bpf_stage stage, const char *what)
                              refusal.remedy);
 }
 
+/* ---- processes ---- */
+
 /* Is a process in a pid namespace below the session's, as far as /proc shows? The
- * kernel tells the BPF program no pid of such a process, unless the session's namespace
+ * kernel gives the BPF program no pid of such a process, unless the session's namespace
  * is the first one. */
 static bool
 is_below(const struct bpf *bpf, uint32_t pid)
@@ -41,7 +45,7 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
 {
     static const ULONG none[KI_TREES];
     struct bpf_process *process;
-    struct bpf_owner *owner;
+    int result;
 
     if (is_below(bpf, pid)) {
         return perf_context_fail(
@@ -61,16 +65,11 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
     }
     /* An exit or exec of this entry's last process has been reported. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
-    owner = bpf_table_owner(&bpf->index.table, process);
-    if (owner->pidfd < 0) {
-        /* Without descriptors the next call that names it finds out that it ended. */
-        owner->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-        if (owner->pidfd < 0 && errno == ESRCH) {
-            bpf_table_publish(&bpf->index.table, process, none);
-            return -ESRCH;
-        }
+    result = bpf_table_open_pidfd(&bpf->index.table, process);
+    if (result < 0) {
+        bpf_table_publish(&bpf->index.table, process, none);
     }
-    return 0;
+    return result;
 }
 
 void
@@ -83,6 +82,8 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
     }
 }
 
+/* ---- exits and execs ---- */
+
 /* Tell the session that a process exited, or executed another program: either way its
  * profiles count nothing more. */
 static void
@@ -93,36 +94,74 @@ notify_end(struct bpf *bpf, uint32_t pid)
     bpf->notify(bpf->notify_context, &notification);
 }
 
-void
-bpf_notice(struct bpf *bpf)
+/* Report processes that a program has seen execute another one: no call is needed. */
+static void
+notice_execs(struct bpf *bpf)
 {
     const struct bpf_table *const table = &bpf->index.table;
 
+    /* Backwards: notify_end may remove the entry of its process. */
+    for (uint32_t i = table->count; i-- > 0;) {
+        const struct bpf_process *const process = &table->processes[table->taken[i]];
+
+        assert(i < table->count);
+        if (__atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
+            notify_end(bpf, process->pid);
+        }
+    }
+}
+
+/* Report the exit of a process that epoll_fd names, unless a notification since has
+ * ended its entry: another process may have the pid now. */
+static void
+notice_exit(struct bpf *bpf, uint32_t pid)
+{
+    struct bpf_table *const table = &bpf->index.table;
+    const struct bpf_process *process = bpf_table_find(table, pid);
+
+    if (process == NULL ||
+        !perf_pidfd_has_exited(bpf_table_owner(table, process)->pidfd)) {
+        return;
+    }
+    notify_end(bpf, pid);
+    process = bpf_table_find(table, pid);
+    if (process != NULL) { /* it still has profiles */
+        bpf_table_close_pidfd(table, process);
+    }
+}
+
+/* Report processes that have exited. One call finds out that none has, however many
+ * have profiles. */
+static void
+notice_exits(struct bpf *bpf)
+{
+    struct epoll_event exits[EXITS_AT_ONCE];
+    int count = EXITS_AT_ONCE;
+
+    while (bpf->index.table.count > 0 && count == EXITS_AT_ONCE) {
+        count = epoll_wait(bpf->index.table.epoll_fd, exits, EXITS_AT_ONCE, 0);
+        for (int i = 0; i < count; i++) {
+            notice_exit(bpf, exits[i].data.u32);
+        }
+    }
+}
+
+void
+bpf_notice(struct bpf *bpf)
+{
     if (bpf->noticing) {
         return;
     }
     bpf->noticing = true;
-    /* Backwards: notify_end may remove the entry of its process. */
-    for (uint32_t i = table->count; i-- > 0;) {
-        const struct bpf_process *process = &table->processes[table->taken[i]];
-        const uint32_t pid = process->pid;
-
-        assert(i < table->count);
-        if (__atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
-            notify_end(bpf, pid);
-        } else if (perf_pidfd_has_exited(bpf_table_owner(table, process)->pidfd)) {
-            notify_end(bpf, pid);
-            process = bpf_table_find(table, pid);
-            if (process != NULL) { /* it still has profiles */
-                bpf_table_close_pidfd(&bpf->index.table, process);
-            }
-        }
-    }
+    notice_execs(bpf);
+    notice_exits(bpf);
     bpf->noticing = false;
 }
 
+/* ---- open and close ---- */
+
 /* Tell the programs in which pid namespace the session's pids are; it is the first one
- * if nothing is told, as without /proc. */
+ * if it is unknown, as without /proc. */
 static void
 find_namespace(struct bpf *bpf)
 {

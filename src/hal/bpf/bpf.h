@@ -36,6 +36,7 @@ struct bpf_slot {
     struct perf_source *source;
     struct bpf_event *events;     /* by processor */
     struct perf_counts last_read; /* by bpf_query_hits */
+    uint64_t outside_kernel;      /* at the same time */
 };
 
 struct bpf {
@@ -84,7 +85,9 @@ void bpf_notice(struct bpf *bpf);
  * run the program. Returns 0 or negative errno with the refusal. */
 int bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal);
 
-/* bpf_start, bpf_stop - HAL_TABLE.StartProfileInterrupt, always for all processes. */
+/* bpf_start, bpf_stop - see HAL_TABLE.StartProfileInterrupt and StopProfileInterrupt;
+ * always for all processes. bpf_start returns 0 or negative errno, with the error text
+ * set. */
 int bpf_start(struct bpf *bpf, struct perf_source *source, uint32_t processor);
 void bpf_stop(struct bpf *bpf, const struct perf_source *source, uint32_t processor);
 
@@ -108,5 +111,9 @@ void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
  * bpf_query_hits. */
 struct perf_counts bpf_open_counts(const struct bpf *bpf,
                                    const struct perf_source *source);
+
+/* bpf_outside_kernel - how many of the hits outside of the last bpf_query_hits were in
+ * kernel mode. */
+uint64_t bpf_outside_kernel(const struct bpf *bpf, const struct perf_source *source);
 
 #endif

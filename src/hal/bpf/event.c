@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/event.c - events of all processes: opening, closing, intervals, counts. */
+/* hal/bpf/event.c - events of all processes: opening, closing, intervals, and what they
+ * counted. */
 #include "hal/bpf/bpf.h"
 
 #include "hal/linux/descriptor.h"
@@ -7,12 +8,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <ntprof/session.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
 /* Nothing optional: the events have no rings, so nothing can be lost in one. */
 static const struct perf_features no_features;
+
+/* ---- one event ---- */
 
 /* Open an event, not enabled yet, of all processes, or with cgroup_fd of those in the
  * cgroup. Returns the descriptor or negative errno. */
@@ -43,8 +45,8 @@ make_cookie(const struct perf_source *source, uint32_t slot)
     return bpf_cookie(source->number, slot) | linear;
 }
 
-/* While the session has one source, all its events have the same cookie: have programs
- * take it from memory, before the first hit. Cookies of several sources differ. */
+/* Tell programs the cookie of all events while the session has one source, before the
+ * first hit: they take it from memory. Cookies of several sources differ. */
 static void
 publish_cookie(struct bpf *bpf, uint64_t cookie)
 {
@@ -156,6 +158,8 @@ bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal)
     return 0;
 }
 
+/* ---- starts and stops ---- */
+
 /* The source's slot; bpf->slot_count if it has none. */
 static uint32_t
 find_slot(const struct bpf *bpf, const struct perf_source *source)
@@ -265,6 +269,8 @@ bpf_freeze(void *context)
     bpf_kernel_wait(&bpf->kernel);
 }
 
+/* ---- counts ---- */
+
 /* Add up what the source's open events counted in this period. */
 static void
 sum_counts(struct bpf *bpf, uint32_t slot, enum perf_period period,
@@ -287,6 +293,7 @@ bpf_query_hits(struct bpf *bpf, const struct perf_source *source, uint64_t *coun
     if (slot < bpf->slot_count) {
         sum_counts(bpf, slot, PERF_PERIOD_CONTINUES, &bpf->slots[slot].last_read);
         bpf_index_query(&bpf->index, slot, &statistics);
+        bpf->slots[slot].outside_kernel = statistics.outside_kernel;
     }
     *counted = statistics.counted;
     *outside = statistics.outside;
@@ -300,6 +307,16 @@ bpf_open_counts(const struct bpf *bpf, const struct perf_source *source)
     return slot < bpf->slot_count ? bpf->slots[slot].last_read
                                   : (struct perf_counts){0};
 }
+
+uint64_t
+bpf_outside_kernel(const struct bpf *bpf, const struct perf_source *source)
+{
+    const uint32_t slot = find_slot(bpf, source);
+
+    return slot < bpf->slot_count ? bpf->slots[slot].outside_kernel : 0;
+}
+
+/* ---- intervals ---- */
 
 /* Closes an event that is open, and opens it again with the source's interval. If that
  * is refused, nothing counts on the processor until bpf_renew can open it. */
@@ -339,6 +356,8 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
         }
     }
 }
+
+/* ---- processors that go offline and online ---- */
 
 /* Was the processor online since the last time? If not, its heartbeat is closed. */
 static bool

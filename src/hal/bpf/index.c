@@ -6,14 +6,13 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 int
 bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel)
 {
     int result;
 
-    *index = (struct bpf_index){.kernel = kernel, .sets = 1};
+    *index = (struct bpf_index){.kernel = kernel, .table = {.epoll_fd = -1}, .sets = 1};
     result = bpf_pools_init(&index->pools, kernel);
     return result < 0 ? result : bpf_table_init(&index->table, bpf_shared_of(kernel));
 }
@@ -133,6 +132,9 @@ bpf_index_query(const struct bpf_index *index, uint32_t slot,
         const struct bpf_statistics *const statistics =
             &bpf_processors_of(index->kernel)[i].statistics[slot];
 
+        /* The program adds to it last, so it is at most what outside is then. */
+        sum->outside_kernel +=
+            __atomic_load_n(&statistics->outside_kernel, __ATOMIC_ACQUIRE);
         sum->counted += __atomic_load_n(&statistics->counted, __ATOMIC_RELAXED);
         sum->outside += __atomic_load_n(&statistics->outside, __ATOMIC_RELAXED);
     }

@@ -25,7 +25,7 @@ struct bpf_index {
     uint32_t sets; /* used ones of BPF_MAP_SETS, number 0 included */
 };
 
-/* bpf_index_init - over a kernel that outlives it. Returns 0 or -ENOMEM. */
+/* bpf_index_init - over a kernel that outlives it. Returns 0 or negative errno. */
 int bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel);
 void bpf_index_finish(struct bpf_index *index);
 

@@ -2,6 +2,8 @@
 /* hal/bpf/kernel.c - creates maps; loads and attaches the programs of profile.bpf.c. */
 #include "hal/bpf/kernel.h"
 
+#include "log/log.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <linux/bpf.h>
@@ -61,6 +63,8 @@ bpf_call_kernel(int command, union bpf_attr *attr, size_t bytes)
 
     return result < 0 ? -errno : result;
 }
+
+/* ---- maps ---- */
 
 struct map_kind {
     const char *name;
@@ -147,7 +151,8 @@ map_memory(int fd, size_t bytes, void **memory)
     return 0;
 }
 
-/* Create one of the session's maps, and map its memory unless it is of maps. */
+/* Create one of the session's maps, and map its memory if it is of a type that can be
+ * mapped. */
 static int
 make_map(struct bpf_kernel *kernel, enum bpf_map map, struct perf_refusal *refusal)
 {
@@ -163,6 +168,8 @@ make_map(struct bpf_kernel *kernel, enum bpf_map map, struct perf_refusal *refus
         return 0;
     }
     kernel->bytes[map] = mapped_bytes(&kind);
+    LOG_DEBUG("map %d of a session: descriptor %d, %zu bytes", (int)map, result,
+              kernel->bytes[map]);
     result = map_memory(kernel->maps[map], kernel->bytes[map], &kernel->memory[map]);
     if (result < 0) {
         bpf_refusal_explain(result, BPF_STAGE_MAP, refusal);
@@ -228,6 +235,8 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
     close(fd);
 }
 
+/* ---- programs ---- */
+
 /* Load what was refused once more, with a log, and keep the log's last line before its
  * statistics. */
 static void
@@ -259,7 +268,8 @@ ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
     free(log);
 }
 
-/* Load the types (BTF) of a program's functions. Returns a descriptor or -errno. */
+/* Load the types (BTF) of a program's functions. Returns a descriptor, or negative
+ * errno with the refusal. */
 static int
 load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
            struct perf_refusal *refusal)
@@ -277,7 +287,16 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     return fd;
 }
 
-/* Have the verifier check a program. Returns its descriptor or negative errno. */
+/* Does a failed load say something of the program, so that the verifier has a log? */
+static bool
+is_of_verifier(long result)
+{
+    return result != -EPERM && result != -ENOSYS && result != -ENOMEM &&
+           result != -EAGAIN;
+}
+
+/* Have the verifier check a program. Returns its descriptor, or negative errno with the
+ * refusal. */
 static int
 load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
                   uint32_t type, int types_fd, const uint64_t *instructions,
@@ -303,8 +322,7 @@ load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text
     }
     if (result < 0) {
         refusal->log[0] = 0;
-        if (result != -EPERM && result != -ENOSYS && result != -ENOMEM &&
-            result != -EAGAIN) {
+        if (is_of_verifier(result)) {
             ask_why(kernel, &attr, refusal);
         }
         bpf_refusal_explain((int)result, BPF_STAGE_PROGRAM, refusal);
@@ -312,7 +330,8 @@ load_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text
     return (int)result;
 }
 
-/* A copy of a program's instructions with the session's maps in it, or NULL. */
+/* Copy a program's instructions with the session's maps in them. NULL if memory runs
+ * out. */
 static uint64_t *
 copy_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text *text)
 {
@@ -331,7 +350,8 @@ copy_instructions(const struct bpf_kernel *kernel, const struct bpf_program_text
     return copy;
 }
 
-/* Load a program with the descriptors of the session's maps in it. */
+/* Load a program with the descriptors of the session's maps in it. Returns 0, or
+ * negative errno with the refusal. */
 static int
 load_program(struct bpf_kernel *kernel, enum bpf_program program,
              struct perf_refusal *refusal)
@@ -360,6 +380,8 @@ load_program(struct bpf_kernel *kernel, enum bpf_program program,
     kernel->programs[program] = result;
     return 0;
 }
+
+/* ---- make and finish ---- */
 
 static int
 make_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
@@ -437,6 +459,8 @@ bpf_kernel_finish(struct bpf_kernel *kernel)
     }
     *kernel = (struct bpf_kernel){0};
 }
+
+/* ---- attaching and waiting ---- */
 
 int
 bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd, uint64_t cookie)

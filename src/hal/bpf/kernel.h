@@ -18,7 +18,8 @@
 
 union bpf_attr;
 
-/* bpf_call - the system call, or a test's: a descriptor, 0 or negative errno. */
+/* bpf_call - the system call, or a test's. Returns a descriptor, 0 or negative
+ * errno. */
 typedef long bpf_call(int command, union bpf_attr *attr, size_t bytes);
 
 /* bpf_call_kernel - the system call. */

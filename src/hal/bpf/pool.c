@@ -150,7 +150,8 @@ bpf_pools_finish(struct bpf_pools *pools)
     pools->count = 0;
 }
 
-/* Make a pool that has room for so many units. */
+/* Make a pool that has room for so many units. It grows with the memory of all pools
+ * before it, so that there are few pools. */
 static int
 make_room(struct bpf_pools *pools, size_t units)
 {

@@ -50,11 +50,13 @@ int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
  * it any more. */
 void bpf_pools_return(struct bpf_pools *pools, const void *memory, size_t bytes);
 
-/* bpf_pools_map - map whole pages that were taken once more. Returns 0 or -errno. */
+/* bpf_pools_map - map whole pages that were taken a second time. Returns 0 or negative
+ * errno. */
 int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
 
-/* bpf_pools_locate - find pool and number of a counter. False if it is in no pool. */
+/* bpf_pools_locate - find pool and number of a counter, in the form of a location
+ * (profile.h). Returns false if it is in no pool. */
 bool bpf_pools_locate(struct bpf_pools *pools, const void *counter, uint64_t *location);
 
 #endif

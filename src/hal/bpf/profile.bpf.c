@@ -274,7 +274,8 @@ is_first_thread(ULONG64 pid_tgid)
     return (ULONG)pid_tgid == (ULONG)(pid_tgid >> 32);
 }
 
-/* The pid of the current process in the session's pid namespace; 0: it has none. */
+/* The pid of the current process in the session's pid namespace; 0: it has none
+ * there. */
 INLINE ULONG
 current_process(ULONG64 pid_tgid)
 {
@@ -349,7 +350,8 @@ search(ULONG running_on)
     return 0;
 }
 
-/* kind: KI_TREE_..., what the tree is searched for; root 0: there is no tree. */
+/* Searches a tree, if there is one (root is not 0), for own->places[kind]; kind is
+ * KI_TREE_.... */
 INLINE void
 search_tree(struct bpf_processor *own, ULONG running_on, ULONG root, ULONG kind)
 {
@@ -413,8 +415,8 @@ find_roots(struct bpf_processor *own, struct bpf_process *process)
         KiSegmentPlace(own->selector, own->places[KI_TREE_SEGMENTS]);
 }
 
-/* Pairs with bpf_kernel_wait: the program sees what was stored before a wait that does
- * not wait for it. */
+/* Begins a program: what was stored before a wait that does not wait for it is seen.
+ * Pairs with bpf_kernel_wait. */
 INLINE void
 enter(struct bpf_processor *own)
 {
@@ -439,6 +441,13 @@ leave(struct bpf_processor *own)
 
 enum outcome { COUNTED, OUTSIDE, UNDECIDED };
 
+INLINE int
+is_in_kernel(const struct bpf_processor *own)
+{
+    return own->places[KI_TREE_ADDRESSES] >> 63 != 0;
+}
+
+/* Counts the hit in the statistics of its source. */
 INLINE void
 keep_statistics(struct bpf_processor *own, enum outcome outcome)
 {
@@ -449,13 +458,10 @@ keep_statistics(struct bpf_processor *own, enum outcome outcome)
         WRITE_ONCE(statistics->counted, statistics->counted + 1);
     } else {
         WRITE_ONCE(statistics->outside, statistics->outside + 1);
+        if (is_in_kernel(own)) {
+            WRITE_ONCE(statistics->outside_kernel, statistics->outside_kernel + 1);
+        }
     }
-}
-
-INLINE int
-is_in_kernel(const struct bpf_processor *own)
-{
-    return own->places[KI_TREE_ADDRESSES] >> 63 != 0;
 }
 
 /* ---- the usual kind of hit ---- */
@@ -494,11 +500,9 @@ find_leaf(ULONG number, ULONG64 place, int *several)
     return (number & KI_LEAF) != 0 ? node : 0;
 }
 
-/*
- * Nearly all hits are of a process with profiles of addresses only, and in one profile,
- * with its counters in the first pool, or in none. These take few steps. UNDECIDED: the
- * hit is of another kind, and nothing has changed.
- */
+/* Counts a usual hit in few steps. Nearly all are of a process with profiles of
+ * addresses only, and in one profile, with its counters in the first pool, or in none.
+ * UNDECIDED: the hit is of another kind, and nothing has changed. */
 INLINE enum outcome
 count_usual(struct bpf_processor *own, const struct bpf_process *process)
 {
@@ -620,8 +624,9 @@ code_selector(const struct registers *registers)
 #endif
 }
 
-/* Return the linear address of a hit. In a segment with a base only the event may have
- * it, if it is a breakpoint. */
+/* Return the linear address of a hit. With a selector of the LDT, whose segment may
+ * have a base, the instruction pointer is only an offset in it: a breakpoint's event
+ * has the linear address, other events do not. */
 INLINE ULONG64
 linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector)
 {
@@ -639,7 +644,8 @@ linear_address(const struct registers *registers, ULONG64 cookie, ULONG selector
 #endif
 }
 
-/* one_cookie saves asking the kernel, which costs as much as counting a hit. */
+/* Returns the cookie of the hit's event. one_cookie saves asking the kernel, which
+ * costs as much as counting a hit. */
 INLINE ULONG64
 cookie_of(struct registers *context)
 {

@@ -137,6 +137,7 @@ enum { BPF_TREES = 2 * KI_TREES }; /* of the process, then of all processes */
 struct bpf_statistics {
     ULONG64 counted;
     ULONG64 outside;
+    ULONG64 outside_kernel; /* of them: in kernel mode */
 };
 
 /*

@@ -2,18 +2,53 @@
 /* hal/bpf/table.c - the table of processes, from the session's side. */
 #include "hal/bpf/table.h"
 
+#include "hal/linux/descriptor.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int
 bpf_table_init(struct bpf_table *table, union bpf_shared *shared)
 {
-    *table = (struct bpf_table){.processes = shared->processes};
+    *table = (struct bpf_table){.processes = shared->processes, .epoll_fd = -1};
     table->owners = calloc(BPF_ENTRIES, sizeof(*table->owners));
     table->taken = calloc(BPF_ENTRIES, sizeof(*table->taken));
-    return table->owners != NULL && table->taken != NULL ? 0 : -ENOMEM;
+    if (table->owners == NULL || table->taken == NULL) {
+        return -ENOMEM;
+    }
+    table->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (table->epoll_fd < 0) {
+        return -errno;
+    }
+    (void)perf_descriptor_own(table->epoll_fd);
+    return 0;
+}
+
+int
+bpf_table_open_pidfd(struct bpf_table *table, const struct bpf_process *process)
+{
+    struct bpf_owner *const owner = bpf_table_owner(table, process);
+    struct epoll_event interest = {.events = EPOLLIN, .data.u32 = process->pid};
+    int fd;
+
+    assert(owner->taken);
+    if (owner->pidfd >= 0) {
+        return 0;
+    }
+    fd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+    if (fd < 0) {
+        return errno == ESRCH ? -ESRCH : 0;
+    }
+    if (epoll_ctl(table->epoll_fd, EPOLL_CTL_ADD, fd, &interest) < 0) {
+        close(fd);
+        return 0;
+    }
+    owner->pidfd = perf_descriptor_own(fd);
+    return 0;
 }
 
 void
@@ -22,7 +57,10 @@ bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process
     struct bpf_owner *const owner = bpf_table_owner(table, process);
 
     if (owner->pidfd >= 0) {
-        close(owner->pidfd);
+        /* A child that was made without the handlers of fork() may have it still, and
+         * epoll would report it again and again. */
+        (void)epoll_ctl(table->epoll_fd, EPOLL_CTL_DEL, owner->pidfd, NULL);
+        perf_descriptor_close(owner->pidfd);
         owner->pidfd = -1;
     }
 }
@@ -33,9 +71,10 @@ bpf_table_finish(struct bpf_table *table)
     for (uint32_t i = 0; i < table->count; i++) {
         bpf_table_close_pidfd(table, &table->processes[table->taken[i]]);
     }
+    perf_descriptor_close(table->epoll_fd);
     free(table->owners);
     free(table->taken);
-    *table = (struct bpf_table){0};
+    *table = (struct bpf_table){.epoll_fd = -1};
 }
 
 struct bpf_process *

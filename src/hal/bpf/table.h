@@ -18,7 +18,7 @@
 /* What only the session knows of an entry. */
 struct bpf_owner {
     bool taken;      /* a process has the entry */
-    int pidfd;       /* shows that the process has exited; -1: none */
+    int pidfd;       /* of the process, and in epoll_fd; -1: none */
     uint32_t number; /* if taken: where bpf_table.taken lists the entry */
 };
 
@@ -27,13 +27,12 @@ struct bpf_table {
     struct bpf_owner *owners;      /* by entry */
     uint32_t *taken; /* numbers of the entries that processes have, in no order */
     uint32_t count;  /* of these */
+    int epoll_fd;    /* readable while a process whose pidfd is open has exited; its
+                      * events have the pid in data.u32 */
 };
 
-/* bpf_table_close_pidfd - close it, if there is one: the process has ended. */
-void bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process);
-
 /* bpf_table_init - make an empty table in the map's memory, which must be zero. Returns
- * 0 or -ENOMEM; bpf_table_finish must be called in both cases. */
+ * 0 or negative errno; bpf_table_finish must be called in both cases. */
 int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);
 
@@ -43,6 +42,14 @@ struct bpf_process *bpf_table_take(struct bpf_table *table, uint32_t pid);
 
 /* bpf_table_find - return the entry of a process; NULL if it has none. */
 struct bpf_process *bpf_table_find(const struct bpf_table *table, uint32_t pid);
+
+/* bpf_table_open_pidfd - have epoll_fd report the exit of an entry's process. Returns 0
+ * or -ESRCH if it has exited already. Returns 0 too if the kernel has no descriptor or
+ * memory left for that: then the exit is found out when a call names the process. */
+int bpf_table_open_pidfd(struct bpf_table *table, const struct bpf_process *process);
+
+/* bpf_table_close_pidfd - have epoll_fd report it no longer. */
+void bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process);
 
 static inline struct bpf_owner *
 bpf_table_owner(const struct bpf_table *table, const struct bpf_process *process)

@@ -17,11 +17,13 @@
 #include "own_page.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +77,7 @@ struct fixture {
     void *context;
     KPROCESS own;
     pid_t ended; /* told of */
+    int ended_count;
 };
 
 static struct fixture fixture;
@@ -117,6 +120,17 @@ notify(void *context, const ntprof_notification *notification)
     struct fixture *const told = context;
 
     told->ended = (pid_t)notification->pid;
+    told->ended_count++;
+}
+
+/* The library's calls of poll come here too. */
+static int polls;
+
+int
+poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
+{
+    polls++;
+    return (int)syscall(SYS_poll, descriptors, count, timeout_ms);
 }
 
 static int
@@ -395,7 +409,7 @@ breakpoint__interval_of_ten__one_in_ten(void **state)
 }
 
 static void
-time__one_second_of_work__statistics_add_up(void **state)
+time__until_there_are_hits__statistics_add_up(void **state)
 {
     const ULONG64 online = online_processors();
     struct kernel_profile made;
@@ -405,10 +419,10 @@ time__one_second_of_work__statistics_add_up(void **state)
     (void)state;
     skip_unless_open();
     start_profile(&made, &fixture.ke.Global, ProfileTime, &online);
-    usleep(300000);
-    statistics = read_statistics(ProfileTime, &hits);
-    assert_true(hits.Taken > 0);
-    assert_true(hits.Outside > 0);
+    do {
+        usleep(10000);
+        statistics = read_statistics(ProfileTime, &hits);
+    } while (hits.Taken == 0 || hits.Outside == 0);
     assert_true(statistics.Expected >= hits.Taken);
     stop_profile(&made);
     print_message("time: expected %llu taken %llu missed %llu throttled %llu\n",
@@ -493,6 +507,51 @@ process__ends__is_told(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
 }
 
+/* More than one call of epoll_wait returns. */
+enum { PROCESSES = 100 };
+
+static void
+processes__many__none_asked_one_by_one_and_each_exit_is_told(void **state)
+{
+    static struct kernel_profile made[PROCESSES];
+    static KPROCESS processes[PROCESSES];
+    const ULONG64 online = online_processors();
+    pid_t children[PROCESSES];
+    siginfo_t exited;
+
+    (void)state;
+    skip_unless_open();
+    for (int i = 0; i < PROCESSES; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0) {
+            pause();
+            _exit(0);
+        }
+        KeInitializeProcess(&processes[i], (ULONG64)children[i]);
+        start_profile(&made[i], &processes[i], ProfileTime, &online);
+    }
+    polls = 0;
+    (void)HalBpfBackend.Deliver(fixture.context);
+    assert_int_equal(polls, 0);
+    assert_int_equal(fixture.ended_count, 0);
+    for (int i = 0; i < PROCESSES; i++) {
+        kill(children[i], SIGKILL);
+        assert_int_equal(waitid(P_PID, (id_t)children[i], &exited, WEXITED | WNOWAIT),
+                         0);
+    }
+    (void)HalBpfBackend.Deliver(fixture.context);
+    assert_int_equal(fixture.ended_count, PROCESSES);
+    /* They still have profiles, and are not told again. */
+    (void)HalBpfBackend.Deliver(fixture.context);
+    assert_int_equal(fixture.ended_count, PROCESSES);
+    for (int i = 0; i < PROCESSES; i++) {
+        stop_profile(&made[i]);
+        KeFinishProcess(&fixture.ke, &processes[i]);
+        assert_int_equal(waitid(P_PID, (id_t)children[i], &exited, WEXITED), 0);
+    }
+}
+
 static void
 process__has_ended__no_start(void **state)
 {
@@ -546,9 +605,10 @@ main(void)
         live_test(breakpoint__profile_of_all__counts_another_process),
         live_test(sources__second_while_the_first_runs__each_its_own),
         live_test(breakpoint__interval_of_ten__one_in_ten),
-        live_test(time__one_second_of_work__statistics_add_up),
+        live_test(time__until_there_are_hits__statistics_add_up),
         live_test(process__runs_a_new_program__counts_no_more_and_is_told),
         live_test(process__ends__is_told),
+        live_test(processes__many__none_asked_one_by_one_and_each_exit_is_told),
         live_test(process__has_ended__no_start),
         live_test(start__processor_that_is_not_there__refused_and_nothing_open),
     };
