@@ -6,10 +6,21 @@
  */
 #include "base/buffer.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#ifndef NDEBUG
+static bool
+assert_buffer_state(const struct buffer *buffer)
+{
+    assert(buffer->size <= buffer->capacity);
+    assert((buffer->data == NULL) == (buffer->capacity == 0));
+    return true;
+}
+#endif
 
 void
 buffer_finish(struct buffer *buffer)
@@ -25,6 +36,7 @@ buffer_reserve(struct buffer *buffer, size_t more)
     size_t capacity = buffer->capacity > 0 ? buffer->capacity : 256;
     uint8_t *data;
 
+    assert(assert_buffer_state(buffer));
     if (buffer->failed || __builtin_add_overflow(buffer->size, more, &needed) ||
         needed > SIZE_MAX / 2) {
         buffer->failed = true;
@@ -78,6 +90,7 @@ buffer_print(struct buffer *buffer, const char *format, ...)
     va_list arguments;
     int length;
 
+    assert(assert_buffer_state(buffer));
     if (buffer->failed) {
         return;
     }

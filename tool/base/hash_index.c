@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* hash_index.c - probes one slot after the other, and doubles the slots when three
+ * quarters of them are used. */
 #include "base/hash_index.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +50,8 @@ put(struct hash_index *index, uint32_t hash, uint32_t entry_plus_1)
     const size_t mask = index->slot_count - 1;
     size_t at = hash & mask;
 
+    assert((index->slot_count & mask) == 0);
+    assert(index->used < index->slot_count / 4 * 3);
     while (index->slots[at].entry_plus_1 != 0) {
         at = (at + 1) & mask;
     }
@@ -76,12 +81,15 @@ grow(struct hash_index *index)
 }
 
 bool
+hash_index_reserve(struct hash_index *index)
+{
+    return index->used < index->slot_count / 4 * 3 || grow(index);
+}
+
+bool
 hash_index_add(struct hash_index *index, uint32_t hash, uint32_t entry)
 {
-    if (entry == HASH_INDEX_NONE) {
-        return false;
-    }
-    if (index->used >= index->slot_count / 4 * 3 && !grow(index)) {
+    if (entry == HASH_INDEX_NONE || !hash_index_reserve(index)) {
         return false;
     }
     put(index, hash, entry + 1);

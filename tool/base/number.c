@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* number.c - reads digits, a fraction and a unit, which is looked up in the table of
+ * its quantity. */
 #include "base/number.h"
 
 #include <stddef.h>
@@ -65,6 +67,7 @@ find_unit(const struct unit *units, const char *name)
     return NULL;
 }
 
+/* Parse digits, a fraction and a unit. The result must be whole. */
 static bool
 parse(const char *text, const struct unit *units, uint64_t *value)
 {

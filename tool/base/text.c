@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* text.c - decodes UTF-8 strictly, and escapes each byte that is not shown as it is. */
 #include "base/text.h"
+
+#include "base/secret.h"
 
 #include <errno.h>
 #include <string.h>
@@ -40,18 +43,36 @@ decode(const uint8_t *text, uint32_t *character)
     return length;
 }
 
+/*
+ * Characters that show nothing of themselves: control characters, C1 ones acting on
+ * some terminals too; Unicode 15's class Cf, of which many change the direction of
+ * writing; its default ignorable characters, such as zero widths, fillers, variation
+ * selectors and tags, which make two names look the same; separators of lines; the
+ * Braille blank.
+ */
+static const struct {
+    uint32_t first;
+    uint32_t last;
+} invisible[] = {
+    {0x0000, 0x001f},   {0x007f, 0x009f},   {0x00ad, 0x00ad},   {0x034f, 0x034f},
+    {0x0600, 0x0605},   {0x061c, 0x061c},   {0x06dd, 0x06dd},   {0x070f, 0x070f},
+    {0x0890, 0x0891},   {0x08e2, 0x08e2},   {0x115f, 0x1160},   {0x17b4, 0x17b5},
+    {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e},   {0x2060, 0x206f},
+    {0x2800, 0x2800},   {0x3164, 0x3164},   {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},
+    {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},   {0x110bd, 0x110bd},
+    {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+    {0xe0000, 0xe0fff},
+};
+
 static bool
 is_harmless(uint32_t character)
 {
-    if (character < 0x20 || (character >= 0x7f && character < 0xa0)) {
-        return false; /* control characters; C1 controls act on some terminals too */
+    for (size_t i = 0; i < sizeof(invisible) / sizeof(invisible[0]); i++) {
+        if (character <= invisible[i].last) {
+            return character < invisible[i].first;
+        }
     }
-    if (character == 0x061c || character == 0x200e || character == 0x200f ||
-        (character >= 0x202a && character <= 0x202e) ||
-        (character >= 0x2066 && character <= 0x2069)) {
-        return false; /* marks that change the direction of writing */
-    }
-    return character != 0x2028 && character != 0x2029 && character != 0xfeff;
+    return true;
 }
 
 static int
@@ -207,13 +228,26 @@ text_bytes_of_columns(const char *text, size_t columns)
     return at;
 }
 
+bool
+text_ends_with(const char *text, size_t length, const char *end)
+{
+    const size_t size = strlen(end);
+
+    return length > size && memcmp(text + length - size, end, size) == 0;
+}
+
 const char *
 text_show(char *out, size_t size, const char *text)
 {
+    struct buffer redacted = {0};
     struct buffer escaped = {0};
     size_t length;
 
-    text_escape(&escaped, text);
+    secret_redact(&redacted, text);
+    if (buffer_text(&redacted) != NULL) {
+        text_escape(&escaped, (const char *)redacted.data);
+    }
+    buffer_finish(&redacted);
     if (buffer_text(&escaped) == NULL) {
         escaped.size = 0;
     }

@@ -3,14 +3,17 @@
  * text.h - escapes names from outside, and reverses that.
  *
  * Escaped text is valid UTF-8 without control characters, marks that change the
- * direction of writing, and line separators. Each byte of what is not allowed becomes
- * \xNN (lower case). A backslash that would look like the start of such an escape
- * becomes \x5c; any other stays, so that nearly every name is its own escaped form.
+ * direction of writing, line separators and other characters that show nothing of
+ * themselves. Each byte of what is not allowed becomes \xNN (lower case). A backslash
+ * that would look like the start of such an escape becomes \x5c; any other stays, so
+ * that nearly every name is its own escaped form.
  */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
 #include "base/buffer.h"
+
+#include <stdbool.h>
 
 /* Append the escaped form of text to out. */
 void text_escape(struct buffer *out, const char *text);
@@ -34,8 +37,12 @@ size_t text_columns(const char *text);
 /* Return the number of bytes in the first columns characters of valid UTF-8. */
 size_t text_bytes_of_columns(const char *text, size_t columns);
 
-/* Copy text to out, escaped for a message and cut after a whole character to size - 1
- * bytes. Returns out. */
+/* Return whether the first length bytes of text end with end, and have more before
+ * it. */
+bool text_ends_with(const char *text, size_t length, const char *end);
+
+/* Copy text to out for a message: without the secrets of a URL (secret.h), escaped, and
+ * cut after a whole character to size - 1 bytes. Returns out. */
 const char *text_show(char *out, size_t size, const char *text);
 
 /* Return what an errno means, and for limits of the machine what would help. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
+#include "base/csv.h"
 #include "base/json.h"
+#include "base/openmetrics.h"
 #include "base/text.h"
 
 static void
@@ -42,6 +44,24 @@ escape__control_characters__bytes_in_hex(void **state)
     assert_escaped("\xc2\x9b", "\\xc2\\x9b");
     assert_escaped("\xe2\x80\xae", "\\xe2\\x80\\xae");
     assert_escaped("\xe2\x80\xa8", "\\xe2\\x80\\xa8");
+}
+
+static void
+escape__invisible_characters__bytes_in_hex(void **state)
+{
+    (void)state;
+    assert_escaped("a\xc2\xadz", "a\\xc2\\xadz");               /* soft hyphen */
+    assert_escaped("\xe2\x80\x8b", "\\xe2\\x80\\x8b");          /* zero width space */
+    assert_escaped("\xe2\x80\x8d", "\\xe2\\x80\\x8d");          /* joiner */
+    assert_escaped("\xe2\x81\xa0", "\\xe2\\x81\\xa0");          /* word joiner */
+    assert_escaped("\xe2\x81\xa6", "\\xe2\\x81\\xa6");          /* isolate */
+    assert_escaped("\xef\xbb\xbf", "\\xef\\xbb\\xbf");          /* byte order mark */
+    assert_escaped("\xe3\x85\xa4", "\\xe3\\x85\\xa4");          /* Hangul filler */
+    assert_escaped("\xef\xb8\x8f", "\\xef\\xb8\\x8f");          /* selector 16 */
+    assert_escaped("\xf3\xa0\x81\x81", "\\xf3\\xa0\\x81\\x81"); /* tag A */
+    assert_escaped("\xf3\xa0\x84\x80", "\\xf3\\xa0\\x84\\x80"); /* selector 17 */
+    /* Their neighbours show something. */
+    assert_escaped("\xe2\x80\x90 \xe2\x81\xb0", "\xe2\x80\x90 \xe2\x81\xb0");
 }
 
 static void
@@ -181,12 +201,127 @@ json__nothing_in_it__no_comma_to_take_back(void **state)
     buffer_finish(&json);
 }
 
+static void
+json__members_on_lines_of_their_own__last_comma_is_removed(void **state)
+{
+    struct buffer json = {0};
+
+    (void)state;
+    buffer_append_byte(&json, '{');
+    json_begin(&json, "names", '[');
+    json_put_text_element(&json, "a");
+    json_put_text_element(&json, "b");
+    json_end_member(&json, ']');
+    buffer_append_byte(&json, '\n');
+    json_begin(&json, "none", '{');
+    json_end_member(&json, '}');
+    json_put_address_member(&json, "address", UINT64_MAX);
+    buffer_append_byte(&json, '\n');
+    json_end(&json, '}');
+    assert_string_equal(buffer_text(&json), "{\"names\":[\"a\",\"b\"],\n\"none\":{},"
+                                            "\"address\":\"0xffffffffffffffff\"}");
+    buffer_finish(&json);
+}
+
+/* What was written on the way must not hold a comma that the end removes. */
+static void
+json__longer_than_what_is_kept_in_memory__all_in_the_file(void **state)
+{
+    struct buffer json = {0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+    const size_t count = 100 * 1000;
+
+    (void)state;
+    assert_non_null(out);
+    buffer_append_byte(&json, '[');
+    for (size_t i = 0; i < count; i++) {
+        json_put_text_element(&json, i % 2 == 0 ? "even" : "odd");
+        buffer_append_byte(&json, '\n');
+        json_flush(&json, out);
+        assert_true(json.size < 64 * 1024);
+    }
+    json_end(&json, ']');
+    assert_true(json_finish(&json, out));
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(size, count / 2 * strlen("\"even\",\n\"odd\",\n"));
+    assert_string_equal(text + size - strlen(",\n\"odd\"]"), ",\n\"odd\"]");
+    free(text);
+}
+
+/* Return what was written, for the caller to free. */
+static char *
+csv_of(struct csv *csv, void (*put)(struct csv *csv))
+{
+    char *text = NULL;
+    size_t size = 0;
+
+    csv->out = open_memstream(&text, &size);
+    assert_non_null(csv->out);
+    put(csv);
+    assert_true(csv_finish(csv));
+    assert_int_equal(fclose(csv->out), 0);
+    return text;
+}
+
+static void
+put_csv_lines(struct csv *csv)
+{
+    csv_print(csv, "%s,%d", "share", 1);
+    csv_put_text(csv, "f(int, char)\n");
+    csv_put_text(csv, NULL);
+    csv_put_number(csv, 7, true);
+    csv_put_number(csv, 7, false);
+    csv_end_line(csv);
+    csv_put_text(csv, "");
+    csv_put_address(csv, 16, true);
+    csv_put_address(csv, 16, false);
+    buffer_append_text(&csv->text, "=1");
+    csv_put_field(csv);
+    csv_end_line(csv);
+}
+
+static void
+csv__fields_of_each_kind__commas_between_them(void **state)
+{
+    struct csv csv = {0};
+    char *const text = csv_of(&csv, put_csv_lines);
+
+    (void)state;
+    assert_string_equal(text, "share,1,\"f(int, char)\\x0a\",,7,\n"
+                              ",0x10,,\\x3d1\n");
+    free(text);
+}
+
+static void
+openmetrics__hostile_label__one_line_of_valid_text(void **state)
+{
+    struct buffer text = {0};
+
+    (void)state;
+    openmetrics_put_family(&text, "size_bytes", "gauge", "bytes", "Size.");
+    openmetrics_put_family(&text, "hits", "counter", "", "Hits.");
+    buffer_append_text(&text, "hits_total{");
+    openmetrics_put_label(&text, "source", "a\"b\\c\n\xff");
+    openmetrics_put_label(&text, "kind", "lost");
+    buffer_append_text(&text, "} 1\n");
+    assert_string_equal(buffer_text(&text),
+                        "# TYPE size_bytes gauge\n# UNIT size_bytes bytes\n"
+                        "# HELP size_bytes Size.\n"
+                        "# TYPE hits counter\n# HELP hits Hits.\n"
+                        "hits_total{source=\"a\\\"b\\\\c\\\\x0a\\\\xff\","
+                        "kind=\"lost\"} 1\n");
+    buffer_finish(&text);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(escape__ordinary_names__unchanged),
         cmocka_unit_test(escape__control_characters__bytes_in_hex),
+        cmocka_unit_test(escape__invisible_characters__bytes_in_hex),
         cmocka_unit_test(escape__bad_utf8__bytes_in_hex),
         cmocka_unit_test(escape__what_reads_as_escape__comes_back),
         cmocka_unit_test(escape__every_two_bytes__comes_back),
@@ -196,6 +331,10 @@ main(void)
         cmocka_unit_test(show__too_long__cut_at_a_character),
         cmocka_unit_test(json__hostile_text__escaped_twice),
         cmocka_unit_test(json__nothing_in_it__no_comma_to_take_back),
+        cmocka_unit_test(json__members_on_lines_of_their_own__last_comma_is_removed),
+        cmocka_unit_test(json__longer_than_what_is_kept_in_memory__all_in_the_file),
+        cmocka_unit_test(openmetrics__hostile_label__one_line_of_valid_text),
+        cmocka_unit_test(csv__fields_of_each_kind__commas_between_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
