@@ -22,11 +22,14 @@ struct walk {
     int folder;
     char *rest; /* malloc'd */
     int links;
+    bool trusted; /* folders that every user may write are refused */
     dev_t device; /* of the file to which a final link of procfs led */
     ino_t inode;  /* 0: there was no such link */
     char *why;
     size_t why_bytes;
 };
+
+/* --- a place --- */
 
 void
 file_place_finish(struct file_place *place)
@@ -47,6 +50,8 @@ file_place_status(const struct file_place *place, struct stat *status)
     return fstatat(place->folder, place->name, status,
                    place->magic ? 0 : AT_SYMLINK_NOFOLLOW) == 0;
 }
+
+/* --- links and mounts --- */
 
 static bool
 is_procfs(int fd)
@@ -71,6 +76,8 @@ enter(struct walk *walk, const char *name, int flags)
     return true;
 }
 
+/* May a link be followed? Not if another user may have put it there (file_place.h):
+ * then errno and why are set. */
 static bool
 may_follow(const struct walk *walk, const char *name, const struct stat *link)
 {
@@ -154,8 +161,11 @@ follow_procfs(struct walk *walk, int link, const char *name, const char *rest,
     return *magic || follow(walk, link, rest);
 }
 
-/* Enter or follow a component, which is open with O_PATH. Sets *last if it is the
- * place. */
+/* --- the walk --- */
+
+/* Enter the folder that a component is, or follow the link; found is the component,
+ * open with O_PATH. *last: in, whether the path ends with it; out, whether it is the
+ * place. *magic: out, see file_place.h. */
 static bool
 step_into(struct walk *walk, int found, const char *name, const char *rest, bool *last,
           bool *magic)
@@ -183,8 +193,30 @@ step_into(struct walk *walk, int found, const char *name, const char *rest, bool
     return done;
 }
 
-/* Do one step of the walk. Sets *last if walk->folder and *name are the place; *name is
- * malloc'd. */
+/* Whether no user but a trusted one or a group can exchange what is in the folder. In a
+ * sticky one only the owner of an entry, and of the folder, can. */
+static bool
+check_folder(const struct walk *walk, const char *name)
+{
+    struct stat folder;
+    char shown[128];
+
+    if (fstat(walk->folder, &folder) != 0) {
+        return false;
+    }
+    if ((folder.st_mode & S_IWOTH) == 0 || (folder.st_mode & S_ISVTX) != 0) {
+        return true;
+    }
+    snprintf(walk->why, walk->why_bytes,
+             "every user may write to the folder of %s, and so replace it: not used; "
+             "take the right away (chmod o-w), or name a file in another folder",
+             text_show(shown, sizeof(shown), name));
+    errno = EACCES;
+    return false;
+}
+
+/* Take the next component of the path. Sets *last if it is the place: walk->folder and
+ * *name, which is malloc'd, lead there then. */
 static bool
 step(struct walk *walk, char **name, bool *last, bool *magic)
 {
@@ -205,6 +237,9 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
         errno = EISDIR;
         return false;
     }
+    if (walk->trusted && !check_folder(walk, *name)) {
+        return false;
+    }
     found = openat(walk->folder, *name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (found < 0) {
         return *last && errno == ENOENT;
@@ -218,7 +253,7 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     return done;
 }
 
-/* After a link of procfs: whether the path that was found leads to the same file. In
+/* After a link of procfs: does the path that was found lead to the same file? In
  * another mount namespace it may lead to a different one. */
 static bool
 is_what_was_open(const struct walk *walk, const struct file_place *place)
@@ -236,10 +271,12 @@ is_what_was_open(const struct walk *walk, const struct file_place *place)
     return false;
 }
 
-bool
-file_place_find(struct file_place *place, const char *path, char *why, size_t why_bytes)
+static bool
+find_place(struct file_place *place, const char *path, bool trusted, char *why,
+           size_t why_bytes)
 {
-    struct walk walk = {.rest = strdup(path), .why = why, .why_bytes = why_bytes};
+    struct walk walk = {
+        .rest = strdup(path), .trusted = trusted, .why = why, .why_bytes = why_bytes};
     bool last = false;
     bool good;
 
@@ -257,4 +294,33 @@ file_place_find(struct file_place *place, const char *path, char *why, size_t wh
     }
     free(walk.rest);
     return good;
+}
+
+/* --- what callers use --- */
+
+bool
+file_place_find(struct file_place *place, const char *path, char *why, size_t why_bytes)
+{
+    return find_place(place, path, false, why, why_bytes);
+}
+
+bool
+file_place_find_trusted(struct file_place *place, const char *path, char *why,
+                        size_t why_bytes)
+{
+    return find_place(place, path, true, why, why_bytes);
+}
+
+int
+file_place_open(const char *path, int flags, char *why, size_t why_bytes)
+{
+    struct file_place place;
+    int fd = -1;
+
+    if (file_place_find(&place, path, why, why_bytes)) {
+        fd = openat(place.folder, place.name,
+                    flags | O_CLOEXEC | (place.magic ? 0 : O_NOFOLLOW));
+        file_place_finish(&place);
+    }
+    return fd;
 }

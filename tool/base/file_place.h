@@ -36,6 +36,18 @@ struct file_place {
 bool file_place_find(struct file_place *place, const char *path, char *why,
                      size_t why_bytes);
 
+/*
+ * file_place_find_trusted - do the same for a file whose content is believed. Refuses
+ * also, with EACCES, a path with a folder that every user may write and that is not
+ * sticky: what was found there could be exchanged at any time.
+ */
+bool file_place_find_trusted(struct file_place *place, const char *path, char *why,
+                             size_t why_bytes);
+
+/* file_place_open - open the file to which path leads, with flags of open. Returns -1
+ * with errno and *why set as by file_place_find. */
+int file_place_open(const char *path, int flags, char *why, size_t why_bytes);
+
 /* file_place_finish - close the folder. Keeps errno. */
 void file_place_finish(struct file_place *place);
 

@@ -3,22 +3,29 @@
  * whole_file.c - writes files completely or not at all.
  *
  * Invariant: until the last rename FILE is unchanged; a reader never sees a partial or
- * missing one. An open file has one of three states: written in place, without a name
- * (temporary is NULL), or with a temporary name.
+ * missing one. A file that is open for writing is in one of three states:
+ *
+ *   in place    in_place is set; the file has its own name already
+ *   nameless    made with O_TMPFILE; temporary is NULL
+ *   named       temporary is its name: from the start where O_TMPFILE does not work,
+ *               and in whole_file_replace, if there is an old file, until it is renamed
  */
 #include "base/whole_file.h"
 
 #include "base/text.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,73 +33,107 @@ enum {
     NAMES_TRIED = 100,
     NAME_BYTES_KEPT = 200, /* bytes of FILE in .FILE.XXXXXX, to stay below NAME_MAX */
     STREAM_BYTES = 64 * 1024,
+    COPY_BYTES = 1024 * 1024,
 };
 
-#define STANDARD_OUTPUT "standard output"
+/* --- messages and small helpers --- */
 
-/* Set error to "PATH: WHAT: reason", with the reason from errno, which is kept. Returns
- * false, so that callers can return its value. */
+/* Set error to "PATH: WHAT". Keeps errno. Returns false, so that callers can return its
+ * value. */
 __attribute__((format(printf, 3, 4))) static bool
-fail_errno(struct whole_file_error *error, const char *path, const char *format, ...)
+fail_text(struct whole_file_error *error, const char *path, const char *format, ...)
 {
     const int number = errno;
     char shown[256];
-    char what[128];
+    char what[400];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
     va_end(arguments);
-    snprintf(error->text, sizeof(error->text), "%s: %s: %s",
-             text_show(shown, sizeof(shown), path), what, text_errno(number));
+    snprintf(error->text, sizeof(error->text), "%s: %s",
+             text_show(shown, sizeof(shown), path), what);
     errno = number;
     return false;
 }
 
-static bool
-fail_text(struct whole_file_error *error, const char *path, const char *what)
+static void
+close_keeping_errno(int fd)
 {
-    char shown[256];
+    const int number = errno;
 
-    snprintf(error->text, sizeof(error->text), "%s: %s",
-             text_show(shown, sizeof(shown), path), what);
-    return false;
+    close(fd);
+    errno = number;
 }
 
+/* Other commands take a file of such a name for an option, and it is rarely meant. */
+#define LIKE_AN_OPTION "starts with -, as options do; if it is a file's name, type ./-x"
+#define IS_FOLDER "is a folder; name a file"
+
 static bool
-is_standard(const char *path)
+fail_write(const struct whole_file *file, struct whole_file_error *error)
 {
-    return strcmp(path, "-") == 0;
+    return fail_text(error, file->path, "cannot write the %s: %s", file->noun,
+                     text_errno(errno));
 }
 
-/* --- names --- */
+/* Say why no file can be made. A check says it of the folder: the user has not waited
+ * for anything to be written yet. */
+static bool
+fail_folder(const struct whole_file *file, bool check, struct whole_file_error *error)
+{
+    return check ? fail_text(error, file->path, "no file can be made in its folder: %s",
+                             text_errno(errno))
+                 : fail_write(file, error);
+}
 
-/* A new file is named ".NAME", this mark and RANDOM_LETTERS letters until it is
- * renamed. */
+/* Set the error of file_place_find, which gave why. */
+static bool
+fail_place(const struct whole_file *file, bool check, const char *why,
+           struct whole_file_error *error)
+{
+    struct stat status;
+
+    if (file->path[0] == '\0') {
+        return fail_text(error, file->path, "an empty name");
+    }
+    if (errno == EISDIR) {
+        return fail_text(error, file->path, "%s",
+                         stat(file->path, &status) == 0 ? IS_FOLDER
+                                                        : "there is no such folder");
+    }
+    if (errno == ENOENT) {
+        return fail_folder(file, check, error);
+    }
+    return why[0] != '\0' ? fail_text(error, file->path, "%s", why)
+                          : fail_write(file, error);
+}
+
+/* --- temporary names --- */
+
+/* A temporary name is ".NAME", this mark and RANDOM_LETTERS of these letters. */
 static const char temporary_mark[] = ".ntprof-";
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
 enum { RANDOM_LETTERS = 6 };
 
-/* Return an unused name in the folder of name; malloc'd. */
+/* Return a random one; malloc'd. */
 static char *
 temporary_name(const char *name)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
-    unsigned char random[RANDOM_LETTERS] = {0};
+    char chosen[RANDOM_LETTERS + 1] = "";
     char *made = NULL;
+    uint32_t random;
 
-    if (getrandom(random, sizeof(random), GRND_NONBLOCK) < (ssize_t)sizeof(random)) {
-        const unsigned pid = (unsigned)getpid();
-
-        memcpy(random, &pid, sizeof(pid));
+    if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < (ssize_t)sizeof(random)) {
+        random = (uint32_t)getpid(); /* early at boot */
     }
-    for (size_t i = 0; i < sizeof(random); i++) {
-        random[i] = (unsigned char)letters[random[i] % 32];
+    for (int i = 0; i < RANDOM_LETTERS; i++) {
+        chosen[i] = letters[random >> (5 * i) & 31];
     }
-    if (asprintf(&made, ".%.*s%s%.6s", NAME_BYTES_KEPT, name, temporary_mark,
-                 (const char *)random) < 0) {
-        return NULL;
-    }
-    return made;
+    return asprintf(&made, ".%.*s%s%s", NAME_BYTES_KEPT, name, temporary_mark, chosen) <
+                   0
+               ? NULL
+               : made;
 }
 
 static bool
@@ -104,8 +145,7 @@ is_temporary_name(const char *name, const char *found)
 
     return found[0] == '.' && strncmp(found + 1, name, kept) == 0 &&
            strncmp(found + 1 + kept, temporary_mark, mark) == 0 &&
-           strspn(random, "abcdefghijklmnopqrstuvwxyz012345") == RANDOM_LETTERS &&
-           random[RANDOM_LETTERS] == '\0';
+           strspn(random, letters) == RANDOM_LETTERS && random[RANDOM_LETTERS] == '\0';
 }
 
 /*
@@ -179,8 +219,9 @@ may_write_in_place(const struct stat *status, const char **why)
         return true;
     }
     if (!S_ISFIFO(status->st_mode)) {
-        *why = S_ISBLK(status->st_mode) ? "is a block device; name a file"
-                                        : "is a socket; name a file";
+        *why = S_ISDIR(status->st_mode)   ? IS_FOLDER
+               : S_ISBLK(status->st_mode) ? "is a block device; name a file"
+                                          : "is a socket; name a file";
         return false;
     }
     if (status->st_uid != geteuid() && !is_standard_stream(status)) {
@@ -190,13 +231,13 @@ may_write_in_place(const struct stat *status, const char **why)
     return true;
 }
 
-/* --- the new file --- */
-
-static bool
-write_all(int fd, const char *bytes, size_t size)
+bool
+whole_file_write(int fd, const void *bytes, size_t size)
 {
+    const char *at = bytes;
+
     while (size > 0) {
-        const ssize_t written = write(fd, bytes, size);
+        const ssize_t written = write(fd, at, size);
 
         if (written < 0 && errno == EINTR) {
             continue;
@@ -209,117 +250,101 @@ write_all(int fd, const char *bytes, size_t size)
             errno = written == 0 ? EIO : errno;
             return false;
         }
-        bytes += written;
+        at += written;
         size -= (size_t)written;
     }
     return true;
 }
 
-/* Take the lock that remove_if_dead checks. Returns false if remove_if_dead removed the
- * file before that. */
+/* --- the new file --- */
+
+/* Take the lock that remove_if_dead checks. Returns false if remove_if_dead has it, or
+ * removed the file before that. Where there are no locks, it removes nothing. */
 static bool
 lock_new_file(int fd)
 {
     struct stat status;
 
-    return flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &status) == 0 &&
-           status.st_nlink > 0;
+    return (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+           fstat(fd, &status) == 0 && status.st_nlink > 0;
 }
 
-/* Create a file with a temporary name; *name is malloc'd. Returns -1 with errno. */
+/*
+ * Link a file to an unused temporary name, which is malloc'd, or create a file of such
+ * a name.
+ *
+ *   from  of the file: absolute, and followed; or in the folder, and not followed; or
+ *         NULL for a new file
+ *
+ * Returns the descriptor of a new file, 0 for a link, or -1 with errno.
+ */
 static int
-open_named(const struct file_place *place, char **name)
+make_temporary(const struct file_place *place, const char *from, char **name)
 {
+    const int folder = place->folder;
+
     for (int i = 0; i < NAMES_TRIED; i++) {
-        int fd;
+        int made = -1;
 
         *name = temporary_name(place->name);
         if (*name == NULL) {
             errno = ENOMEM;
             return -1;
         }
-        fd = openat(place->folder, *name,
-                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (fd >= 0 && lock_new_file(fd)) {
-            return fd;
+        if (from != NULL) {
+            made = linkat(folder, from, folder, *name,
+                          from[0] == '/' ? AT_SYMLINK_FOLLOW : 0);
+        } else {
+            made = openat(folder, *name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         }
-        if (fd >= 0) {
-            close(fd);
+        if (made >= 0 && (from != NULL || lock_new_file(made))) {
+            return made;
+        }
+        if (made >= 0) {
+            close(made);
             errno = EEXIST;
         }
         free(*name);
         *name = NULL;
         if (errno != EEXIST) {
-            return -1;
+            break;
         }
     }
     return -1;
 }
 
-/* Create a file without a name in the folder, open for reading too. Returns -1 if that
- * is not possible here. */
-static int
-open_nameless(const struct file_place *place)
-{
-    const int fd = openat(place->folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
-
-    if (fd >= 0) {
-        (void)flock(fd, LOCK_EX | LOCK_NB);
-    }
-    return fd;
-}
-
-/* Link the nameless file to a temporary name. Returns NULL if that is not possible
- * here. */
-static char *
-link_nameless(int fd, const struct file_place *place)
-{
-    char magic[64];
-
-    snprintf(magic, sizeof(magic), "/proc/self/fd/%d", fd);
-    for (int i = 0; i < NAMES_TRIED; i++) {
-        char *name = temporary_name(place->name);
-
-        if (name == NULL ||
-            linkat(AT_FDCWD, magic, place->folder, name, AT_SYMLINK_FOLLOW) == 0) {
-            return name;
-        }
-        free(name);
-        if (errno != EEXIST) {
-            break;
-        }
-    }
-    return NULL;
-}
-
+/* Create the new file: without a name, or with one if O_TMPFILE fails, whatever the
+ * reason is: file systems and kernels without it disagree about errno. */
 static bool
-copy_bytes(int from, int to)
+open_new_file(struct whole_file *file)
 {
-    char bytes[16 * 1024];
-    off_t at = 0;
-
-    for (;;) {
-        const ssize_t size = pread(from, bytes, sizeof(bytes), at);
-
-        if (size < 0 && errno == EINTR) {
-            continue;
-        }
-        if (size <= 0) {
-            return size == 0;
-        }
-        if (!write_all(to, bytes, (size_t)size)) {
-            return false;
-        }
-        at += size;
+    file->fd = openat(file->place.folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (file->fd >= 0) {
+        (void)flock(file->fd, LOCK_EX | LOCK_NB);
+    } else {
+        file->fd = make_temporary(&file->place, NULL, &file->temporary);
     }
+    return file->fd >= 0;
 }
 
-/* Copy the nameless file, which cannot be linked, to one with a name. */
+/* Report now what NFS and quotas report at close. The descriptor stays open, for its
+ * lock. */
 static bool
-copy_nameless(struct whole_file *file)
+flush_descriptor(int fd)
 {
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    return copy < 0 || close(copy) == 0;
+}
+
+/* Copy the nameless file, which cannot be linked, to one with a temporary name. */
+static bool
+copy_new_file(struct whole_file *file)
+{
+    const int fd = make_temporary(&file->place, NULL, &file->temporary);
     struct stat status;
-    const int fd = open_named(&file->place, &file->temporary);
+    off_t at = 0;
+    ssize_t size;
 
     if (fd < 0) {
         return false;
@@ -327,34 +352,43 @@ copy_nameless(struct whole_file *file)
     if (fstat(file->fd, &status) == 0) {
         (void)fchmod(fd, status.st_mode & 0777);
     }
-    if (!copy_bytes(file->fd, fd)) {
-        close(fd);
-        return false;
-    }
-    close(file->fd);
+    do {
+        size = sendfile(fd, file->fd, &at, COPY_BYTES);
+    } while (size > 0 || (size < 0 && errno == EINTR));
+    close_keeping_errno(file->fd);
     file->fd = fd;
-    return true;
+    return size == 0 && flush_descriptor(fd);
 }
 
-/* Give the new file a name if it has none. */
+/* Give the new file its name, and set *placed, if it is nameless and there is no old
+ * file; else a temporary name if it has none. */
 static bool
-name_new_file(struct whole_file *file)
+name_new_file(struct whole_file *file, bool *placed)
 {
-    if (file->temporary == NULL) {
-        file->temporary = link_nameless(file->fd, &file->place);
+    const struct file_place *const place = &file->place;
+    char self[64];
+
+    *placed = false;
+    if (file->temporary != NULL) {
+        return true;
     }
-    return file->temporary != NULL || copy_nameless(file);
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
+    *placed =
+        linkat(AT_FDCWD, self, place->folder, place->name, AT_SYMLINK_FOLLOW) == 0;
+    return *placed || make_temporary(place, self, &file->temporary) >= 0 ||
+           copy_new_file(file);
 }
 
 /* --- the stream --- */
 
-/* After a failure nothing more is written: the file would have a gap. */
+/* Write bytes of the stream. After a failure nothing more is written: the file would
+ * have a gap. */
 static ssize_t
 write_stream(void *context, const char *bytes, size_t size)
 {
     struct whole_file *file = context;
 
-    if (file->write_errno == 0 && !write_all(file->fd, bytes, size)) {
+    if (file->write_errno == 0 && !whole_file_write(file->fd, bytes, size)) {
         file->write_errno = errno;
     }
     errno = file->write_errno;
@@ -386,7 +420,7 @@ close_stream(struct whole_file *file)
     return file->write_errno == 0;
 }
 
-/* --- open, replace, discard --- */
+/* --- opening and checking --- */
 
 /* Release what is left of a file. Keeps errno. */
 static void
@@ -398,18 +432,12 @@ finish(struct whole_file *file)
     if (file->fd >= 0 && file->fd != STDOUT_FILENO) {
         close(file->fd);
     }
-    if (file->lock_fd >= 0) {
-        close(file->lock_fd);
-    }
     if (file->temporary != NULL) {
         unlinkat(file->place.folder, file->temporary, 0);
     }
     free(file->temporary);
     file_place_finish(&file->place);
-    memset(file, 0, sizeof(*file));
-    file->place.folder = -1;
-    file->lock_fd = -1;
-    file->fd = -1;
+    *file = (struct whole_file){.place.folder = -1, .fd = -1};
     errno = number;
 }
 
@@ -426,92 +454,133 @@ keep_mode(const struct whole_file *file, const struct stat *old)
     }
 }
 
-/* Open the existing file through a path descriptor, so that it cannot be exchanged
- * after the check. */
-static int
-open_in_place(const struct file_place *place, const char **why)
+/*
+ * Find the file to write to. One that is written in place is held by fd, a path
+ * descriptor; of any other *status has the owner and the mode, or no mode if it is not
+ * there.
+ */
+static bool
+find_target(struct whole_file *file, bool check, struct stat *status,
+            struct whole_file_error *error)
 {
-    const int held = openat(place->folder, place->name,
-                            O_PATH | O_CLOEXEC | (place->magic ? 0 : O_NOFOLLOW));
-    struct stat status;
-    char path[64];
-    int fd = -1;
+    const char *why = NULL;
+    char text[400];
 
-    if (held >= 0 && fstat(held, &status) == 0 && may_write_in_place(&status, why)) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
-        fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    status->st_mode = 0;
+    if (!file_place_find(&file->place, file->path, text, sizeof(text))) {
+        return fail_place(file, check, text, error);
     }
-    if (held >= 0) {
-        const int number = errno;
-
-        close(held);
-        errno = number;
+    file->fd = openat(file->place.folder, file->place.name,
+                      O_PATH | O_CLOEXEC | (file->place.magic ? 0 : O_NOFOLLOW));
+    if (file->fd < 0 && errno == ENOENT) {
+        return true;
     }
-    return fd;
+    if (file->fd < 0 || fstat(file->fd, status) != 0) {
+        return fail_write(file, error);
+    }
+    if (S_ISREG(status->st_mode)) {
+        close(file->fd);
+        file->fd = -1;
+        return true;
+    }
+    file->in_place = true;
+    return may_write_in_place(status, &why) || fail_text(error, file->path, "%s", why);
 }
 
-/* Open the file to write to. On failure *why is a text, or NULL if errno has the
- * reason. */
+/* Open a file that is written in place through its path descriptor, so that it cannot
+ * be exchanged after it was judged. A check opens nothing, since a pipe waits for its
+ * reader. */
 static bool
-open_target(struct whole_file *file, const char **why, char *text, size_t text_bytes)
+open_in_place(struct whole_file *file, bool check)
 {
-    struct stat status;
-    bool there;
+    const int held = file->fd;
+    char self[64];
 
-    if (!file_place_find(&file->place, file->path, text, text_bytes)) {
-        *why = text[0] != '\0' ? text : NULL;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", held);
+    if (check) {
+        return faccessat(AT_FDCWD, self, W_OK, AT_EACCESS) == 0;
+    }
+    file->fd = open(self, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    close_keeping_errno(held);
+    return file->fd >= 0;
+}
+
+/* Check that standard output can be written to, and is no terminal. */
+static bool
+check_standard(const struct whole_file *file, struct whole_file_error *error)
+{
+    if (isatty(STDOUT_FILENO)) {
+        return fail_text(error, file->path,
+                         "is a terminal; a %s is not written there: name a file by -o, "
+                         "or use a pipe",
+                         file->noun);
+    }
+    return fcntl(STDOUT_FILENO, F_GETFD) >= 0 || fail_write(file, error);
+}
+
+/* Open what is written to, or check that this is possible. The file is to be finished
+ * in any case. */
+static bool
+begin(struct whole_file *file, const char *path, const char *noun, bool check,
+      struct whole_file_error *error)
+{
+    struct stat old;
+
+    *file =
+        (struct whole_file){.noun = noun, .path = path, .place.folder = -1, .fd = -1};
+    if (strcmp(path, "-") == 0) {
+        file->path = "standard output";
+        file->in_place = true;
+        file->fd = STDOUT_FILENO;
+        return !check || check_standard(file, error);
+    }
+    if (path[0] == '-') {
+        return fail_text(error, path, LIKE_AN_OPTION);
+    }
+    if (!find_target(file, check, &old, error)) {
         return false;
     }
-    there = file_place_status(&file->place, &status);
-    if (there && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-        file->in_place = true;
-        file->fd = open_in_place(&file->place, why);
-        return file->fd >= 0;
+    if (file->in_place) {
+        return open_in_place(file, check) || fail_write(file, error);
     }
-    file->fd = open_nameless(&file->place);
-    if (file->fd < 0) {
-        file->fd = open_named(&file->place, &file->temporary);
+    if (!open_new_file(file)) {
+        return fail_folder(file, check, error);
     }
-    if (file->fd >= 0 && there && S_ISREG(status.st_mode)) {
-        keep_mode(file, &status);
+    if (old.st_mode != 0) {
+        keep_mode(file, &old);
     }
-    return file->fd >= 0;
+    return true;
 }
 
 bool
 whole_file_open(struct whole_file *file, const char *path, const char *noun,
                 struct whole_file_error *error)
 {
-    const bool standard = is_standard(path);
-    const char *why = NULL;
-    char text[400];
+    const bool good = begin(file, path, noun, false, error) &&
+                      (open_stream(file) || fail_write(file, error));
 
-    *file = (struct whole_file){
-        .noun = noun,
-        .path = standard ? STANDARD_OUTPUT : path,
-        .place.folder = -1,
-        .lock_fd = -1,
-        .in_place = standard,
-        .fd = standard ? STDOUT_FILENO : -1,
-    };
-    if ((standard || open_target(file, &why, text, sizeof(text))) &&
-        open_stream(file)) {
-        return true;
+    if (!good) {
+        finish(file);
     }
-    if (why != NULL) {
-        fail_text(error, path, why);
-    } else {
-        fail_errno(error, file->path, "cannot write the %s", noun);
-    }
-    finish(file);
-    return false;
+    return good;
 }
 
-void
-whole_file_discard(struct whole_file *file)
+/* The new file that begin makes shows that one can be made. */
+bool
+whole_file_check(const char *path, const char *noun, struct whole_file_error *error)
 {
-    finish(file);
+    struct whole_file file;
+    const bool good = begin(&file, path, noun, true, error);
+
+    if (good && !file.in_place) {
+        assert(file.place.name != NULL);
+        remove_left_over(&file.place);
+    }
+    finish(&file);
+    return good;
 }
+
+/* --- replacing --- */
 
 /*
  * Give the file the second name old. Where hard links are not allowed, rename it and
@@ -521,227 +590,94 @@ static bool
 keep_old(const struct file_place *place, const char *old, bool *moved)
 {
     const int folder = place->folder;
-    bool kept = false;
+    int tries = NAMES_TRIED;
+    bool kept;
 
-    for (int i = 0; i < NAMES_TRIED; i++) {
-        char *const name = temporary_name(place->name);
+    do {
+        char *name;
         int number;
 
-        if (name == NULL) {
-            errno = ENOMEM;
-            return false;
-        }
-        if (linkat(folder, place->name, folder, name, 0) != 0) {
-            free(name);
-            kept = renameat(folder, place->name, folder, old) == 0;
-            *moved = kept;
-            return kept;
+        if (make_temporary(place, place->name, &name) < 0) {
+            *moved = renameat(folder, place->name, folder, old) == 0;
+            return *moved;
         }
         kept = renameat(folder, name, folder, old) == 0;
         number = errno;
-        unlinkat(folder, name,
-                 0); /* still there if old was a link to the same file already */
+        /* It is still there if old was a link to the same file already. */
+        unlinkat(folder, name, 0);
         free(name);
         errno = number;
         /* Another writer may have removed the name as left over. */
-        if (kept || number != ENOENT) {
-            break;
-        }
-    }
+    } while (!kept && errno == ENOENT && --tries > 0);
     return kept;
 }
 
-/* Keep the existing file as NAME.old. *moved is set as in keep_old. */
+/* Keep the existing file as *old, NAME.old, which is malloc'd. *moved is set as in
+ * keep_old. */
 static bool
-keep(const struct whole_file *file, bool *moved, struct whole_file_error *error)
+keep_existing(const struct whole_file *file, char **old, bool *moved,
+              struct whole_file_error *error)
 {
     struct stat status;
-    char *old = NULL;
-    bool kept;
 
     if (!file_place_status(&file->place, &status)) {
         return true;
     }
     if (S_ISDIR(status.st_mode)) {
-        return fail_text(error, file->path, "is a folder; name a file");
+        return fail_text(error, file->path, IS_FOLDER);
     }
-    if (asprintf(&old, "%s.old", file->place.name) < 0) {
+    if (asprintf(old, "%s.old", file->place.name) < 0) {
+        *old = NULL;
         return fail_text(error, file->path, "out of memory");
     }
-    kept = keep_old(&file->place, old, moved) ||
-           fail_errno(error, old, "cannot keep the old %s there", file->noun);
-    free(old);
-    return kept;
+    return keep_old(&file->place, *old, moved) ||
+           fail_text(error, *old, "cannot keep the old %s there: %s", file->noun,
+                     text_errno(errno));
 }
 
-/* Rename NAME.old back. */
-static void
-move_back(const struct file_place *place)
-{
-    char *old = NULL;
-
-    if (asprintf(&old, "%s.old", place->name) >= 0) {
-        renameat(place->folder, old, place->folder, place->name);
-        free(old);
-    }
-}
-
-/* Rename the new file, which has a name, to its place. */
+/* Rename the new file, which has a temporary name, to its place. */
 static bool
 rename_new_file(struct whole_file *file, bool keep_it, struct whole_file_error *error)
 {
     const struct file_place *const place = &file->place;
+    const int folder = place->folder;
+    char *old = NULL;
     bool moved = false;
+    bool done = !keep_it || keep_existing(file, &old, &moved, error);
 
-    if (keep_it && !keep(file, &moved, error)) {
-        return false;
-    }
-    if (renameat(place->folder, file->temporary, place->folder, place->name) != 0) {
-        fail_errno(error, file->path, "cannot rename the new %s to it", file->noun);
+    if (done && renameat(folder, file->temporary, folder, place->name) != 0) {
+        done = fail_text(error, file->path, "cannot rename the new %s to it: %s",
+                         file->noun, text_errno(errno));
         if (moved) {
-            move_back(place);
+            renameat(folder, old, folder, place->name);
         }
-        return false;
     }
-    free(file->temporary);
-    file->temporary = NULL;
-    return true;
-}
-
-/* Write everything to the file and give it a name. NFS and quotas report their errors
- * at close. */
-static bool
-complete(struct whole_file *file)
-{
-    int fd;
-
-    if (!close_stream(file) || (!file->in_place && !name_new_file(file))) {
-        return false;
+    if (done) {
+        free(file->temporary);
+        file->temporary = NULL;
     }
-    fd = file->fd;
-    file->fd = -1;
-    /* The lock must last until the file is renamed. */
-    file->lock_fd = file->in_place ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return fd == STDOUT_FILENO || close(fd) == 0;
+    free(old);
+    return done;
 }
 
 bool
 whole_file_replace(struct whole_file *file, bool keep_it,
                    struct whole_file_error *error)
 {
-    bool done = complete(file) ||
-                fail_errno(error, file->path, "cannot write the %s", file->noun);
+    bool placed = file->in_place;
+    bool done = (close_stream(file) && flush_descriptor(file->fd) &&
+                 (placed || name_new_file(file, &placed))) ||
+                fail_write(file, error);
 
-    if (done && !file->in_place) {
+    if (done && !placed) {
         done = rename_new_file(file, keep_it, error);
     }
     finish(file);
     return done;
 }
 
-/* --- checking in advance --- */
-
-static bool
-check_standard(const char *noun, struct whole_file_error *error)
+void
+whole_file_discard(struct whole_file *file)
 {
-    char why[128];
-
-    if (isatty(STDOUT_FILENO)) {
-        snprintf(why, sizeof(why),
-                 "is a terminal; a %s is not written there: name a file by -o, or use "
-                 "a pipe",
-                 noun);
-        return fail_text(error, STANDARD_OUTPUT, why);
-    }
-    return fcntl(STDOUT_FILENO, F_GETFD) >= 0 ||
-           fail_errno(error, STANDARD_OUTPUT, "cannot write the %s", noun);
-}
-
-/* Check that a file can be created in the folder, and remove it. It has no name if
- * possible, so that nothing is left if ntprof is killed. */
-static bool
-check_folder(const struct file_place *place, const char *path,
-             struct whole_file_error *error)
-{
-    char *name;
-    int fd = open_nameless(place);
-
-    if (fd >= 0) {
-        close(fd);
-        return true;
-    }
-    fd = open_named(place, &name);
-    if (fd < 0) {
-        return fail_errno(error, path, "no file can be made in its folder");
-    }
-    close(fd);
-    unlinkat(place->folder, name, 0);
-    free(name);
-    return true;
-}
-
-static bool
-check_place(const struct file_place *place, const char *path, const char *noun,
-            struct whole_file_error *error)
-{
-    const char *why = NULL;
-    struct stat status;
-
-    if (!file_place_status(place, &status)) {
-        return errno == ENOENT ? check_folder(place, path, error)
-                               : fail_errno(error, path, "cannot write the %s", noun);
-    }
-    if (S_ISDIR(status.st_mode)) {
-        return fail_text(error, path, "is a folder; name a file");
-    }
-    if (S_ISREG(status.st_mode)) {
-        return check_folder(place, path, error);
-    }
-    if (!may_write_in_place(&status, &why)) {
-        return fail_text(error, path, why);
-    }
-    return faccessat(place->folder, place->name, W_OK, AT_EACCESS) == 0 ||
-           fail_errno(error, path, "cannot write the %s", noun);
-}
-
-static bool
-fail_place(struct whole_file_error *error, const char *path, const char *noun,
-           const char *why)
-{
-    struct stat status;
-
-    if (path[0] == '\0') {
-        return fail_text(error, path, "an empty name");
-    }
-    if (errno == EISDIR) {
-        return fail_text(error, path,
-                         stat(path, &status) == 0 ? "is a folder; name a file"
-                                                  : "there is no such folder");
-    }
-    if (errno == ENOENT) {
-        return fail_errno(error, path, "no file can be made in its folder");
-    }
-    return why[0] != '\0' ? fail_text(error, path, why)
-                          : fail_errno(error, path, "cannot write the %s", noun);
-}
-
-bool
-whole_file_check(const char *path, const char *noun, struct whole_file_error *error)
-{
-    struct file_place place;
-    char why[400];
-    bool good;
-
-    if (is_standard(path)) {
-        return check_standard(noun, error);
-    }
-    if (!file_place_find(&place, path, why, sizeof(why))) {
-        return fail_place(error, path, noun, why);
-    }
-    good = check_place(&place, path, noun, error);
-    if (good && !place.magic) {
-        remove_left_over(&place);
-    }
-    file_place_finish(&place);
-    return good;
+    finish(file);
 }

@@ -3,11 +3,12 @@
  * whole_file.h - writes files completely or not at all.
  *
  * Data is written to a new file beside the one to replace. The new file has no name
- * where the system supports that, so that a killed writer leaves nothing; otherwise it
- * is .FILE.ntprof-XXXXXX. The nameless file gets such a name at the end, between its
- * link and its rename: a writer that is killed just then leaves the complete file under
- * it, and likewise the old file while it is being kept. The next whole_file_check of
- * FILE removes these. Until whole_file_replace FILE is unchanged; its mode is kept.
+ * where the system supports that, so that a killed writer leaves nothing, and gets its
+ * own name at the end if there is no old file. Otherwise it is .FILE.ntprof-XXXXXX:
+ * from the start where files without a name are not supported, else only between its
+ * link and its rename. A writer that is killed while there is such a name leaves it,
+ * and likewise one of the old file while that is being kept. The next whole_file_check
+ * of FILE removes these. Until whole_file_replace FILE is unchanged; its mode is kept.
  * Symbolic links are followed (file_place.h) and stay. Devices, the caller's own pipes
  * and standard output, called "-", are written in place.
  */
@@ -33,9 +34,8 @@ struct whole_file {
     struct file_place place; /* of the file to replace */
     char *temporary;         /* name of the new file; NULL: it has none yet */
     int fd;                  /* of the new file */
-    int lock_fd;     /* duplicate of fd that holds the lock during the rename; or -1 */
-    bool in_place;   /* fd is the file of path, and nothing is replaced */
-    int write_errno; /* of the first write that failed; 0: none failed */
+    bool in_place;           /* fd is the file of path, and nothing is replaced */
+    int write_errno;         /* of the first write that failed; 0: none failed */
 };
 
 /*
@@ -62,5 +62,9 @@ void whole_file_discard(struct whole_file *file);
 /* Check that path can be written, before any work is done. Leaves no file. */
 bool whole_file_check(const char *path, const char *noun,
                       struct whole_file_error *error);
+
+/* Write all bytes to a descriptor, in as many steps as it takes; a full pipe that does
+ * not block is waited for. Returns false with errno. */
+bool whole_file_write(int fd, const void *bytes, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
  * links too.
  *
  * pprof_file.c of the profile's tests has the rest: links, devices, folders, rights.
- * Linked with --wrap for linkat and link.
+ * Linked with --wrap for linkat, openat and flock.
  */
 #include "base/whole_file.h"
 
@@ -36,17 +36,56 @@ int __real_linkat(int from_folder, const char *from, int to_folder, const char *
 int __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to,
                   int flags);
 
+int __real_openat64(int folder, const char *path, int flags, ...);
+int __wrap_openat64(int folder, const char *path, int flags, ...);
+
 static bool links_refused;
+static bool nameless_refused;
+static bool locks_refused;
+static int temporary_links; /* links that were made to temporary names */
 
 int
 __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to,
               int flags)
 {
+    temporary_links += to[0] == '.';
     if (links_refused) {
         errno = EPERM;
         return -1;
     }
     return __real_linkat(from_folder, from, to_folder, to, flags);
+}
+
+/* As a file system without O_TMPFILE answers: of network, FAT ... */
+int
+__wrap_openat64(int folder, const char *path, int flags, ...)
+{
+    mode_t mode = 0;
+    va_list arguments;
+
+    if ((flags & O_TMPFILE) == O_TMPFILE && nameless_refused) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) {
+        va_start(arguments, flags);
+        mode = va_arg(arguments, mode_t);
+        va_end(arguments);
+    }
+    return __real_openat64(folder, path, flags, mode);
+}
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+
+int
+__wrap_flock(int fd, int operation)
+{
+    if (locks_refused) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return __real_flock(fd, operation);
 }
 
 static int
@@ -67,6 +106,8 @@ leave_folder(void **state)
     char command[256];
 
     links_refused = false;
+    nameless_refused = false;
+    locks_refused = false;
     snprintf(command, sizeof(command), "rm -r '%s'", (char *)*state);
     free(*state);
     return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
@@ -148,6 +189,96 @@ replace__links_refused__copied_and_whole(void **state)
     assert_holds("f", "two");
     assert_holds("f.old", "one");
     assert_int_equal(count_entries(), 2);
+}
+
+/* So a writer that is killed at any time leaves nothing. */
+static void
+replace__no_old_file__no_temporary_name_ever(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    (void)state;
+    temporary_links = 0;
+    write_text(&file, "f", "one");
+    if (count_entries() != 0) {
+        whole_file_discard(&file);
+        print_message("no O_TMPFILE in /tmp\n");
+        skip();
+    }
+    assert_true(whole_file_replace(&file, true, &error));
+    assert_holds("f", "one");
+    assert_int_equal(temporary_links, 0);
+    /* Somebody makes the file meanwhile: then it is replaced, and kept. */
+    write_text(&file, "g", "two");
+    assert_int_equal(rename("f", "g"), 0);
+    assert_true(whole_file_replace(&file, true, &error));
+    assert_holds("g", "two");
+    assert_holds("g.old", "one");
+    assert_int_equal(count_entries(), 2);
+}
+
+static void
+replace__no_files_without_a_name__named_and_whole(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    (void)state;
+    nameless_refused = true;
+    for (int round = 0; round < 2; round++) {
+        assert_true(whole_file_check("f", "text", &error));
+        assert_int_equal(count_entries(), 0);
+        write_text(&file, "f", "one");
+        assert_int_equal(count_entries(), 1);
+        assert_true(whole_file_check("f", "text", &error)); /* spares the living one */
+        whole_file_discard(&file);
+        assert_int_equal(count_entries(), 0);
+        write_text(&file, "f", "one");
+        assert_true(whole_file_replace(&file, true, &error));
+        write_text(&file, "f", "two");
+        assert_holds("f", "one");
+        assert_true(whole_file_replace(&file, true, &error));
+        assert_holds("f", "two");
+        assert_holds("f.old", "one");
+        assert_int_equal(count_entries(), 2);
+        assert_int_equal(system("rm f f.old"), 0);
+        links_refused = true;
+    }
+}
+
+/* As on NFS without its lock daemon. */
+static void
+replace__no_locks__named_and_whole(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    (void)state;
+    nameless_refused = true;
+    locks_refused = true;
+    assert_true(whole_file_check("f", "text", &error));
+    assert_int_equal(count_entries(), 0);
+    write_text(&file, "f", "one");
+    assert_int_equal(count_entries(), 1);
+    assert_true(whole_file_replace(&file, true, &error));
+    assert_holds("f", "one");
+    assert_int_equal(count_entries(), 1);
+}
+
+static void
+open__folder__refused(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    (void)state;
+    assert_int_equal(mkdir("f", 0755), 0);
+    assert_false(whole_file_open(&file, "f", "text", &error));
+    assert_string_equal(error.text, "f: is a folder; name a file");
+    assert_false(whole_file_check("f", "text", &error));
+    assert_string_equal(error.text, "f: is a folder; name a file");
+    assert_int_equal(count_entries(), 1);
 }
 
 static void
@@ -509,6 +640,10 @@ main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(replace__without_keeping__old_is_gone),
         IN_FOLDER(replace__links_refused__copied_and_whole),
+        IN_FOLDER(replace__no_old_file__no_temporary_name_ever),
+        IN_FOLDER(replace__no_files_without_a_name__named_and_whole),
+        IN_FOLDER(replace__no_locks__named_and_whole),
+        IN_FOLDER(open__folder__refused),
         IN_FOLDER(discard__in_the_middle__nothing_left),
         IN_FOLDER(replace__folder_in_its_place__said_and_nothing_left),
         IN_FOLDER(replace__write_failed_early__first_reason_told),
