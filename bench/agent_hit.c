@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_hit.c - what the preloaded agent does in a hit, beyond the signal: find the
+ * agent_hit.c - what the preload object does in a hit, beyond the signal: find the
  * segment of an address and add one. Prints nanoseconds for a hit.
  *
  *   hot    one address of this program
@@ -24,7 +24,7 @@ now_ns(void)
 }
 
 static double
-measure(struct agent_shared *shared, uintptr_t first, unsigned addresses)
+measure(struct preload_shared *shared, uintptr_t first, unsigned addresses)
 {
     const double begin = now_ns();
 
@@ -39,7 +39,7 @@ measure(struct agent_shared *shared, uintptr_t first, unsigned addresses)
 int
 main(void)
 {
-    struct agent_shared *const shared =
+    struct preload_shared *const shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
              -1, 0);
 

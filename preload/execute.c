@@ -2,9 +2,9 @@
 /*
  * preload/execute.c - functions that execute another program.
  *
- * The shared memory is told before, so that the command notices if the other program
- * loads no agent. Timers are paused meanwhile: one that expires during exec would end
- * the process. A child of vfork writes only into the shared memory.
+ * The shared memory gets a record before, so that the command notices if the other
+ * program loads no preload object. Timers are paused meanwhile: one that expires during
+ * exec would end the process. A child of vfork writes only into the shared memory.
  */
 #include "preload/preload.h"
 
@@ -27,38 +27,40 @@ static struct {
                         const posix_spawnattr_t *, char *const *, char *const *);
 } libc;
 
+/* Find libc's own functions, which those below call. Returns false if there are none.
+ * */
 static bool
-ready(void)
+find_originals(void)
 {
     return libc.posix_spawnp != NULL ||
-           (agent_find("execve", &libc.execve) &&
-            agent_find("execvpe", &libc.execvpe) &&
-            agent_find("fexecve", &libc.fexecve) &&
-            agent_find("posix_spawn", &libc.posix_spawn) &&
-            agent_find("posix_spawnp", &libc.posix_spawnp));
+           (preload_find("execve", &libc.execve) &&
+            preload_find("execvpe", &libc.execvpe) &&
+            preload_find("fexecve", &libc.fexecve) &&
+            preload_find("posix_spawn", &libc.posix_spawn) &&
+            preload_find("posix_spawnp", &libc.posix_spawnp));
 }
 
 bool
-agent_find_exec(void)
+preload_find_exec(void)
 {
-    return ready();
+    return find_originals();
 }
 
 /* ---- exec ---- */
 
-/* Of a call that returned, and so failed. */
+/* Let timers run again after an exec that returned, and so failed. Keeps errno. */
 static int
 failed(int result, uint32_t process)
 {
     const int saved_errno = errno;
 
-    agent_end_exec(process);
+    preload_end_exec(process);
     errno = saved_errno;
     return result;
 }
 
 static int
-refuse(void)
+refuse_exec(void)
 {
     errno = ENOSYS;
     return -1;
@@ -69,10 +71,10 @@ execve(const char *path, char *const *arguments, char *const *environment)
 {
     uint32_t process;
 
-    if (!ready()) {
-        return refuse();
+    if (!find_originals()) {
+        return refuse_exec();
     }
-    process = agent_begin_exec();
+    process = preload_begin_exec();
     return failed(libc.execve(path, arguments, environment), process);
 }
 
@@ -81,10 +83,10 @@ execvpe(const char *file, char *const *arguments, char *const *environment)
 {
     uint32_t process;
 
-    if (!ready()) {
-        return refuse();
+    if (!find_originals()) {
+        return refuse_exec();
     }
-    process = agent_begin_exec();
+    process = preload_begin_exec();
     return failed(libc.execvpe(file, arguments, environment), process);
 }
 
@@ -93,10 +95,10 @@ fexecve(int fd, char *const *arguments, char *const *environment)
 {
     uint32_t process;
 
-    if (!ready()) {
-        return refuse();
+    if (!find_originals()) {
+        return refuse_exec();
     }
-    process = agent_begin_exec();
+    process = preload_begin_exec();
     return failed(libc.fexecve(fd, arguments, environment), process);
 }
 
@@ -108,7 +110,7 @@ REPLACES int
 execveat(int folder, const char *path, char *const arguments[],
          char *const environment[], int flags)
 {
-    const uint32_t process = agent_begin_exec();
+    const uint32_t process = preload_begin_exec();
 
     return failed(
         (int)syscall(SYS_execveat, folder, path, arguments, environment, flags),
@@ -190,13 +192,13 @@ execle(const char *path, const char *first, ...)
 
 /* ---- posix_spawn ---- */
 
-/* libc's own clone does not come by here, so the child is recorded by its parent.
- * Returns failure, the result of libc's function. */
+/* Record a child that posix_spawn made: libc's own clone does not come by here. Returns
+ * failure, the result of libc's function. */
 static int
 note_spawned(int failure, pid_t child, pid_t *pid)
 {
     if (failure == 0) {
-        agent_record_spawned(child);
+        preload_record_spawned(child);
         if (pid != NULL) {
             *pid = child;
         }
@@ -212,7 +214,7 @@ posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *acti
     pid_t child = 0;
     int failure;
 
-    if (!ready()) {
+    if (!find_originals()) {
         return ENOSYS;
     }
     failure =
@@ -228,7 +230,7 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *act
     pid_t child = 0;
     int failure;
 
-    if (!ready()) {
+    if (!find_originals()) {
         return ENOSYS;
     }
     failure =

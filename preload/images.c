@@ -11,6 +11,7 @@
  */
 #include "ke/bucket.h"
 #include "preload/preload.h"
+#include "rtl/assert.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -44,7 +45,7 @@ enum { LINE_MAX_BYTES = 4096 + 256, RANGES_MAX = 4096 };
 struct scan {
     char text[2 * LINE_MAX_BYTES];
     size_t filled;
-    struct agent_segment segment; /* its program is set, the rest by each line */
+    struct preload_segment segment; /* its program is set, the rest by each line */
     size_t count;
     struct range ranges[RANGES_MAX];
 };
@@ -75,7 +76,7 @@ read_decimal(const char *at, uint64_t *number)
     return at;
 }
 
-/* Code of a file, or of the vdso? Code without a file counts by its addresses. */
+/* Is it code of a file, or of the vdso? Code without a file counts by its addresses. */
 static bool
 has_image(const char *path)
 {
@@ -87,7 +88,7 @@ has_image(const char *path)
 
 /* Take a line: BEGIN-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH. */
 static void
-take_line(struct agent_shared *shared, struct scan *scan, const char *line)
+take_line(struct preload_shared *shared, struct scan *scan, const char *line)
 {
     uint64_t begin;
     uint64_t end;
@@ -123,7 +124,7 @@ take_line(struct agent_shared *shared, struct scan *scan, const char *line)
 /* Take the complete lines of the text, and keep the rest. A line that is too long is
  * left out. */
 static void
-take_lines(struct agent_shared *shared, struct scan *scan)
+take_lines(struct preload_shared *shared, struct scan *scan)
 {
     char *line = scan->text;
     char *end;
@@ -142,7 +143,7 @@ take_lines(struct agent_shared *shared, struct scan *scan)
 }
 
 static void
-scan_maps(struct agent_shared *shared, struct scan *scan)
+scan_maps(struct preload_shared *shared, struct scan *scan)
 {
     const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     ssize_t got = 0;
@@ -163,10 +164,12 @@ scan_maps(struct agent_shared *shared, struct scan *scan)
 /* ---- Without /proc: what the loader knows ---- */
 
 struct listing {
-    struct agent_shared *shared;
+    struct preload_shared *shared;
     struct scan *scan;
 };
 
+/* Add the pages of an executable segment, as the loader has mapped them, to the ranges.
+ * */
 static void
 take_header(const struct listing *listing, const struct dl_phdr_info *object,
             const ElfW(Phdr) * header)
@@ -191,6 +194,7 @@ take_header(const struct listing *listing, const struct dl_phdr_info *object,
     }
 }
 
+/* Add the executable segments of a loaded library; for dl_iterate_phdr. */
 static int
 take_object(struct dl_phdr_info *object, size_t size, void *given)
 {
@@ -218,13 +222,17 @@ new_table(const struct range *ranges, size_t count)
     if (made == MAP_FAILED) {
         return NULL;
     }
+    for (size_t i = 1; i < count; i++) {
+        RTL_ASSERT(ranges[i - 1].base <= ranges[i].base);
+    }
     made->bytes = bytes;
     made->count = count;
     memcpy(made->ranges, ranges, count * sizeof(*ranges));
     return made;
 }
 
-/* Without /proc the loader's order is any. */
+/* Sort ranges by address: the loader, which is asked where /proc is missing, has them
+ * in any order. */
 static void
 sort(struct range *ranges, size_t count)
 {
@@ -240,7 +248,7 @@ sort(struct range *ranges, size_t count)
 }
 
 void
-images_open(struct agent_shared *shared, uint32_t process, const char *program)
+images_open(struct preload_shared *shared, uint32_t process, const char *program)
 {
     struct scan *const scan = mmap(NULL, sizeof(*scan), PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -250,7 +258,7 @@ images_open(struct agent_shared *shared, uint32_t process, const char *program)
         return;
     }
     scan->segment.process = process;
-    memcpy(scan->segment.program, program, AGENT_NAME_BYTES);
+    memcpy(scan->segment.program, program, PRELOAD_NAME_BYTES);
     scan_maps(shared, scan);
     if (scan->count == 0) {
         (void)dl_iterate_phdr(take_object, &listing);
@@ -261,7 +269,7 @@ images_open(struct agent_shared *shared, uint32_t process, const char *program)
 }
 
 static const struct range *
-find(const struct table *known, uintptr_t pc)
+find_range(const struct table *known, uintptr_t pc)
 {
     size_t low = 0;
     size_t high = known != NULL ? known->count : 0;
@@ -282,20 +290,23 @@ find(const struct table *known, uintptr_t pc)
 }
 
 uint64_t
-images_key(const struct agent_shared *shared, uintptr_t pc, uint32_t process)
+images_key(const struct preload_shared *shared, uintptr_t pc, uint32_t process)
 {
     const ULONG log2 = shared->bucket_log2 & KI_BUCKET_LOG2_MAX;
     const struct range *range;
     uint64_t key;
 
+    RTL_ASSERT(process < PRELOAD_PROCESSES);
     __atomic_fetch_add(&readers, 1, __ATOMIC_SEQ_CST); /* pairs with publish */
-    range = find(__atomic_load_n(&table, __ATOMIC_SEQ_CST), pc);
+    range = find_range(__atomic_load_n(&table, __ATOMIC_SEQ_CST), pc);
     if (range != NULL) {
-        key = (uint64_t)range->segment << AGENT_KEY_NUMBER_BIT |
+        RTL_ASSERT(range->segment != 0 && range->segment < PRELOAD_SEGMENTS);
+        RTL_ASSERT(pc - range->base < range->length);
+        key = (uint64_t)range->segment << PRELOAD_KEY_NUMBER_BIT |
               KiBucketIndex(pc, range->base, range->length, log2);
     } else {
-        key = AGENT_KEY_PLAIN | (uint64_t)process << AGENT_KEY_NUMBER_BIT |
-              (((uint64_t)pc >> log2) & (AGENT_KEY_BUCKETS - 1));
+        key = PRELOAD_KEY_PLAIN | (uint64_t)process << PRELOAD_KEY_NUMBER_BIT |
+              (((uint64_t)pc >> log2) & (PRELOAD_KEY_BUCKETS - 1));
     }
     __atomic_fetch_sub(&readers, 1, __ATOMIC_SEQ_CST);
     return key;
@@ -308,6 +319,8 @@ publish(struct table *replacing)
 {
     struct table *const replaced = table;
 
+    RTL_ASSERT(replaced != NULL && replacing->count < replaced->count);
+    RTL_ASSERT(__atomic_load_n(&readers, __ATOMIC_SEQ_CST) > 0);
     __atomic_store_n(&table, replacing, __ATOMIC_SEQ_CST); /* pairs with images_key */
     replaced->next_retired = retired;
     retired = replaced;
@@ -330,6 +343,7 @@ struct kept {
     bool loaded[RANGES_MAX];
 };
 
+/* Mark the known ranges of a library that is still loaded; for dl_iterate_phdr. */
 static int
 keep_object(struct dl_phdr_info *object, size_t size, void *given)
 {
@@ -343,7 +357,8 @@ keep_object(struct dl_phdr_info *object, size_t size, void *given)
         if (header->p_type != PT_LOAD || (header->p_flags & PF_X) == 0) {
             continue;
         }
-        range = find(kept->known, (uintptr_t)(object->dlpi_addr + header->p_vaddr));
+        range =
+            find_range(kept->known, (uintptr_t)(object->dlpi_addr + header->p_vaddr));
         if (range != NULL) {
             kept->loaded[range - kept->known->ranges] = true;
         }
@@ -351,7 +366,9 @@ keep_object(struct dl_phdr_info *object, size_t size, void *given)
     return 0;
 }
 
-/* false: another thread has changed the table meanwhile. */
+/* Publish a table without the ranges of libraries that are not loaded any more. Without
+ * memory the table stays. Returns false if another thread has changed it meanwhile: the
+ * caller tries again. */
 static bool
 drop_unloaded(const struct kept *kept)
 {

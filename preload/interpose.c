@@ -2,8 +2,9 @@
 /*
  * preload/interpose.c - functions that the program calls instead of libc's.
  *
- * Each does what libc's does, and what the agent needs beside it. The program does not
- * see the signal of the timers: when it asks for that signal, the timers take another.
+ * Each does what libc's does, and what the preload object needs beside it. The program
+ * does not see the signal of the timers: when it asks for that signal, the timers take
+ * another.
  */
 #include "preload/preload.h"
 
@@ -18,7 +19,7 @@
 #define REPLACES __attribute__((visibility("default")))
 
 static struct {
-    struct agent_libc shared;
+    struct preload_libc shared;
     int (*pthread_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
                           void *);
     int (*thrd_create)(thrd_t *, thrd_start_t, void *); /* NULL: an old libc */
@@ -28,9 +29,10 @@ static struct {
     void (*exit_now)(int) __attribute__((noreturn));
 } libc;
 
-/* dlsym returns a pointer to an object, which C does not convert to a function. */
+/* Find libc's function of a name. dlsym returns a pointer to an object, which C does
+ * not convert to a function. */
 bool
-agent_find(const char *name, void *pointer)
+preload_find(const char *name, void *pointer)
 {
     void *const symbol = dlsym(RTLD_NEXT, name);
 
@@ -38,17 +40,19 @@ agent_find(const char *name, void *pointer)
     return symbol != NULL;
 }
 
-/* Constructors of libraries may call before ours. */
+/* Find libc's own functions. Not in a constructor: those of other libraries may call
+ * them before ours runs. */
 static bool
 find_all(void)
 {
-    (void)agent_find("thrd_create", &libc.thrd_create);
-    (void)agent_find("__sysv_signal", &libc.sysv_signal);
-    return agent_find("sigaction", &libc.shared.sigaction) &&
-           agent_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
-           agent_find("pthread_create", &libc.pthread_create) &&
-           agent_find("dlclose", &libc.dlclose) && agent_find("signal", &libc.signal) &&
-           agent_find("_exit", &libc.exit_now);
+    (void)preload_find("thrd_create", &libc.thrd_create);
+    (void)preload_find("__sysv_signal", &libc.sysv_signal);
+    return preload_find("sigaction", &libc.shared.sigaction) &&
+           preload_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
+           preload_find("pthread_create", &libc.pthread_create) &&
+           preload_find("dlclose", &libc.dlclose) &&
+           preload_find("signal", &libc.signal) &&
+           preload_find("_exit", &libc.exit_now);
 }
 
 static bool
@@ -58,7 +62,7 @@ ready(void)
 }
 
 bool
-agent_find_libc(struct agent_libc *found)
+preload_find_libc(struct preload_libc *found)
 {
     if (!ready()) {
         return false;
@@ -80,7 +84,7 @@ begin_thread(void *given)
     const struct start start = *(const struct start *)given;
 
     free(given);
-    agent_begin_thread();
+    preload_begin_thread();
     return start.function(start.argument);
 }
 
@@ -94,7 +98,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (!ready()) {
         return EAGAIN;
     }
-    start = agent_timer() != NULL ? malloc(sizeof(*start)) : NULL;
+    start = preload_timer() != NULL ? malloc(sizeof(*start)) : NULL;
     if (start == NULL) {
         return libc.pthread_create(thread, attributes, function, argument);
     }
@@ -117,7 +121,7 @@ begin_c11_thread(void *given)
     const struct c11_start start = *(const struct c11_start *)given;
 
     free(given);
-    agent_begin_thread();
+    preload_begin_thread();
     return start.function(start.argument);
 }
 
@@ -131,7 +135,7 @@ thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     if (!ready() || libc.thrd_create == NULL) {
         return thrd_error;
     }
-    start = agent_timer() != NULL ? malloc(sizeof(*start)) : NULL;
+    start = preload_timer() != NULL ? malloc(sizeof(*start)) : NULL;
     if (start == NULL) {
         return libc.thrd_create(thread, function, argument);
     }
@@ -154,7 +158,7 @@ dlclose(void *handle)
         return -1;
     }
     result = libc.dlclose(handle);
-    if (agent_timer() != NULL) {
+    if (preload_timer() != NULL) {
         images_drop_unloaded();
     }
     return result;
@@ -163,9 +167,9 @@ dlclose(void *handle)
 /* ---- Signals ---- */
 
 void
-agent_leave_signal(int number)
+preload_leave_signal(int number)
 {
-    struct thread_timer *const timer = agent_timer();
+    struct thread_timer *const timer = preload_timer();
 
     if (timer != NULL && thread_timer_signal(timer) == number &&
         thread_timer_move_signal(timer) != 0) {
@@ -182,7 +186,7 @@ sigaction(int number, const struct sigaction *action, struct sigaction *previous
         errno = ENOSYS;
         return -1;
     }
-    agent_leave_signal(number);
+    preload_leave_signal(number);
     errno = saved_errno;
     return libc.shared.sigaction(number, action, previous);
 }
@@ -197,7 +201,7 @@ set_handler(sighandler_t (*const *set)(int, sighandler_t), int number,
         errno = ENOSYS;
         return SIG_ERR;
     }
-    agent_leave_signal(number);
+    preload_leave_signal(number);
     errno = saved_errno;
     return (*set)(number, handler);
 }
@@ -226,7 +230,7 @@ sysv_signal(int number, sighandler_t handler)
 REPLACES void
 _exit(int status)
 {
-    agent_end_process();
+    preload_end_process();
     if (ready()) {
         libc.exit_now(status);
     }

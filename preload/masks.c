@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/signalfd.h>
 
 #define REPLACES __attribute__((visibility("default")))
@@ -25,22 +24,24 @@ static struct {
     int (*signalfd)(int, const sigset_t *, int);
 } libc;
 
+/* Find libc's own functions, which those below call. Returns false if there are none.
+ * */
 static bool
-ready(void)
+find_originals(void)
 {
     return libc.signalfd != NULL ||
-           (agent_find("sigprocmask", &libc.sigprocmask) &&
-            agent_find("pthread_sigmask", &libc.pthread_sigmask) &&
-            agent_find("sigwait", &libc.sigwait) &&
-            agent_find("sigwaitinfo", &libc.sigwaitinfo) &&
-            agent_find("sigtimedwait", &libc.sigtimedwait) &&
-            agent_find("signalfd", &libc.signalfd));
+           (preload_find("sigprocmask", &libc.sigprocmask) &&
+            preload_find("pthread_sigmask", &libc.pthread_sigmask) &&
+            preload_find("sigwait", &libc.sigwait) &&
+            preload_find("sigwaitinfo", &libc.sigwaitinfo) &&
+            preload_find("sigtimedwait", &libc.sigtimedwait) &&
+            preload_find("signalfd", &libc.signalfd));
 }
 
 bool
-agent_find_masks(void)
+preload_find_masks(void)
 {
-    return ready();
+    return find_originals();
 }
 
 static bool
@@ -60,7 +61,7 @@ static const sigset_t *
 without_ours(const sigset_t *set, sigset_t *copy)
 {
     const int saved_errno = errno;
-    struct thread_timer *const timer = agent_timer();
+    struct thread_timer *const timer = preload_timer();
     int number = timer != NULL ? thread_timer_signal(timer) : 0;
 
     if (set == NULL || number == 0 || sigismember(set, number) != 1) {
@@ -68,7 +69,7 @@ without_ours(const sigset_t *set, sigset_t *copy)
         return set;
     }
     if (!has_all_realtime(set)) {
-        agent_leave_signal(number);
+        preload_leave_signal(number);
         number = thread_timer_signal(timer);
     }
     *copy = *set;
@@ -86,7 +87,7 @@ sigprocmask(int how, const sigset_t *set, sigset_t *previous)
 {
     sigset_t copy;
 
-    if (!ready()) {
+    if (!find_originals()) {
         errno = ENOSYS;
         return -1;
     }
@@ -99,7 +100,7 @@ pthread_sigmask(int how, const sigset_t *set, sigset_t *previous)
 {
     sigset_t copy;
 
-    if (!ready()) {
+    if (!find_originals()) {
         return ENOSYS;
     }
     return libc.pthread_sigmask(
@@ -111,7 +112,7 @@ sigwait(const sigset_t *set, int *number)
 {
     sigset_t copy;
 
-    return ready() ? libc.sigwait(without_ours(set, &copy), number) : ENOSYS;
+    return find_originals() ? libc.sigwait(without_ours(set, &copy), number) : ENOSYS;
 }
 
 REPLACES int
@@ -119,7 +120,7 @@ sigwaitinfo(const sigset_t *set, siginfo_t *info)
 {
     sigset_t copy;
 
-    if (!ready()) {
+    if (!find_originals()) {
         errno = ENOSYS;
         return -1;
     }
@@ -131,7 +132,7 @@ sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeou
 {
     sigset_t copy;
 
-    if (!ready()) {
+    if (!find_originals()) {
         errno = ENOSYS;
         return -1;
     }
@@ -143,7 +144,7 @@ signalfd(int fd, const sigset_t *set, int flags)
 {
     sigset_t copy;
 
-    if (!ready()) {
+    if (!find_originals()) {
         errno = ENOSYS;
         return -1;
     }

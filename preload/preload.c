@@ -1,33 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload.c - starts in each program, follows its threads and forks, and counts.
+ * preload/preload.c - starts in each program, follows its threads and forks, and
+ * counts.
  *
  * State belongs to one process, state.pid. A child of vfork shares the memory of its
  * parent until it execs, so whatever changes state compares the pid first.
  */
 #include "preload/preload.h"
+#include "rtl/assert.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
 static struct {
-    struct agent_shared *shared; /* NULL: the agent does not work here */
+    struct preload_shared *shared; /* NULL: the preload object does not work here */
     pid_t pid;
     uint32_t process; /* its number */
-    char program[AGENT_NAME_BYTES];
-    struct agent_libc libc;
+    char program[PRELOAD_NAME_BYTES];
+    struct preload_libc libc;
     struct thread_timer timer;
     pthread_key_t ending; /* its destructor runs in threads that end */
     bool has_ending;
 } state;
 
-static struct agent_process *
+static struct preload_process *
 record(void)
 {
+    RTL_ASSERT(state.process < PRELOAD_PROCESSES);
     return &state.shared->processes[state.process];
 }
 
@@ -38,29 +40,29 @@ is_ours(void)
 }
 
 struct thread_timer *
-agent_timer(void)
+preload_timer(void)
 {
     return is_ours() ? &state.timer : NULL;
 }
 
-/* In the signal handler. Expirations that the kernel noticed too late are missed: where
- * the thread was then is not known. */
+/* Count a hit; called in the signal handler. Expirations that the kernel noticed too
+ * late (overrun) are missed: where the thread was then is not known. */
 static void
 hit(void *context, uintptr_t pc, unsigned overrun)
 {
-    struct agent_shared *const shared = context;
-    struct agent_process *const process = record();
+    struct preload_shared *const shared = context;
+    struct preload_process *const process = record();
     const uint64_t key = images_key(shared, pc, state.process);
 
     if (overrun != 0) {
         (void)__atomic_fetch_add(&process->missed, overrun, __ATOMIC_RELAXED);
     }
     record_hit(shared, key);
-    if ((key & AGENT_KEY_PLAIN) != 0) {
+    if ((key & PRELOAD_KEY_PLAIN) != 0) {
         (void)__atomic_fetch_add(&process->plain, 1, __ATOMIC_RELAXED);
     }
     if (process->outer_pid == 0) {
-        agent_end_process(); /* the command cannot read its clock */
+        preload_end_process(); /* the command cannot read its clock */
     }
 }
 
@@ -68,7 +70,7 @@ hit(void *context, uintptr_t pc, unsigned overrun)
 static void
 count_armed(int failure)
 {
-    struct agent_process *const process = record();
+    struct preload_process *const process = record();
 
     (void)__atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
     if (failure != 0) {
@@ -79,8 +81,8 @@ count_armed(int failure)
 
 /* ---- Threads ---- */
 
-/* Timers of threads that ended stay until they are deleted, and there may be no more
- * than RLIMIT_SIGPENDING. */
+/* Delete the timer of a thread that ends: it would stay, and there may be no more than
+ * RLIMIT_SIGPENDING. */
 static void
 end_thread(void *value)
 {
@@ -91,7 +93,7 @@ end_thread(void *value)
 }
 
 void
-agent_begin_thread(void)
+preload_begin_thread(void)
 {
     if (!is_ours()) {
         return;
@@ -108,7 +110,8 @@ agent_begin_thread(void)
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
                              void (*child)(void), void *object) __attribute__((weak));
 
-/* The agent is one file for all libcs. */
+/* Have child called in each forked child, by the function that this libc has for it:
+ * the preload object is one file for all libcs. */
 static void
 call_after_fork(void (*child)(void))
 {
@@ -116,7 +119,7 @@ call_after_fork(void (*child)(void))
 
     if (__register_atfork != NULL) {
         (void)__register_atfork(NULL, NULL, child, NULL);
-    } else if (agent_find("pthread_atfork", &at_fork)) {
+    } else if (preload_find("pthread_atfork", &at_fork)) {
         (void)at_fork(NULL, NULL, child);
     }
 }
@@ -131,12 +134,12 @@ after_fork(void)
     thread_timer_after_fork(&state.timer);
     state.pid = getpid();
     state.process =
-        record_process(state.shared, AGENT_FORKED, state.pid, state.program);
+        record_process(state.shared, PRELOAD_FORKED, state.pid, state.program);
     count_armed(thread_timer_arm(&state.timer, 0));
 }
 
 void
-agent_end_process(void)
+preload_end_process(void)
 {
     struct timespec now = {0, 0};
 
@@ -153,12 +156,13 @@ agent_end_process(void)
 static void
 set_leaving(uint32_t process, uint32_t leaving)
 {
+    RTL_ASSERT(process < PRELOAD_PROCESSES && leaving <= 1);
     __atomic_store_n(&state.shared->processes[process].leaving, leaving,
                      __ATOMIC_RELAXED);
 }
 
 uint32_t
-agent_begin_exec(void)
+preload_begin_exec(void)
 {
     uint32_t process;
 
@@ -167,17 +171,17 @@ agent_begin_exec(void)
     }
     if (state.pid == getpid()) {
         process = state.process;
-        agent_end_process();
+        preload_end_process();
         thread_timer_pause(&state.timer);
     } else {
-        process = record_process(state.shared, AGENT_FORKED, getpid(), state.program);
+        process = record_process(state.shared, PRELOAD_FORKED, getpid(), state.program);
     }
     set_leaving(process, 1);
     return process;
 }
 
 void
-agent_end_exec(uint32_t process)
+preload_end_exec(uint32_t process)
 {
     if (state.shared == NULL) {
         return;
@@ -190,15 +194,15 @@ agent_end_exec(uint32_t process)
 }
 
 void
-agent_record_spawned(pid_t pid)
+preload_record_spawned(pid_t pid)
 {
     if (state.shared != NULL) {
-        (void)record_process(state.shared, AGENT_SPAWNED, pid, state.program);
+        (void)record_process(state.shared, PRELOAD_SPAWNED, pid, state.program);
     }
 }
 
 static bool
-start_timers(struct agent_shared *shared)
+start_timers(struct preload_shared *shared)
 {
     const struct thread_timer_options options = {
         .hit = hit,
@@ -211,7 +215,8 @@ start_timers(struct agent_shared *shared)
     return thread_timer_init(&state.timer, &options) == 0;
 }
 
-/* What executed this program may have left all signals blocked. */
+/* Unblock the timers' signal: what executed this program may have left all signals
+ * blocked. */
 static void
 unblock_signal(void)
 {
@@ -222,7 +227,8 @@ unblock_signal(void)
     (void)state.libc.pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
 }
 
-/* The program's first thread exists, and perhaps some that libraries have started. */
+/* Arm a timer for each thread: the program's first one, and perhaps some that libraries
+ * have started. */
 static void
 arm_threads(void)
 {
@@ -242,12 +248,12 @@ start(void)
     const int saved_errno = errno;
     /* Now, as dlsym may not be called in signal handlers and children of vfork. */
     const bool found =
-        agent_find_libc(&state.libc) && agent_find_exec() && agent_find_masks();
-    struct agent_shared *const shared = found ? record_open() : NULL;
+        preload_find_libc(&state.libc) && preload_find_exec() && preload_find_masks();
+    struct preload_shared *const shared = found ? record_open() : NULL;
 
     if (shared != NULL) {
         (void)prctl(PR_GET_NAME, state.program);
-        state.process = record_process(shared, AGENT_EXECED, getpid(), state.program);
+        state.process = record_process(shared, PRELOAD_EXECED, getpid(), state.program);
         images_open(shared, state.process, state.program);
         state.pid = getpid();
         if (start_timers(shared)) {
@@ -271,6 +277,6 @@ end(void)
 {
     const int saved_errno = errno;
 
-    agent_end_process();
+    preload_end_process();
     errno = saved_errno;
 }

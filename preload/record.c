@@ -7,6 +7,7 @@
  * the same segment at once make two: the command adds them up.
  */
 #include "preload/preload.h"
+#include "rtl/assert.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -36,21 +37,22 @@ is_memory(int fd)
 
     return seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && fstat(fd, &status) == 0 &&
            S_ISREG(status.st_mode) &&
-           status.st_size == (off_t)sizeof(struct agent_shared) &&
+           status.st_size == (off_t)sizeof(struct preload_shared) &&
            pread(fd, &magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
-           magic == AGENT_MAGIC;
+           magic == PRELOAD_MAGIC;
 }
 
-static struct agent_shared *
+static struct preload_shared *
 map(int fd)
 {
-    void *const memory = mmap(NULL, sizeof(struct agent_shared), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_NORESERVE, fd, 0);
+    void *const memory =
+        mmap(NULL, sizeof(struct preload_shared), PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_NORESERVE, fd, 0);
 
     if (memory == MAP_FAILED) {
         return NULL;
     }
-    (void)madvise(memory, sizeof(struct agent_shared), MADV_DONTDUMP);
+    (void)madvise(memory, sizeof(struct preload_shared), MADV_DONTDUMP);
     return memory;
 }
 
@@ -83,8 +85,9 @@ put_number(char *to, unsigned number)
     return to;
 }
 
-/* In another pid namespace it may be of any process: to open a device may do
- * something. */
+/* Open descriptor fd of process pid if it is a file as large as the memory. In another
+ * pid namespace pid may be any process, and to open a device may do something. Returns
+ * -1 if not. */
 static int
 open_memory(unsigned pid, unsigned fd)
 {
@@ -95,17 +98,17 @@ open_memory(unsigned pid, unsigned fd)
     memcpy(at, "/fd/", 4);
     *put_number(at + 4, fd) = '\0';
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_size != (off_t)sizeof(struct agent_shared)) {
+        status.st_size != (off_t)sizeof(struct preload_shared)) {
         return -1;
     }
     return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
 
-struct agent_shared *
+struct preload_shared *
 record_open(void)
 {
-    const char *const text = getenv(AGENT_VARIABLE);
-    struct agent_shared *shared = NULL;
+    const char *const text = getenv(PRELOAD_VARIABLE);
+    struct preload_shared *shared = NULL;
     unsigned pid;
     unsigned number;
     const char *rest;
@@ -179,27 +182,29 @@ pid_in_proc(void)
 /* The number of the calling process, which is pid here, in the command's PID namespace;
  * 0: unknown. */
 static uint32_t
-find_outer_pid(const struct agent_shared *shared, uint32_t namespace, uint32_t pid)
+find_outer_pid(const struct preload_shared *shared, uint32_t namespace, uint32_t pid)
 {
     if (namespace == shared->pid_namespace) {
         return pid;
     }
-    return shared->proc_device != 0 && agent_proc_device() == shared->proc_device
+    return shared->proc_device != 0 && preload_proc_device() == shared->proc_device
                ? pid_in_proc()
                : 0;
 }
 
 uint32_t
-record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
+record_process(struct preload_shared *shared, uint32_t kind, pid_t pid,
                const char *program)
 {
-    const uint32_t number = take_number(&shared->process_count, AGENT_PROCESSES);
-    struct agent_process *const process = &shared->processes[number];
+    const uint32_t number = take_number(&shared->process_count, PRELOAD_PROCESSES);
+    struct preload_process *const process = &shared->processes[number];
 
+    RTL_ASSERT(number < PRELOAD_PROCESSES);
+    RTL_ASSERT(kind >= PRELOAD_EXECED && kind <= PRELOAD_SPAWNED);
     if (number != 0) {
-        const bool own = kind != AGENT_SPAWNED;
+        const bool own = kind != PRELOAD_SPAWNED;
 
-        const uint32_t namespace = agent_pid_namespace();
+        const uint32_t namespace = preload_pid_namespace();
 
         process->pid = (uint32_t)pid;
         process->pid_namespace = namespace;
@@ -210,15 +215,16 @@ record_process(struct agent_shared *shared, uint32_t kind, pid_t pid,
         process->kind = kind;
         process->leaving = !own;
         process->begin_ns = own ? process_clock_ns() : 0;
-        memcpy(process->program, program, AGENT_NAME_BYTES);
+        memcpy(process->program, program, PRELOAD_NAME_BYTES);
         __atomic_store_n(&process->ready, 1, __ATOMIC_RELEASE);
     }
     return number;
 }
 
+/* Is a segment that is recorded the wanted one, of this path? */
 static bool
-is_same(const struct agent_shared *shared, const struct agent_segment *segment,
-        const struct agent_segment *wanted, const char *path)
+is_same(const struct preload_shared *shared, const struct preload_segment *segment,
+        const struct preload_segment *wanted, const char *path)
 {
     const bool ready = __atomic_load_n(&segment->ready, __ATOMIC_ACQUIRE) == 1;
     /* Once: a process with fewer rights than this one may be writing. */
@@ -228,19 +234,19 @@ is_same(const struct agent_shared *shared, const struct agent_segment *segment,
            segment->offset == wanted->offset && segment->length == wanted->length &&
            segment->device_major == wanted->device_major &&
            segment->device_minor == wanted->device_minor &&
-           memcmp(segment->program, wanted->program, AGENT_NAME_BYTES) == 0 &&
-           at < AGENT_PATHS_BYTES - AGENT_PATH_MAX &&
-           strncmp(&shared->paths[at], path, AGENT_PATH_MAX) == 0;
+           memcmp(segment->program, wanted->program, PRELOAD_NAME_BYTES) == 0 &&
+           at < PRELOAD_PATHS_BYTES - PRELOAD_PATH_MAX &&
+           strncmp(&shared->paths[at], path, PRELOAD_PATH_MAX) == 0;
 }
 
 static uint32_t
-find_segment(const struct agent_shared *shared, const struct agent_segment *wanted,
+find_segment(const struct preload_shared *shared, const struct preload_segment *wanted,
              const char *path)
 {
     uint32_t count = __atomic_load_n(&shared->segment_count, __ATOMIC_RELAXED);
 
-    if (count >= AGENT_SEGMENTS) {
-        count = AGENT_SEGMENTS - 1;
+    if (count >= PRELOAD_SEGMENTS) {
+        count = PRELOAD_SEGMENTS - 1;
     }
     for (uint32_t i = 1; i <= count; i++) {
         if (is_same(shared, &shared->segments[i], wanted, path)) {
@@ -250,16 +256,16 @@ find_segment(const struct agent_shared *shared, const struct agent_segment *want
     return 0;
 }
 
-/* Copy a path. Returns where it is; AGENT_PATHS_BYTES: there is no room. */
+/* Copy a path. Returns where it is; PRELOAD_PATHS_BYTES: there is no room. */
 static uint32_t
-record_path(struct agent_shared *shared, const char *path)
+record_path(struct preload_shared *shared, const char *path)
 {
     const uint32_t bytes = (uint32_t)strlen(path) + 1;
     uint32_t at = __atomic_load_n(&shared->paths_bytes, __ATOMIC_RELAXED);
 
     do {
-        if (at >= AGENT_PATHS_BYTES - AGENT_PATH_MAX || bytes > AGENT_PATH_MAX) {
-            return AGENT_PATHS_BYTES;
+        if (at >= PRELOAD_PATHS_BYTES - PRELOAD_PATH_MAX || bytes > PRELOAD_PATH_MAX) {
+            return PRELOAD_PATHS_BYTES;
         }
     } while (!__atomic_compare_exchange_n(&shared->paths_bytes, &at, at + bytes, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
@@ -268,19 +274,22 @@ record_path(struct agent_shared *shared, const char *path)
 }
 
 uint32_t
-record_segment(struct agent_shared *shared, const struct agent_segment *wanted,
+record_segment(struct preload_shared *shared, const struct preload_segment *wanted,
                const char *path)
 {
     uint32_t number = find_segment(shared, wanted, path);
-    struct agent_segment *segment;
+    struct preload_segment *segment;
     uint32_t at;
 
+    /* What is copied must not publish itself. */
+    RTL_ASSERT(wanted->ready == 0 && wanted->length > 0);
+    RTL_ASSERT(wanted->process < PRELOAD_PROCESSES);
     if (number != 0) {
         return number;
     }
     at = record_path(shared, path);
-    number = at < AGENT_PATHS_BYTES
-                 ? take_number(&shared->segment_count, AGENT_SEGMENTS)
+    number = at < PRELOAD_PATHS_BYTES
+                 ? take_number(&shared->segment_count, PRELOAD_SEGMENTS)
                  : 0;
     if (number == 0) {
         return 0;
@@ -294,20 +303,22 @@ record_segment(struct agent_shared *shared, const struct agent_segment *wanted,
 
 /* ---- Hits ---- */
 
-/* Multiplication spreads neighbouring buckets (Fibonacci hashing). */
+/* Return the slot at which the search for a key starts. Multiplication spreads
+ * neighbouring buckets (Fibonacci hashing). */
 static uint32_t
 slot_of(uint64_t key)
 {
-    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - AGENT_SLOTS_LOG2));
+    return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PRELOAD_SLOTS_LOG2));
 }
 
 void
-record_hit(struct agent_shared *shared, uint64_t key)
+record_hit(struct preload_shared *shared, uint64_t key)
 {
     const uint32_t first = slot_of(key);
 
-    for (uint32_t i = 0; i < AGENT_PROBES; i++) {
-        struct agent_slot *const slot = &shared->slots[(first + i) % AGENT_SLOTS];
+    RTL_ASSERT(key != 0 && first < PRELOAD_SLOTS);
+    for (uint32_t i = 0; i < PRELOAD_PROBES; i++) {
+        struct preload_slot *const slot = &shared->slots[(first + i) % PRELOAD_SLOTS];
         uint64_t found = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
 
         if (found == 0 &&

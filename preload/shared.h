@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared.h - the memory that the agents of all profiled processes count into and
- * that the command reads.
+ * preload/shared.h - the memory that the preload objects of all profiled processes
+ * count into and that the command reads.
  *
  * It is a memfd of a fixed size, most of which is never touched. The command fills in
- * the header; agents append processes, segments and paths, and count in slots. Nobody
- * locks: a record is written, then published by its member ready, and never changed
- * afterwards, except for its counters.
+ * the header; preload objects append processes, segments and paths, and count in slots.
+ * Nobody locks: a record is written, then published by its member ready, and never
+ * changed afterwards, except for its counters.
  *
  * The command believes nothing of it: programs can write here. Layout and size are the
  * same for 32 and 64 bits.
@@ -20,38 +20,38 @@
 
 /* Environment variable that leads to the memory: COMMAND_PID:FD, for
  * /proc/COMMAND_PID/fd/FD, which is also the number of an inherited descriptor. */
-#define AGENT_VARIABLE "NTPROF_AGENT"
+#define PRELOAD_VARIABLE "NTPROF_AGENT"
 
-#define AGENT_MAGIC UINT64_C(0x31746e656761746e) /* "ntagent1" */
+#define PRELOAD_MAGIC UINT64_C(0x31746e656761746e) /* "ntagent1" */
 
 enum {
-    AGENT_SLOTS_LOG2 = 19,
-    AGENT_SLOTS = 1 << AGENT_SLOTS_LOG2,
-    AGENT_PROBES = 64, /* slots that are looked at for one key */
-    AGENT_PROCESSES = 1 << 15,
-    AGENT_SEGMENTS = 1 << 15,
-    AGENT_PATHS_BYTES = 4 << 20,
-    AGENT_PATH_MAX = 4200, /* Linux reports up to a page, with an addition */
-    AGENT_NAME_BYTES = 16
+    PRELOAD_SLOTS_LOG2 = 19,
+    PRELOAD_SLOTS = 1 << PRELOAD_SLOTS_LOG2,
+    PRELOAD_PROBES = 64, /* slots that are looked at for one key */
+    PRELOAD_PROCESSES = 1 << 15,
+    PRELOAD_SEGMENTS = 1 << 15,
+    PRELOAD_PATHS_BYTES = 4 << 20,
+    PRELOAD_PATH_MAX = 4200, /* Linux reports up to a page, with an addition */
+    PRELOAD_NAME_BYTES = 16
 };
 
 /*
  * A key says which bucket a slot counts; 0: the slot is free. Its number is that of a
- * segment, or with AGENT_KEY_PLAIN that of a process whose address belongs to no known
- * segment; then the bucket is the address without its last bits.
+ * segment, or with PRELOAD_KEY_PLAIN that of a process whose address belongs to no
+ * known segment; then the bucket is the address without its last bits.
  */
-#define AGENT_KEY_PLAIN (UINT64_C(1) << 63)
-enum { AGENT_KEY_NUMBER_BIT = 48 };
-#define AGENT_KEY_BUCKETS (UINT64_C(1) << AGENT_KEY_NUMBER_BIT)
+#define PRELOAD_KEY_PLAIN (UINT64_C(1) << 63)
+enum { PRELOAD_KEY_NUMBER_BIT = 48 };
+#define PRELOAD_KEY_BUCKETS (UINT64_C(1) << PRELOAD_KEY_NUMBER_BIT)
 
-struct agent_slot {
+struct preload_slot {
     uint64_t key;
     uint32_t hits;
     uint32_t unused;
 };
 
-/* agent_segment - code of one file, as programs of one name map it. */
-struct agent_segment {
+/* preload_segment - code of one file, as programs of one name map it. */
+struct preload_segment {
     uint32_t ready;
     uint32_t path; /* where in paths; it ends with a 0 */
     uint64_t offset;
@@ -61,28 +61,28 @@ struct agent_segment {
     uint32_t device_minor;
     uint32_t process; /* number of the one that recorded it */
     uint32_t unused;
-    char program[AGENT_NAME_BYTES];
+    char program[PRELOAD_NAME_BYTES];
 };
 
 enum {
-    AGENT_EXECED = 1,  /* a program with an agent */
-    AGENT_FORKED = 2,  /* a process with the program and the agent of its parent */
-    AGENT_SPAWNED = 3, /* a child that only executes a program, told by its parent */
+    PRELOAD_EXECED = 1,  /* a program with a preload object */
+    PRELOAD_FORKED = 2,  /* a process with program and preload object of its parent */
+    PRELOAD_SPAWNED = 3, /* it only executes a program, as its parent reports */
 };
 
-/* agent_process - a process from its start, or from its last exec on. A later one with
- * the same pid is a program that it executed, if that loaded an agent. */
-struct agent_process {
+/* preload_process - a process from its start, or from its last exec on. A later one
+ * with the same pid is a program that it executed, if that loaded a preload object. */
+struct preload_process {
     uint32_t ready;
     uint32_t pid;    /* as in its own PID namespace */
     uint32_t parent; /* as in the command's; 0: unknown */
-    uint32_t kind;   /* AGENT_EXECED ... */
-    char program[AGENT_NAME_BYTES];
+    uint32_t kind;   /* PRELOAD_EXECED ... */
+    char program[PRELOAD_NAME_BYTES];
     /* clock of the process when its first thread was armed, and when it exited */
     uint64_t begin_ns;
     uint64_t end_ns; /* 0: not yet, or not in an orderly way */
     uint32_t missed; /* expirations that made no hit */
-    uint32_t plain;  /* hits with AGENT_KEY_PLAIN */
+    uint32_t plain;  /* hits with PRELOAD_KEY_PLAIN */
     uint32_t threads;
     uint32_t unarmed; /* threads without a timer */
     uint32_t error;   /* errno of the first of them */
@@ -90,10 +90,10 @@ struct agent_process {
     /* pid as in the command's PID namespace; 0: unknown, as it always is in a record by
      * the parent. Of a process whose number is unknown, each hit updates end_ns. */
     uint32_t outer_pid;
-    uint32_t pid_namespace; /* agent_pid_namespace */
+    uint32_t pid_namespace; /* preload_pid_namespace */
 };
 
-struct agent_shared {
+struct preload_shared {
     uint64_t magic;
     uint64_t interval_ns;
     uint32_t bucket_log2;
@@ -106,34 +106,34 @@ struct agent_shared {
     uint64_t proc_device;   /* of the command's /proc; 0: it has none */
     uint32_t unused[4];
     /* Number 0 of either is of nobody: what has no place of its own. */
-    struct agent_process processes[AGENT_PROCESSES];
-    struct agent_segment segments[AGENT_SEGMENTS];
-    struct agent_slot slots[AGENT_SLOTS];
-    char paths[AGENT_PATHS_BYTES];
+    struct preload_process processes[PRELOAD_PROCESSES];
+    struct preload_segment segments[PRELOAD_SEGMENTS];
+    struct preload_slot slots[PRELOAD_SLOTS];
+    char paths[PRELOAD_PATHS_BYTES];
 };
 
 /* The PID namespace of the calling process; 0: unknown. */
 static inline uint32_t
-agent_pid_namespace(void)
+preload_pid_namespace(void)
 {
     struct stat status;
 
     return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
 }
 
-/* What tells apart file systems of type proc, each of which numbers processes as one
+/* What distinguishes file systems of type proc, each of which numbers processes as one
  * PID namespace does; 0: there is none. */
 static inline uint64_t
-agent_proc_device(void)
+preload_proc_device(void)
 {
     struct stat status;
 
     return stat("/proc/self", &status) == 0 ? (uint64_t)status.st_dev : 0;
 }
 
-_Static_assert(sizeof(struct agent_slot) == 16, "the same for 32 and 64 bits");
-_Static_assert(sizeof(struct agent_segment) == 64, "the same for 32 and 64 bits");
-_Static_assert(sizeof(struct agent_process) == 80, "the same for 32 and 64 bits");
-_Static_assert(offsetof(struct agent_shared, processes) == 64, "the same everywhere");
+_Static_assert(sizeof(struct preload_slot) == 16, "the same for 32 and 64 bits");
+_Static_assert(sizeof(struct preload_segment) == 64, "the same for 32 and 64 bits");
+_Static_assert(sizeof(struct preload_process) == 80, "the same for 32 and 64 bits");
+_Static_assert(offsetof(struct preload_shared, processes) == 64, "the same everywhere");
 
 #endif

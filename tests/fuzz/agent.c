@@ -23,21 +23,21 @@ check(int holds)
 
 /* Where a piece goes, and how many bytes it may have. */
 static uint8_t *
-find_place(struct agent_shared *shared, uint8_t kind, uint16_t number, size_t *most)
+find_place(struct preload_shared *shared, uint8_t kind, uint16_t number, size_t *most)
 {
     switch (kind % 5) {
     case 0:
-        *most = offsetof(struct agent_shared, processes);
+        *most = offsetof(struct preload_shared, processes);
         return (uint8_t *)shared;
     case 1:
         *most = sizeof(shared->processes[0]);
-        return (uint8_t *)&shared->processes[number % AGENT_PROCESSES];
+        return (uint8_t *)&shared->processes[number % PRELOAD_PROCESSES];
     case 2:
         *most = sizeof(shared->segments[0]);
-        return (uint8_t *)&shared->segments[number % AGENT_SEGMENTS];
+        return (uint8_t *)&shared->segments[number % PRELOAD_SEGMENTS];
     case 3:
         *most = sizeof(shared->slots[0]);
-        return (uint8_t *)&shared->slots[number % AGENT_SLOTS];
+        return (uint8_t *)&shared->slots[number % PRELOAD_SLOTS];
     default:
         *most = 24;
         return (uint8_t *)&shared->paths[number];
@@ -45,7 +45,7 @@ find_place(struct agent_shared *shared, uint8_t kind, uint16_t number, size_t *m
 }
 
 static void
-forge(struct agent_shared *shared, const uint8_t *data, size_t size)
+forge(struct preload_shared *shared, const uint8_t *data, size_t size)
 {
     while (size > 3) {
         const uint16_t number = (uint16_t)(data[1] | data[2] << 8);

@@ -151,7 +151,7 @@ make_environment(struct preload *preload, const char *agent)
     for (size_t i = 0; preload->environment != NULL && i < count; i++) {
         if (is_of(given[i], preload_variable)) {
             before = given[i] + strlen(preload_variable);
-        } else if (!is_of(given[i], AGENT_VARIABLE "=")) {
+        } else if (!is_of(given[i], PRELOAD_VARIABLE "=")) {
             preload->environment[2 + kept++] = given[i];
         }
     }
@@ -161,8 +161,8 @@ make_environment(struct preload *preload, const char *agent)
         return false;
     }
     preload->environment[0] = preloaded;
-    if (asprintf(&memory, AGENT_VARIABLE "=%d:%d", (int)getpid(), preload->memory.fd) <
-        0) {
+    if (asprintf(&memory, PRELOAD_VARIABLE "=%d:%d", (int)getpid(),
+                 preload->memory.fd) < 0) {
         return false;
     }
     preload->environment[1] = memory;

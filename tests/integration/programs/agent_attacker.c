@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_attacker.c - a program that writes into the memory of its own preloaded agent,
+ * agent_attacker.c - a program that writes into the memory of its own preload object,
  * as one with a bug or an evil mind could.
  *
  * usage: agent_attacker ATTACK [SEED]. Prints "none" if there is no such memory, and
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct agent_shared *shared;
+static struct preload_shared *shared;
 static uint64_t seed = 1;
 
 static uint64_t
@@ -27,7 +27,7 @@ random_number(void)
     return seed >> 16;
 }
 
-/* Find the agent's memory in this process. */
+/* Find the preload object's memory in this process. */
 static bool
 find_memory(void)
 {
@@ -37,7 +37,7 @@ find_memory(void)
     must(maps != NULL, "/proc/self/maps");
     while (fgets(line, sizeof(line), maps) != NULL) {
         if (strstr(line, "memfd:ntprof-counters") != NULL) {
-            shared = (struct agent_shared *)(uintptr_t)strtoull(line, NULL, 16);
+            shared = (struct preload_shared *)(uintptr_t)strtoull(line, NULL, 16);
         }
     }
     fclose(maps);
@@ -66,7 +66,7 @@ write_everything(void)
 static void
 write_header(void)
 {
-    fill_randomly(shared, offsetof(struct agent_shared, processes));
+    fill_randomly(shared, offsetof(struct preload_shared, processes));
 }
 
 static void
@@ -97,10 +97,10 @@ write_plausible(void)
     shared->process_count = UINT32_MAX;
     shared->segment_count = UINT32_MAX;
     for (size_t i = 1; i < 2000; i++) {
-        struct agent_process *const process = &shared->processes[i];
-        struct agent_segment *const segment = &shared->segments[i];
+        struct preload_process *const process = &shared->processes[i];
+        struct preload_segment *const segment = &shared->segments[i];
 
-        *process = (struct agent_process){
+        *process = (struct preload_process){
             .ready = 1,
             .pid = i % 3 == 0 ? 1 : (uint32_t)getpid(),
             .outer_pid = i % 5 == 0 ? 0 : (uint32_t)getpid(),
@@ -115,13 +115,13 @@ write_plausible(void)
             .error = (uint32_t)random_number(),
         };
         memset(process->program, 0x1b, sizeof(process->program));
-        *segment = (struct agent_segment){
+        *segment = (struct preload_segment){
             .ready = 1,
-            .path = (uint32_t)(random_number() % (AGENT_PATHS_BYTES + 10)),
+            .path = (uint32_t)(random_number() % (PRELOAD_PATHS_BYTES + 10)),
             .offset = edges[random_number() % 8],
             .length = edges[random_number() % 8],
             .inode = random_number(),
-            .process = (uint32_t)random_number() % (AGENT_PROCESSES * 2),
+            .process = (uint32_t)random_number() % (PRELOAD_PROCESSES * 2),
         };
     }
 }
@@ -136,13 +136,14 @@ write_paths(void)
     const uint32_t first = shared->segment_count;
 
     for (uint32_t i = 0; i < 8; i++) {
-        const uint32_t at = AGENT_PATHS_BYTES - (10 + i) * AGENT_PATH_MAX;
-        struct agent_segment *const segment = &shared->segments[first + i];
+        const uint32_t at = PRELOAD_PATHS_BYTES - (10 + i) * PRELOAD_PATH_MAX;
+        struct preload_segment *const segment = &shared->segments[first + i];
 
-        snprintf(&shared->paths[at], AGENT_PATH_MAX, "%s", paths[i]);
-        *segment = (struct agent_segment){.path = at, .length = 1 << 20, .process = 1};
+        snprintf(&shared->paths[at], PRELOAD_PATH_MAX, "%s", paths[i]);
+        *segment =
+            (struct preload_segment){.path = at, .length = 1 << 20, .process = 1};
         segment->ready = 1;
-        shared->slots[i * 1000].key = (uint64_t)(first + i) << AGENT_KEY_NUMBER_BIT;
+        shared->slots[i * 1000].key = (uint64_t)(first + i) << PRELOAD_KEY_NUMBER_BIT;
         shared->slots[i * 1000].hits = 5;
     }
     shared->segment_count = first + 8;
@@ -152,7 +153,7 @@ write_paths(void)
 static void
 write_hits(void)
 {
-    for (size_t i = 0; i < AGENT_SLOTS; i++) {
+    for (size_t i = 0; i < PRELOAD_SLOTS; i++) {
         if (shared->slots[i].key != 0) {
             shared->slots[i].hits = UINT32_MAX;
         }
@@ -209,15 +210,15 @@ fork_much(void)
 static void
 fork_more_than_records(void)
 {
-    make_children(AGENT_PROCESSES + 1000);
+    make_children(PRELOAD_PROCESSES + 1000);
 }
 
 /* Programs that are executed later find a header that makes no sense. */
 static void
 execute_after(void)
 {
-    fill_randomly(shared, offsetof(struct agent_shared, processes));
-    shared->magic = AGENT_MAGIC;
+    fill_randomly(shared, offsetof(struct preload_shared, processes));
+    shared->magic = PRELOAD_MAGIC;
     must(system("i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done") == 0, "system");
 }
 
@@ -229,7 +230,7 @@ keep_writing(void *argument)
         fill_randomly(shared->segments, sizeof(shared->segments) / 64);
         shared->process_count = (uint32_t)random_number();
         shared->segment_count = (uint32_t)random_number();
-        fill_randomly(&shared->slots[random_number() % (AGENT_SLOTS - 512)], 8192);
+        fill_randomly(&shared->slots[random_number() % (PRELOAD_SLOTS - 512)], 8192);
         pthread_testcancel();
     }
     return argument;

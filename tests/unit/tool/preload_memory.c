@@ -59,10 +59,10 @@ close_memory(void **state)
 }
 
 static void
-put_segment(struct agent_shared *shared, uint32_t number, uint64_t offset,
+put_segment(struct preload_shared *shared, uint32_t number, uint64_t offset,
             uint64_t length, const char *path)
 {
-    struct agent_segment *const segment = &shared->segments[number];
+    struct preload_segment *const segment = &shared->segments[number];
 
     segment->offset = offset;
     segment->length = length;
@@ -126,7 +126,7 @@ segment__that_makes_no_sense__refused_and_counted(void **state)
     put_segment(memory->shared, 1, 0, 0x1000, "/bin/sh");
     memory->shared->segments[1].path = UINT32_MAX;
     assert_false(agent_memory_segment(memory, 1, &code));
-    memory->shared->segments[1].path = AGENT_PATHS_BYTES - AGENT_PATH_MAX;
+    memory->shared->segments[1].path = PRELOAD_PATHS_BYTES - PRELOAD_PATH_MAX;
     memset(memory->shared->paths, '/', sizeof(memory->shared->paths)); /* no end */
     assert_false(agent_memory_segment(memory, 1, &code));
 }
@@ -136,34 +136,34 @@ counts__more_than_there_are_places__are_those_that_fit(void **state)
 {
     const struct agent_memory *const memory = *state;
 
-    memory->shared->process_count = AGENT_PROCESSES + 4;
+    memory->shared->process_count = PRELOAD_PROCESSES + 4;
     memory->shared->segment_count = 9;
-    assert_int_equal(agent_memory_processes(memory), AGENT_PROCESSES - 1);
+    assert_int_equal(agent_memory_processes(memory), PRELOAD_PROCESSES - 1);
     assert_int_equal(agent_memory_segments(memory), 9);
     assert_int_equal(agent_memory_refusals(memory), 5);
     memory->shared->process_count = UINT32_MAX;
     memory->shared->segment_count = UINT32_MAX;
-    assert_int_equal(agent_memory_processes(memory), AGENT_PROCESSES - 1);
-    assert_int_equal(agent_memory_segments(memory), AGENT_SEGMENTS - 1);
+    assert_int_equal(agent_memory_processes(memory), PRELOAD_PROCESSES - 1);
+    assert_int_equal(agent_memory_segments(memory), PRELOAD_SEGMENTS - 1);
 }
 
 static void
 process__with_an_impossible_pid_or_kind__refused(void **state)
 {
     const struct agent_memory *const memory = *state;
-    struct agent_process *const written = &memory->shared->processes[1];
-    struct agent_process process;
+    struct preload_process *const written = &memory->shared->processes[1];
+    struct preload_process process;
 
-    *written = (struct agent_process){.pid = 1, .kind = AGENT_EXECED};
+    *written = (struct preload_process){.pid = 1, .kind = PRELOAD_EXECED};
     assert_false(agent_memory_process(memory, 1, &process)); /* not ready */
     written->ready = 1;
     assert_true(agent_memory_process(memory, 1, &process));
     memset(written->program, 'x', sizeof(written->program));
     assert_true(agent_memory_process(memory, 1, &process));
-    assert_int_equal(strlen(process.program), AGENT_NAME_BYTES - 1);
+    assert_int_equal(strlen(process.program), PRELOAD_NAME_BYTES - 1);
     written->kind = 9;
     assert_false(agent_memory_process(memory, 1, &process));
-    written->kind = AGENT_FORKED;
+    written->kind = PRELOAD_FORKED;
     written->pid = UINT32_MAX;
     assert_false(agent_memory_process(memory, 1, &process));
     written->pid = 1;
@@ -177,13 +177,13 @@ static void
 hits__of_first_and_last_slot__taken_once(void **state)
 {
     struct agent_memory *const memory = *state;
-    static const uint32_t places[] = {0, AGENT_SLOTS / 2, AGENT_SLOTS - 1};
+    static const uint32_t places[] = {0, PRELOAD_SLOTS / 2, PRELOAD_SLOTS - 1};
 
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        struct agent_slot *const slot = &memory->shared->slots[places[i]];
+        struct preload_slot *const slot = &memory->shared->slots[places[i]];
         struct taken taken = {.hits = 0};
 
-        slot->key = AGENT_KEY_PLAIN | UINT64_C(5) << AGENT_KEY_NUMBER_BIT | 0x1234;
+        slot->key = PRELOAD_KEY_PLAIN | UINT64_C(5) << PRELOAD_KEY_NUMBER_BIT | 0x1234;
         slot->hits = 3;
         assert_true(agent_memory_take(memory, take, &taken));
         assert_int_equal(taken.calls, 1);
@@ -204,7 +204,7 @@ hits__that_are_not_taken__stay(void **state)
     struct taken taken = {.refuse = true};
 
     memory->shared->slots[7] =
-        (struct agent_slot){UINT64_C(1) << AGENT_KEY_NUMBER_BIT, 3, 0};
+        (struct preload_slot){UINT64_C(1) << PRELOAD_KEY_NUMBER_BIT, 3, 0};
     assert_false(agent_memory_take(memory, take, &taken));
     assert_int_equal(memory->shared->slots[7].hits, 3);
     taken.refuse = false;

@@ -24,7 +24,7 @@ read_32(const uint32_t *value)
 static int
 fill(struct agent_memory *memory)
 {
-    struct agent_shared *const shared =
+    struct preload_shared *const shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
              memory->fd, 0);
 
@@ -34,9 +34,9 @@ fill(struct agent_memory *memory)
     (void)madvise(shared, sizeof(*shared), MADV_DONTDUMP);
     shared->interval_ns = memory->interval_ns;
     shared->bucket_log2 = memory->bucket_log2;
-    shared->pid_namespace = agent_pid_namespace();
-    shared->proc_device = agent_proc_device();
-    shared->magic = AGENT_MAGIC;
+    shared->pid_namespace = preload_pid_namespace();
+    shared->proc_device = preload_proc_device();
+    shared->magic = PRELOAD_MAGIC;
     memory->shared = shared;
     return 0;
 }
@@ -82,7 +82,7 @@ agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
     if (memory->fd < 0) {
         return -errno;
     }
-    if (ftruncate(memory->fd, (off_t)sizeof(struct agent_shared)) < 0 ||
+    if (ftruncate(memory->fd, (off_t)sizeof(struct preload_shared)) < 0 ||
         fcntl(memory->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
         failure = -errno;
     }
@@ -121,13 +121,13 @@ last_number(const uint32_t *count, uint32_t places)
 uint32_t
 agent_memory_processes(const struct agent_memory *memory)
 {
-    return last_number(&memory->shared->process_count, AGENT_PROCESSES);
+    return last_number(&memory->shared->process_count, PRELOAD_PROCESSES);
 }
 
 uint32_t
 agent_memory_segments(const struct agent_memory *memory)
 {
-    return last_number(&memory->shared->segment_count, AGENT_SEGMENTS);
+    return last_number(&memory->shared->segment_count, PRELOAD_SEGMENTS);
 }
 
 uint64_t
@@ -136,9 +136,9 @@ agent_memory_refusals(const struct agent_memory *memory)
     const uint32_t processes = read_32(&memory->shared->process_count);
     const uint32_t segments = read_32(&memory->shared->segment_count);
 
-    return (uint64_t)(processes >= AGENT_PROCESSES ? processes - AGENT_PROCESSES + 1
-                                                   : 0) +
-           (segments >= AGENT_SEGMENTS ? segments - AGENT_SEGMENTS + 1 : 0);
+    return (uint64_t)(processes >= PRELOAD_PROCESSES ? processes - PRELOAD_PROCESSES + 1
+                                                     : 0) +
+           (segments >= PRELOAD_SEGMENTS ? segments - PRELOAD_SEGMENTS + 1 : 0);
 }
 
 /* Has a record been written completely? Pairs with the writer's release. */
@@ -161,18 +161,18 @@ copy(void *to, const void *from, size_t bytes)
 
 bool
 agent_memory_process(const struct agent_memory *memory, uint32_t number,
-                     struct agent_process *process)
+                     struct preload_process *process)
 {
-    const struct agent_process *const written = &memory->shared->processes[number];
+    const struct preload_process *const written = &memory->shared->processes[number];
 
     if (!is_ready(&written->ready)) {
         return false;
     }
     copy(process, written, sizeof(*process));
-    process->program[AGENT_NAME_BYTES - 1] = '\0';
+    process->program[PRELOAD_NAME_BYTES - 1] = '\0';
     return process->pid != 0 && process->pid <= INT32_MAX &&
-           process->outer_pid <= INT32_MAX && process->kind >= AGENT_EXECED &&
-           process->kind <= AGENT_SPAWNED;
+           process->outer_pid <= INT32_MAX && process->kind >= PRELOAD_EXECED &&
+           process->kind <= PRELOAD_SPAWNED;
 }
 
 bool
@@ -185,11 +185,11 @@ agent_memory_is_ready(const struct agent_memory *memory, uint32_t number)
 static bool
 copy_path(const struct agent_memory *memory, uint32_t at, char *path)
 {
-    if (at > AGENT_PATHS_BYTES - AGENT_PATH_MAX) {
+    if (at > PRELOAD_PATHS_BYTES - PRELOAD_PATH_MAX) {
         return false;
     }
-    copy(path, &memory->shared->paths[at], AGENT_PATH_MAX);
-    return memchr(path, '\0', AGENT_PATH_MAX) != NULL &&
+    copy(path, &memory->shared->paths[at], PRELOAD_PATH_MAX);
+    return memchr(path, '\0', PRELOAD_PATH_MAX) != NULL &&
            (path[0] == '/' || strcmp(path, "[vdso]") == 0);
 }
 
@@ -198,7 +198,7 @@ agent_memory_segment(struct agent_memory *memory, uint32_t number,
                      struct agent_code *code)
 {
     const uint64_t bucket_mask = (UINT64_C(1) << memory->bucket_log2) - 1;
-    struct agent_segment segment;
+    struct preload_segment segment;
     uint64_t end;
 
     copy(&segment, &memory->shared->segments[number], sizeof(segment));
@@ -208,10 +208,10 @@ agent_memory_segment(struct agent_memory *memory, uint32_t number,
         .inode = segment.inode,
         .device_major = segment.device_major,
         .device_minor = segment.device_minor,
-        .process = segment.process < AGENT_PROCESSES ? segment.process : 0,
+        .process = segment.process < PRELOAD_PROCESSES ? segment.process : 0,
     };
-    memcpy(code->program, segment.program, AGENT_NAME_BYTES);
-    code->program[AGENT_NAME_BYTES - 1] = '\0';
+    memcpy(code->program, segment.program, PRELOAD_NAME_BYTES);
+    code->program[PRELOAD_NAME_BYTES - 1] = '\0';
     if (!copy_path(memory, segment.path, code->path) || code->length == 0 ||
         code->length > ADDRESS_LIMIT || (code->offset & bucket_mask) != 0 ||
         __builtin_add_overflow(code->offset, code->length, &end)) {
@@ -225,15 +225,15 @@ agent_memory_segment(struct agent_memory *memory, uint32_t number,
 
 /* Pass the hits of one slot to take, and reset them. Returns false if it refuses. */
 static bool
-take_slot(struct agent_memory *memory, struct agent_slot *slot, agent_memory_hits *take,
-          void *context)
+take_slot(struct agent_memory *memory, struct preload_slot *slot,
+          agent_memory_hits *take, void *context)
 {
     /* Pairs with the release in record_hit: a slot with hits has its key. */
     uint32_t hits = __atomic_load_n(&slot->hits, __ATOMIC_ACQUIRE);
     const uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-    const bool plain = (key & AGENT_KEY_PLAIN) != 0;
+    const bool plain = (key & PRELOAD_KEY_PLAIN) != 0;
     const uint32_t number =
-        (uint32_t)((key & ~AGENT_KEY_PLAIN) >> AGENT_KEY_NUMBER_BIT);
+        (uint32_t)((key & ~PRELOAD_KEY_PLAIN) >> PRELOAD_KEY_NUMBER_BIT);
 
     if (hits == 0) {
         return true;
@@ -245,7 +245,7 @@ take_slot(struct agent_memory *memory, struct agent_slot *slot, agent_memory_hit
     }
     /* Not read and later subtracted: a program may reset it in between. */
     hits = __atomic_exchange_n(&slot->hits, 0, __ATOMIC_RELAXED);
-    if (!take(context, plain, number, key & (AGENT_KEY_BUCKETS - 1), hits)) {
+    if (!take(context, plain, number, key & (PRELOAD_KEY_BUCKETS - 1), hits)) {
         (void)__atomic_fetch_add(&slot->hits, hits, __ATOMIC_RELAXED);
         return false;
     }
@@ -268,19 +268,19 @@ next_touched(const struct agent_memory *memory, off_t at, off_t end)
 bool
 agent_memory_take(struct agent_memory *memory, agent_memory_hits *take, void *context)
 {
-    const off_t begin = (off_t)offsetof(struct agent_shared, slots);
+    const off_t begin = (off_t)offsetof(struct preload_shared, slots);
     const off_t end = begin + (off_t)sizeof(memory->shared->slots);
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     bool complete = true;
 
     for (off_t at = next_touched(memory, begin, end); at < end;) {
-        const size_t first = (size_t)(at - begin) / sizeof(struct agent_slot);
+        const size_t first = (size_t)(at - begin) / sizeof(struct preload_slot);
         /* Up to the end of the page; slots do not cross pages. */
         const off_t next = (off_t)(((size_t)at / page + 1) * page);
         const off_t until = next < end ? next : end;
 
-        for (size_t i = first; i < (size_t)(until - begin) / sizeof(struct agent_slot);
-             i++) {
+        for (size_t i = first;
+             i < (size_t)(until - begin) / sizeof(struct preload_slot); i++) {
             complete =
                 take_slot(memory, &memory->shared->slots[i], take, context) && complete;
         }

@@ -15,7 +15,7 @@
 
 struct agent_memory {
     int fd;
-    struct agent_shared *shared;
+    struct preload_shared *shared;
     uint64_t interval_ns; /* as given: programs may change the header */
     uint32_t bucket_log2;
     uint64_t refused; /* records and counts that cannot be believed */
@@ -28,9 +28,9 @@ struct agent_code {
     uint64_t inode;
     uint32_t device_major;
     uint32_t device_minor;
-    uint32_t process;               /* number of the first that mapped it; 0: unknown */
-    char program[AGENT_NAME_BYTES]; /* ends with a 0, as path does */
-    char path[AGENT_PATH_MAX];
+    uint32_t process; /* number of the first that mapped it; 0: unknown */
+    char program[PRELOAD_NAME_BYTES]; /* ends with a 0, as path does */
+    char path[PRELOAD_PATH_MAX];
 };
 
 /*
@@ -53,7 +53,7 @@ uint64_t agent_memory_refusals(const struct agent_memory *memory);
 
 /* Copy a process. Returns false if it is not ready or makes no sense. */
 bool agent_memory_process(const struct agent_memory *memory, uint32_t number,
-                          struct agent_process *process);
+                          struct preload_process *process);
 
 /* Has a segment been written completely? */
 bool agent_memory_is_ready(const struct agent_memory *memory, uint32_t number);

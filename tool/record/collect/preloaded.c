@@ -26,13 +26,13 @@
  * agents_look, whose times are not exact; more is not believed. */
 static const uint64_t look_slack_ns = 100000000;
 
-/* A process as last looked at; agent_process has what its agent says. */
+/* A process as last looked at; preload_process has what its agent says. */
 struct agent_seen {
     bool seen; /* all below is set */
     bool alive;
-    /* only for AGENT_SPAWNED: the program that the child executed has an agent */
+    /* only for PRELOAD_SPAWNED: the program that the child executed has an agent */
     bool agent_loaded;
-    uint32_t kind; /* AGENT_EXECED ... */
+    uint32_t kind; /* PRELOAD_EXECED ... */
     uint32_t pid;  /* 0: unknown, as its PID namespace is another one */
     uint32_t parent;
     uint32_t inner_pid; /* its number in its PID namespace */
@@ -85,8 +85,8 @@ agents_new(struct collector *collector, struct agent_memory *memory,
     agents->process_next = 1;
     agents->segment_next = 1;
     /* Pages that are not used take no memory. */
-    agents->processes = calloc(AGENT_PROCESSES, sizeof(*agents->processes));
-    agents->segments = calloc(AGENT_SEGMENTS, sizeof(*agents->segments));
+    agents->processes = calloc(PRELOAD_PROCESSES, sizeof(*agents->processes));
+    agents->segments = calloc(PRELOAD_SEGMENTS, sizeof(*agents->segments));
     if (agents->processes == NULL || agents->segments == NULL) {
         agents_delete(agents);
         return NULL;
@@ -101,7 +101,7 @@ agents_delete(struct agents *agents)
         return;
     }
     /* Processes above process_next may have been seen too. */
-    for (uint32_t i = 1; agents->processes != NULL && i < AGENT_PROCESSES; i++) {
+    for (uint32_t i = 1; agents->processes != NULL && i < PRELOAD_PROCESSES; i++) {
         agent_maps_finish(&agents->processes[i].maps);
     }
     free(agents->processes);
@@ -148,7 +148,7 @@ static void
 end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 {
     struct agent_seen *const process = &agents->processes[number];
-    struct agent_process record;
+    struct preload_process record;
 
     process->alive = false;
     if (agent_memory_process(agents->memory, number, &record) && record.end_ns != 0) {
@@ -158,13 +158,13 @@ end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 
 /* Is the process of a record the one that was seen, with this or another program? */
 static bool
-is_same_process(const struct agent_seen *process, const struct agent_process *record)
+is_same_process(const struct agent_seen *process, const struct preload_process *record)
 {
     return process->seen && process->inner_pid == record->pid &&
            process->pid_namespace == record->pid_namespace;
 }
 
-/* Most numbers between the record that a parent makes of a child (AGENT_SPAWNED) and
+/* Most numbers between the record that a parent makes of a child (PRELOAD_SPAWNED) and
  * the record of the agent that the child loads. */
 enum { NUMBERS_APART = 64 };
 
@@ -172,7 +172,7 @@ enum { NUMBERS_APART = 64 };
  * process executed before. All of these were followed by a program with an agent:
  * agent_loaded. */
 static void
-end_former(struct agents *agents, uint32_t number, const struct agent_process *record,
+end_former(struct agents *agents, uint32_t number, const struct preload_process *record,
            uint64_t now_ns)
 {
     for (uint32_t i = number; i > 1; i--) {
@@ -193,12 +193,12 @@ end_former(struct agents *agents, uint32_t number, const struct agent_process *r
  * agent? That may have come first: look at the numbers just below. */
 static bool
 has_loaded_agent(const struct agents *agents, uint32_t number,
-                 const struct agent_process *record)
+                 const struct preload_process *record)
 {
     for (uint32_t i = number; i > 1 && number - i < NUMBERS_APART; i--) {
         const struct agent_seen *const process = &agents->processes[i - 1];
 
-        if (process->kind == AGENT_EXECED && is_same_process(process, record)) {
+        if (process->kind == PRELOAD_EXECED && is_same_process(process, record)) {
             return true;
         }
     }
@@ -207,8 +207,8 @@ has_loaded_agent(const struct agents *agents, uint32_t number,
 
 /* Set the clock of a process that was not seen before. */
 static void
-begin_clock(struct agents *agents, uint32_t number, const struct agent_process *record,
-            uint64_t now_ns)
+begin_clock(struct agents *agents, uint32_t number,
+            const struct preload_process *record, uint64_t now_ns)
 {
     struct agent_seen *const process = &agents->processes[number];
     uint64_t cpu_ns = 0;
@@ -230,8 +230,8 @@ begin_clock(struct agents *agents, uint32_t number, const struct agent_process *
 
 /* Take over what an agent has just said of its process. */
 static void
-see_process(struct agents *agents, uint32_t number, const struct agent_process *record,
-            uint64_t now_ns)
+see_process(struct agents *agents, uint32_t number,
+            const struct preload_process *record, uint64_t now_ns)
 {
     struct agent_seen *const process = &agents->processes[number];
 
@@ -241,7 +241,7 @@ see_process(struct agents *agents, uint32_t number, const struct agent_process *
     process->parent = record->parent;
     process->inner_pid = record->pid;
     process->pid_namespace = record->pid_namespace;
-    if (record->kind == AGENT_SPAWNED) {
+    if (record->kind == PRELOAD_SPAWNED) {
         process->agent_loaded = has_loaded_agent(agents, number, record);
         return;
     }
@@ -261,7 +261,7 @@ see_processes(struct agents *agents, uint64_t now_ns)
     bool all = true;
 
     for (uint32_t i = agents->process_next; i <= last; i++) {
-        struct agent_process record;
+        struct preload_process record;
 
         if (agents->processes[i].seen) {
             continue;
@@ -338,7 +338,7 @@ see_segments(struct agents *agents)
 /* Read what a process maps if it had hits in code that its agent does not know. */
 static void
 look_at_maps(struct agents *agents, struct agent_seen *process,
-             const struct agent_process *record, uint64_t now_ns)
+             const struct preload_process *record, uint64_t now_ns)
 {
     if (!agents->collector->options.user || record->plain == process->plain ||
         now_ns < process->maps.next_ns) {
@@ -355,7 +355,7 @@ static void
 look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
 {
     struct agent_seen *const process = &agents->processes[number];
-    struct agent_process record;
+    struct preload_process record;
     uint64_t cpu_ns;
 
     if (!agent_memory_process(agents->memory, number, &record)) {
@@ -407,7 +407,7 @@ find_segment(const struct agents *agents, uint32_t number, uint64_t bucket,
     const struct agent_segment_seen *seen;
     uint64_t offset;
 
-    if (number >= AGENT_SEGMENTS) {
+    if (number >= PRELOAD_SEGMENTS) {
         return false;
     }
     seen = &agents->segments[number];
@@ -427,7 +427,7 @@ find_plain(const struct agents *agents, uint32_t number, uint64_t bucket,
 {
     const struct agent_seen *process;
 
-    if (number >= AGENT_PROCESSES) {
+    if (number >= PRELOAD_PROCESSES) {
         return false;
     }
     process = &agents->processes[number];
@@ -499,14 +499,14 @@ add_up(const struct agents *agents)
 
     for (uint32_t i = 1; i <= agent_memory_processes(agents->memory); i++) {
         const struct agent_seen *const process = &agents->processes[i];
-        struct agent_process record;
+        struct preload_process record;
         uint64_t cpu_ns;
 
         if (!process->seen || !agent_memory_process(agents->memory, i, &record)) {
             continue;
         }
         cpu_ns = process->cpu_ns - process->begin_ns;
-        sums.processes += process->kind != AGENT_SPAWNED;
+        sums.processes += process->kind != PRELOAD_SPAWNED;
         sums.running += process->alive && process->pid != 0;
         sums.cpu_ns += cpu_ns;
         /* No more than fits into the time of the process. */
@@ -569,7 +569,7 @@ is_too_much(const struct agents *agents, const struct sums *sums)
         (sums->processes + agents->processors) * (look_slack_ns / interval_ns + 1);
     const uint64_t most = sums->cpu_ns / interval_ns + unseen;
 
-    return agents->process_next < AGENT_PROCESSES &&
+    return agents->process_next < PRELOAD_PROCESSES &&
            agents->counted + agents->outside > most + most / 20;
 }
 
