@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Reads every #include of src, include, preload, tool and examples and holds it against ARCHITECTURE.md.
+"""Reads every #include of src, include, preload, tool and examples and holds it against ARCHITECTURE.md. Two headers
+may not be included by one name, nor have one include guard.
 
 usage: check_layers.py [TREE]
 
@@ -17,7 +18,7 @@ FREESTANDING = {
 }
 CORE_HEADERS = {f"{layer}/{layer}.h" for layer in ("ke", "ob", "ps", "se", "mm", "ex")}
 CORE_PUBLIC = {"nt_types.h", "nt_status.h", "nt_profile.h"}
-AGENT_HEADERS = {"hal/timer/thread_timer.h", "ke/bucket.h"}
+PRELOAD_HEADERS = {"hal/timer/thread_timer.h", "ke/bucket.h", "rtl/assert.h"}
 ANY = None
 
 # layer: (our headers of other layers, public headers, may use libc)
@@ -32,10 +33,11 @@ LAYERS = {
     "ex": (["rtl/*", "ob/ob.h", "ke/ke.h", "ke/bucket.h", "mm/mm.h", "se/se.h", "ps/ps.h",
             "host/host.h", "hal/hal.h"],
            CORE_PUBLIC | {"hal.h", "host.h", "notification.h"}, False),
+    "log": ([], {"session.h"}, True),
     "hal": (["rtl/*"], ANY, False),
-    "hal/linux": (["rtl/*", "hal/*"], ANY, True),
+    "hal/linux": (["rtl/*", "hal/*", "log/log.h"], ANY, True),
     "hal/sim": (["rtl/*", "hal/*", "ke/profint.h", "ke/bucket.h", "ke/index.h", "ke/pool.h"], ANY, True),
-    "hal/*": (["rtl/*", "hal/*", "hal/linux/*", "ke/profint.h", "ke/bucket.h", "ke/index.h", "ke/pool.h"],
+    "hal/*": (["rtl/*", "hal/*", "hal/linux/*", "log/log.h", "ke/profint.h", "ke/bucket.h", "ke/index.h", "ke/pool.h"],
               ANY, True),
     "host": (["rtl/*"], {"host.h", "nt_types.h", "nt_status.h"}, False),
     "host/*": (["rtl/*", "host/host.h"], ANY, True),
@@ -45,6 +47,35 @@ LAYERS = {
 # Within hal/perf a file includes the headers only of those before it: hal/perf/perf.h.
 PERF_ORDER = ["perf", "rings", "target", "duplicate", "thread_scan", "opening", "start", "interval", "watch",
               "whole_machine", "deliver", "backend"]
+# Room of tool: the rooms whose headers it may include. Only cli may name all; nobody may name cli or symbols/reader.
+PUBLIC = "<ntprof/*.h>"
+TOOL_ROOMS = {
+    "base": [],
+    "sandbox": ["base"],
+    "profile": ["base", "sandbox"],
+    "packages": ["base"],
+    "symbols/border": ["base", "sandbox"],
+    "symbols/reader": ["base", "sandbox", "symbols/border"],
+    "symbols/client": ["base", "sandbox", "symbols/border"],
+    "record/collect": [PUBLIC, "preload", "base", "profile", "symbols/client"],
+    "record": [PUBLIC, "base", "profile", "symbols/client", "record/collect"],
+    "view/report": ["base", "profile"],
+    "view/listing": ["base", "sandbox", "profile", "symbols/client"],
+    "view/export": [PUBLIC, "base", "profile", "symbols/client", "view/report", "view/listing"],
+    "view/screen": ["base", "profile", "view/listing"],
+    "http": ["base"],
+    "store": ["base", "profile"],
+    "serve": ["base", "profile", "http", "store", "view/report", "view/export"],
+    "daemon": ["base", "sandbox", "profile", "http", "store", "record", "record/collect"],
+    "doctor": [PUBLIC, "base", "record"],
+    "input": ["base", "profile", "store", "view/report"],
+    "top": [PUBLIC, "base", "profile", "symbols/client", "record", "record/collect", "view/report", "view/listing",
+            "view/screen", "input"],
+    "cli": [PUBLIC, "base", "sandbox", "profile", "packages", "symbols/client", "record", "record/collect",
+            "view/report", "view/listing", "view/export", "view/screen", "http", "store", "serve", "daemon", "doctor",
+            "input", "top"],
+}
+GENERATED = {"base/headers_hash.h"}  # made in the build folder
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -118,19 +149,51 @@ def check_public(tree, path, sign, name):
     return f"a public header may not include {name}"
 
 
-def check_agent(tree, path, sign, name):
-    """The preloaded agent: libc, and what it shares with the back ends."""
+def check_preload(tree, path, sign, name):
+    """The preload object: libc, and what it shares with the back ends."""
     if sign == "<" and not name.startswith("ntprof/"):
         return None
     header = own_header(tree, path, name, [".", "src"]) if sign == '"' else None
-    if header and (header.parts[0] == "preload" or str(header) in AGENT_HEADERS):
+    if header and (header.parts[0] == "preload" or str(header) in PRELOAD_HEADERS):
         return None
-    return f"the agent may not include {name}"
+    return f"preload may not include {name}"
+
+
+def room_of(folder):
+    """'view/report' for view/report, 'store' for store/sqlite; None if there is no such room."""
+    names = [str(folder), *map(str, folder.parents)]
+    return next((name for name in names if name in TOOL_ROOMS), None)
 
 
 def check_tool(tree, path, sign, name):
-    """A client, which reads the memory that agents count into."""
-    return None if name == "preload/shared.h" else check_client(tree, path, sign, name)
+    """A client in rooms, which reads the memory that preload objects count into."""
+    room = room_of(path.parent.relative_to(tree / "tool"))
+    if room is None:
+        return f"no rule for {path.parent.relative_to(tree)}"
+    allowed = TOOL_ROOMS[room]
+    if name == "preload/shared.h":
+        return None if "preload" in allowed else f"{room} may not include preload/shared.h"
+    if name in GENERATED:
+        return None
+    fault = check_client(tree, path, sign, name)
+    if fault:
+        return fault
+    if name.startswith("ntprof/"):
+        return None if PUBLIC in allowed else f"{room} may not include <{name}>"
+    if sign == "<":
+        return None
+    header = own_header(tree, path, name, ["tool"])
+    other = room_of(header.parent)
+    if other != room and other not in allowed:
+        return f'{room} may not include "{name}"'
+    if header.parent != path.parent.relative_to(tree / "tool") and is_of_room(tree, header):
+        return f'"{name}" is private to {header.parent}'
+    return None
+
+
+def is_of_room(tree, header):
+    """listingp.h, beside listing.h, belongs to its folder alone."""
+    return header.stem.endswith("p") and (tree / "tool" / header.parent / f"{header.stem[:-1]}.h").is_file()
 
 
 def check_client(tree, path, sign, name):
@@ -152,8 +215,24 @@ def check_example(tree, path, sign, name):
     return f'"{name}" is not for those who embed the core'
 
 
-CHECKS = {"src": check_src, "include": check_public, "preload": check_agent, "tool": check_tool,
+CHECKS = {"src": check_src, "include": check_public, "preload": check_preload, "tool": check_tool,
           "examples": check_example}
+
+
+def include_names(tree):
+    """Each header with the name by which it is included and its guard."""
+    for root, folder in (("src", "src"), ("include", "include"), (".", "preload"), ("tool", "tool")):
+        for path in sorted((tree / folder).rglob("*.h")):
+            guard = re.search(r"^#ifndef (\w+)\n#define \1$", path.read_text(encoding="utf-8"), re.M)
+            yield path.relative_to(tree), str(path.relative_to(tree / root)), guard[1] if guard else None
+
+
+def check_names(tree):
+    names, guards = {}, {}
+    for path, name, guard in include_names(tree):
+        for seen, key, what in ((names, name, "included by one name"), (guards, guard, "of one include guard")):
+            if key is not None and seen.setdefault(key, path) != path:
+                yield f"{path}: {what} with {seen[key]}: {key}"
 
 
 def main():
@@ -168,6 +247,9 @@ def main():
                 if text:
                     breaches += 1
                     print(f"{path.relative_to(tree)}: {text}")
+    for text in check_names(tree):
+        breaches += 1
+        print(text)
     print(f"check_layers: {files} files, {breaches} breaches")
     return 1 if breaches or not files else 0
 

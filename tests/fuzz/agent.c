@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.c - fuzz target: forged memory of preloaded agents, through what reads it.
+ * agent.c - fuzz target: forged memory of preload objects, through what reads it.
  *
  * The data are pieces: a byte for the kind, two for the number, and the bytes of that
  * process, segment, slot, path or header, as far as there are any. What must hold is
@@ -87,21 +87,21 @@ check_collector(struct collector *collector)
     check(info.taken == info.counted + info.outside);
     check(info.expected == info.taken + info.lost + info.missed + info.unfinished);
     check(info.counted == count_fresh(collector));
-    agents_describe(collector->agents, &gaps);
+    preloaded_describe(collector->preloaded, &gaps);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct agent_memory memory;
-    const struct collector_options options = {.agents = &memory,
+    struct preload_memory memory;
+    const struct collector_options options = {.preloaded = &memory,
                                               .source_count = 1,
                                               .bucket_bytes =
                                                   size > 0 ? 1u << data[0] % 13 : 1,
                                               .user = true};
     struct collector *collector;
 
-    check(agent_memory_open(&memory, 4000000, size > 0 ? data[0] % 13u : 0) == 0);
+    check(preload_memory_open(&memory, 4000000, size > 0 ? data[0] % 13u : 0) == 0);
     collector = collector_new(&options);
     check(collector != NULL);
     forge(memory.shared, data, size);
@@ -110,6 +110,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     forge(memory.shared, data + size / 2, size - size / 2);
     check_collector(collector);
     collector_delete(collector);
-    agent_memory_close(&memory);
+    preload_memory_close(&memory);
     return 0;
 }

@@ -168,7 +168,7 @@ list(const struct input *input, const struct listing_target *target,
     struct listing listing;
 
     require(annotator != NULL && out != NULL);
-    require(listing_make(annotator, input->profile, target, view, &listing));
+    require(listing_make(annotator, input->profile, NULL, target, view, &listing));
     check(&listing);
     listing_fold(&listing, 2, 3);
     require(listing_print_text(out, input->profile, &listing, &options));
@@ -186,8 +186,11 @@ list_all(const struct input *input)
     static const enum listing_view views[] = {LISTING_BEST, LISTING_SOURCE_ONLY,
                                               LISTING_INSTRUCTIONS};
     const struct profile_row *const row = &input->profile->rows[0];
-    struct listing_target target = listing_target_of_row(input->profile, row);
+    struct identities identities = {0};
+    struct listing_target target;
 
+    require(identities_find(input->profile, &identities));
+    target = listing_target_of_row(input->profile, &identities, row, true);
     for (size_t i = 0; i < 3; i++) {
         list(input, &target, views[i]);
     }
@@ -199,6 +202,7 @@ list_all(const struct input *input)
     target.file = input->path;
     target.line = row->line + 1;
     list(input, &target, LISTING_BEST);
+    identities_finish(&identities);
 }
 
 static void

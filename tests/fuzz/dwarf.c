@@ -10,6 +10,9 @@
  * supplementary file, 32 and more: of a file of split units), three bytes of size,
  * lowest first, and its bytes.
  */
+#include "symbols/reader/dwarf_aranges.h"
+#include "symbols/reader/dwarf_qualify.h"
+#include "symbols/reader/dwarf_sequences.h"
 #include "symbols/reader/dwarf_split.h"
 
 #include <dwarf.h>
@@ -73,14 +76,22 @@ make(struct sym_dwarf_image *image, const struct input *input, size_t file,
 
 /* A chain ends, and names are there. */
 static void
-check_chain(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope)
+check_chain(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope,
+            struct sym_budget *budget)
 {
     for (size_t depth = 0; scope != NULL; depth++) {
         const size_t at = (size_t)(scope - unit->scopes);
 
         require(depth < CHAIN_MAX && at < unit->scope_count);
         if (depth < 64) {
+            Dwarf_Die declaration = scope->entry;
+
             sym_dwarf_name_scope(scope);
+            sym_dwarf_find_declaration(&declaration);
+            if (scope->bare && (declaration.cu == unit->root.cu ||
+                                declaration.cu == unit->functions.cu)) {
+                free(sym_dwarf_qualify(unit, &declaration, scope->name, budget));
+            }
             require(strlen(scope->name) < SIZE_MAX);
             require(strlen(scope->system_name) < SIZE_MAX);
             require(strlen(sym_dwarf_file(unit, scope->call_file)) < SIZE_MAX);
@@ -95,29 +106,24 @@ check_chain(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope)
 static void
 look_through_scopes(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
-    check_chain(unit, sym_dwarf_find_scope(unit, 0x1000, budget));
+    check_chain(unit, sym_dwarf_find_scope(unit, 0x1000, budget), budget);
     for (size_t i = 0; i < unit->places.range_count && i < LOOKUPS_MAX; i++) {
         const struct sym_range *const range = &unit->places.ranges[i];
 
-        check_chain(unit, sym_dwarf_find_scope(unit, range->start, budget));
-        check_chain(unit, sym_dwarf_find_scope(unit, range->end, budget));
+        check_chain(unit, sym_dwarf_find_scope(unit, range->start, budget), budget);
+        check_chain(unit, sym_dwarf_find_scope(unit, range->end, budget), budget);
     }
 }
 
 static void
 look_through_rows(struct sym_dwarf_unit *unit)
 {
-    uint64_t before = 0;
-    uint64_t address;
-    bool end;
+    for (size_t i = 0; i < unit->rows.count && i < LOOKUPS_MAX; i++) {
+        const struct sym_dwarf_row *const row = &unit->rows.items[i];
 
-    for (size_t i = 0; i < unit->line_count && i < LOOKUPS_MAX; i++) {
-        Dwarf_Line *const row = sym_dwarf_row(unit, i, &address, &end);
-
-        require(row != NULL && address >= before);
-        require(sym_dwarf_rows_until(unit, address) > i);
-        require(strlen(sym_dwarf_row_file(unit, row)) < SIZE_MAX);
-        before = address;
+        require(i == 0 || row->address >= row[-1].address);
+        require(sym_dwarf_rows_until(unit, row->address) > i);
+        require(strlen(sym_dwarf_file(unit, row->file)) < SIZE_MAX);
     }
 }
 
@@ -130,6 +136,15 @@ read_unit(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
     unit->addr_base = sym_dwarf_number(&unit->root, DW_AT_addr_base) +
                       sym_dwarf_number(&unit->root, DW_AT_GNU_addr_base);
     unit->ranges_base = sym_dwarf_number(&unit->root, DW_AT_GNU_ranges_base);
+    (void)sym_dwarf_may_have_code(unit);
+    if (unit->code != NULL) {
+        struct sym_table table = {.budget = split->own->budget};
+
+        (void)sym_dwarf_add_sequences(&split->own->parts[SYM_DWARF_LINE],
+                                      sym_dwarf_number(&unit->root, DW_AT_stmt_list),
+                                      unit->code, 0, &table);
+        sym_table_finish(&table);
+    }
     if (sym_dwarf_read_lines(unit, split->own)) {
         look_through_rows(unit);
     }
@@ -142,6 +157,20 @@ read_unit(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
 }
 
 static void
+read_aranges(const struct sym_dwarf_image *image)
+{
+    struct sym_dwarf_aranges aranges;
+
+    sym_dwarf_aranges_read(&aranges, image);
+    for (size_t i = 0; i < aranges.count; i++) {
+        require(aranges.items[i].start < aranges.items[i].end ||
+                aranges.items[i].start == UINT64_MAX);
+        require(i == 0 || aranges.items[i].unit >= aranges.items[i - 1].unit);
+    }
+    sym_dwarf_aranges_finish(&aranges);
+}
+
+static void
 read_units(struct sym_dwarf_image *own, const struct sym_dwarf_image *parts)
 {
     struct sym_dwarf_split split = {.own = own};
@@ -151,7 +180,10 @@ read_units(struct sym_dwarf_image *own, const struct sym_dwarf_image *parts)
     for (size_t i = 0; i < LOOKUPS_MAX && dwarf_get_units(own->dwarf, next, &next, NULL,
                                                           NULL, &root, NULL) == 0;
          i++) {
-        struct sym_dwarf_unit unit = {.root = root, .functions = root};
+        struct sym_bound area = {0x1000, 0x10000};
+        const struct sym_elf_code code = {&area, 1};
+        struct sym_dwarf_unit unit = {
+            .root = root, .code = i % 2 == 0 ? &code : NULL, .functions = root};
 
         read_unit(&split, &unit, parts);
     }
@@ -174,6 +206,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (sym_dwarf_image_open(&files[SUPPLEMENT])) {
             dwarf_setalt(files[OWN].dwarf, files[SUPPLEMENT].dwarf);
         }
+        read_aranges(&files[OWN]);
         read_units(&files[OWN], &files[SPLIT]);
     }
     for (size_t i = 0; i < FILES; i++) {

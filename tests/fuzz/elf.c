@@ -2,7 +2,7 @@
 /*
  * elf.c - fuzz target: names, addresses and lines of a forged ELF image.
  */
-#include "symbols/border/symbol_list.h"
+#include "symbols/client/symbol_list.h"
 #include "symbols/reader/reader.h"
 
 #include <stdlib.h>
@@ -16,6 +16,7 @@ static void
 check_name(const struct sym_name *name, bool named)
 {
     if (named != (name->name != NULL) || name->file == NULL ||
+        name->definition == NULL ||
         (named && (strlen(name->name) == 0 || strlen(name->system_name) == 0))) {
         abort();
     }
@@ -27,7 +28,7 @@ lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
 {
     uint64_t address;
 
-    *name = (struct sym_name){.file = ""};
+    *name = (struct sym_name){.file = "", .definition = ""};
     if (!sym_reader_address(image, file_offset, &address)) {
         return false;
     }
@@ -81,7 +82,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         count = sym_reader_frames(image, offset, &frames);
         for (size_t i = 0; i < count; i++) {
             if (frames[i].name == NULL || frames[i].system_name == NULL ||
-                frames[i].file == NULL) {
+                frames[i].file == NULL || frames[i].definition == NULL) {
                 abort();
             }
         }

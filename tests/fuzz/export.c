@@ -53,7 +53,7 @@ export_as(const char *name, const struct profile *profile,
           const struct export_options *options)
 {
     const struct export_format *format = export_format_find(name);
-    struct export_said said;
+    struct export_messages messages;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -65,12 +65,12 @@ export_as(const char *name, const struct profile *profile,
         free(text);
         return;
     }
-    done = export_write(out, profile, format, options, &said);
+    done = export_write(out, profile, format, options, &messages);
     require(fclose(out) == 0);
-    require(done == (said.error[0] == '\0'));
-    require(strnlen(said.error, sizeof(said.error)) < sizeof(said.error));
-    require_harmless(said.error, strlen(said.error));
-    require_harmless(said.note, strlen(said.note));
+    require(done == (messages.error[0] == '\0'));
+    require(strnlen(messages.error, sizeof(messages.error)) < sizeof(messages.error));
+    require_harmless(messages.error, strlen(messages.error));
+    require_harmless(messages.note, strlen(messages.note));
     if (done && strcmp(name, "pprof") != 0 && strcmp(name, "gmon") != 0 &&
         strcmp(name, "gcc-afdo") != 0) {
         require_harmless(text, size); /* of the others people read the text */

@@ -47,12 +47,13 @@ sandbox_finish(void)
 }
 
 int
-sandbox_start(struct sandbox_process *process, sandbox_work *work,
-              const struct sandbox_limits *limits)
+sandbox_start(struct sandbox_process *process, const struct module *module,
+              sandbox_work *work, const struct sandbox_limits *limits)
 {
     pid_t pid = 1;
     int ends[2];
 
+    (void)module; /* linked in */
     (void)limits;
     while (readers[pid].work != NULL) {
         pid++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * loadable.c - fuzz target: the beginning of a forged program, by which ntprof run
- * chooses the agent that it preloads.
+ * chooses the preload object.
  */
 #include "record/loadable.h"
 

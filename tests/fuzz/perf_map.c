@@ -3,7 +3,9 @@
  * perf_map.c - fuzz target: a forged perf map; and the same bytes as the kernel's
  * symbols and as a mangled name.
  */
+#include "symbols/border/demangle.h"
 #include "symbols/border/name_map.h"
+#include "symbols/client/kernel.h"
 #include "symbols/reader/reader.h"
 
 #include <stdlib.h>

@@ -8,9 +8,9 @@
  */
 #include "harmless.h"
 
-#include "profile/difference.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
+#include "view/report/difference.h"
 #include "view/report/report.h"
 
 #include <stdint.h>
@@ -57,7 +57,7 @@ show(const struct profile *profile, enum report_key key, enum report_format form
      int width)
 {
     const struct report_options options = {
-        .keys = {{key}, 1}, .format = format, .rows = 50, .width = width};
+        .by.keys = {{key}, 1}, .format = format, .rows = 50, .width = width};
     struct printed printed;
 
     begin_print(&printed);
@@ -73,13 +73,14 @@ show_filtered(const struct profile *profile)
                                                    {REPORT_FILTER_SYMBOL, "?*a*"},
                                                    {REPORT_FILTER_SYMBOL, "*"}};
     struct report_options options = {
-        .filters = filters, .filter_count = 4, .rows = 50, .format = REPORT_JSON};
+        .by.filters = filters, .by.filter_count = 4, .rows = 50, .format = REPORT_JSON};
     struct printed printed;
     char why[256] = "";
 
-    while (options.keys.count < REPORT_KEY_COUNT) {
-        options.keys.list[options.keys.count] = (enum report_key)options.keys.count;
-        options.keys.count++;
+    while (options.by.keys.count < REPORT_KEY_COUNT) {
+        options.by.keys.list[options.by.keys.count] =
+            (enum report_key)options.by.keys.count;
+        options.by.keys.count++;
     }
     require(report_check(profile, &options, why, sizeof(why)) == (why[0] == '\0'));
     begin_print(&printed);
@@ -195,16 +196,17 @@ compare(const struct profile *a, const struct profile *b, bool normalize,
         enum report_format format)
 {
     const struct diff_options options = {
-        .report = {.format = format, .rows = 50},
+        .rows = 50,
         .normalize = normalize,
         .all = true,
     };
+    const struct report_options shown = {.format = format, .rows = 50};
     struct diff *diff = diff_new(a, b, &options);
     struct printed printed;
 
     require(diff != NULL);
     begin_print(&printed);
-    end_print(&printed, diff_print(printed.out, diff));
+    end_print(&printed, diff_print(printed.out, diff, &shown));
     require(a != b || !diff_grew(diff, 0));
     diff_delete(diff);
 }

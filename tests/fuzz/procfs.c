@@ -14,7 +14,9 @@
 #include "record/cgroup.h"
 #include "record/collect/usage.h"
 #include "record/record_options.h"
-#include "symbols/client/image.h"
+#include "record/record_rows.h"
+#include "symbols/client/kernel.h"
+#include "symbols/client/perf_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -173,10 +175,17 @@ look_at_kernel(void)
 static void
 look_at_perf_map(void)
 {
+    struct sym_perf_target target;
     struct sym_perf_file file;
 
-    if (sym_perf_file_open((uint32_t)getpid(), &file) == 0) {
+    if (sym_perf_target_read((uint32_t)getpid(), &target) != 0) {
+        return;
+    }
+    if (sym_perf_file_open(&target, &file) == 0) {
         close(file.fd);
+    }
+    if (target.folder >= 0) {
+        close(target.folder);
     }
 }
 
@@ -198,7 +207,12 @@ look_at_cgroup(const char *name)
 static void
 look_at_processors(char *option, char *value)
 {
-    static const struct record_syntax syntax = {.command = "run", .program = true};
+    static const struct options_syntax taken = {
+        .command = "run",
+        .groups = {{record_hit_rows, 0}, {record_file_rows, 0}},
+        .program = true,
+    };
+    static const struct record_syntax syntax = {.options = &taken};
     char run[] = "run";
     char program[] = "true";
     char *words[] = {run, option, value, program, NULL};

@@ -6,9 +6,10 @@
 #include "in_process.h"
 
 #include "profile/pprof.h"
-#include "symbols/border/symbol_list.h"
 #include "symbols/client/function.h"
 #include "symbols/client/image.h"
+#include "symbols/client/perf_map.h"
+#include "symbols/client/symbol_list.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -57,6 +58,10 @@ check_name(const struct sym_name *name, bool found)
 {
     require(found == (name->name != NULL) && name->file != NULL);
     require(!found || name->name[0] != '\0');
+    require(name->frame_count <= SYM_FRAMES_MAX);
+    for (size_t i = 0; i < name->frame_count; i++) {
+        require(strlen(name->frames[i].file) < SIZE_MAX);
+    }
     for (size_t i = 0; i < name->caller_count; i++) {
         require(strlen(name->callers[i].name) + strlen(name->callers[i].system_name) +
                     strlen(name->callers[i].file) <
@@ -71,7 +76,6 @@ ask_image(int fd)
     struct sym_clock clock = {0};
     const struct sym_settings settings = {.memory_max = 1 << 20, .clock = &clock};
     struct sym_image *image;
-    const struct sym_frame *frames;
     struct sym_name name;
     unsigned char code[64];
     uint64_t start;
@@ -87,7 +91,6 @@ ask_image(int fd)
         check_name(&name, sym_image_lookup_place(image, places[i], 16, &name));
     }
     check_name(&name, sym_image_lookup_address(image, 1, &name));
-    require(sym_image_frames(image, 1, &frames) <= 512);
     require(!sym_image_range(image, 7, &start, &end) || (start <= 7 && end > 7));
     require(sym_image_line_rows(image, 0, 1, check_row, NULL));
     require(sym_image_read(image, 0, code, sizeof(code)) <= sizeof(code));

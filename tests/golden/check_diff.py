@@ -52,7 +52,7 @@ CASES = {
 
 # Arguments, words of the one line on standard error. Status 125, nothing on standard output.
 MISTAKES = [
-    (["--by", "colour", "usual", "newer"], "--by colour: allowed are function, line"),
+    (["--by", "colour", "usual", "newer"], "--by colour: allowed are function, inline, line"),
     (["--by", "source", "usual", "newer"], "--by source: each source is compared by itself"),
     (["--by", "thread", "usual", "newer"], "usual: "),
     (["--rows", "-1", "usual", "newer"], "--rows -1: allowed are 0 (all), 1, 2"),
@@ -122,7 +122,7 @@ class Checker:
             self.check_json(name, result.stdout)
         elif name.endswith(".csv"):
             rows = list(csv.reader(io.StringIO(result.stdout.decode("utf-8"), newline="")))
-            self.expect(all(len(row) == 19 for row in rows), f"{name}: columns differ")
+            self.expect(all(len(row) == 20 for row in rows), f"{name}: columns differ")
 
     def check_long(self):
         """A name of 100,000 bytes is printed where it is, and pads no other row."""

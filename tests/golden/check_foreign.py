@@ -19,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "integration"))
+import foreign_file
+
 FOREIGN = pathlib.Path(__file__).parent / "foreign"
 KINDS = ["go", "gperftools", "node"]
 FORMS = ["callgrind", "folded", "html", "json", "csv", "openmetrics", "speedscope"]
@@ -48,10 +51,11 @@ class Ntprof:
 
     def hits(self, path, *arguments):
         """Hits by function and file:line."""
-        rows = json.loads(self("report", path, "--json", "--rows", "0", *arguments))["rows"]
+        report = json.loads(self("report", path, "--json", "--rows", "0", *arguments))
         found = {}
-        for row in rows:
-            key = (row["function"], row["file"], row["line"])
+        for row in report["rows"]:
+            name = row["innermost"] if "inline" in report["by"] else row["function"]
+            key = (name, row["file"], row["line"])
             found[key] = found.get(key, 0) + row["hits"]
         return found
 
@@ -79,15 +83,15 @@ def go_hits(folder, path):
 
 def check_against_go(ntprof, folder, path):
     theirs = go_hits(folder, path)
-    ours = ntprof.hits(path, "--by", "line")
-    named = {key: hits for key, hits in ours.items() if "+0x" not in key[0]}
+    ours = ntprof.hits(path, "--by", "line,inline")
+    named = {key: hits for key, hits in ours.items() if "[no symbols]" not in key[0]}
     expect(named == {key: hits for key, hits in theirs.items() if key[0]},
            f"{path.name}: ours {ours}, theirs {theirs}")
     expect(sum(ours.values()) == sum(theirs.values()), f"{path.name}: totals differ")
 
 
 def check_report(ntprof, kind, path, update):
-    for key in ("function", "line", "image", "address"):
+    for key in ("function", "inline", "line", "image", "address"):
         output = ntprof("report", path, "--by", key)
         kept = FOREIGN / f"{kind}-{key}.txt"
         if update:
@@ -140,6 +144,79 @@ def check_without_samples(ntprof, folder):
     expect("expected" not in text and "run longer\n" in text, f"without samples: {text}")
 
 
+# Stacks, leaf first, what is dropped and kept, and the leaf that is left.
+DROPPED = [
+    ("malloc new make_a", "malloc|new", "", "make_a"),
+    ("malloc new make_a main", "new", "", "make_a"),
+    ("malloc new make_a main", "alloc|ne", "", "malloc"),  # whole names only
+    ("malloc runtime.x main", "malloc|runtime\\..*", "runtime\\.x", "runtime.x"),
+    ("mid,outer malloc,wrap main", "malloc", "", "wrap"),  # of inlined ones those within
+    ("mid,malloc,outer main", "malloc", "", "outer"),
+    ("mid,malloc main", "malloc", "", "main"),
+    ("malloc new", "malloc|new", "", "malloc"),  # never all
+    ("a malloc b malloc c", "malloc", "", "c"),  # the outermost one
+    ("f(int) main", "f", "", "main"),
+    ("(anonymous+namespace)::f(int) main", "\\(anonymous namespace\\)::f", "", "main"),
+    (".f main", "f", "", "main"),
+    ("a main", "(", "", "a"),
+    ("a main", "\\pL+", "", "a"),
+]
+
+
+def check_dropped_frames(ntprof, folder, has_go):
+    for number, (stack, drop, keep, left) in enumerate(DROPPED):
+        made = foreign_file.ForeignFile(("inuse_objects", "count"), ("inuse_space", "bytes"))
+        made.sample([place.replace("+", " ") for place in stack.split()], 7, 4096)
+        made.texts_of(drop_frames=drop, keep_frames=keep)
+        path = folder / f"dropped{number}.pb.gz"
+        made.write(path)
+        hits = ntprof.hits(path, "--by", "function")
+        expect([key[0] for key in hits] == [left], f"{stack} without {drop} but {keep}: {hits}")
+        obeyed = drop not in ("(", "\\pL+")
+        expect(("drop_frames is not obeyed: " in ntprof("report", path)) != obeyed, f"{drop}: obeyed or not")
+        # go tool pprof changes such names before it looks at them.
+        if has_go and obeyed and "(" not in drop:
+            check_against_go(ntprof, folder, path)
+
+
+def fails(program, folder, *arguments):
+    result = subprocess.run([program, *map(str, arguments)], cwd=folder, check=False, capture_output=True, text=True)
+    expect(result.returncode == 125, f"{arguments}: {result.returncode}")
+    return result.stderr
+
+
+def check_values(ntprof, folder):
+    """--value: one column of any unit."""
+    made = foreign_file.ForeignFile(("objects", "count"), ("space", "bytes"), ("space", "pages"),
+                                    ("delay", "nanoseconds"))
+    made.sample(["a"], 9, 4096, 1, 70)
+    made.sample(["b"], 1, 65536, 16, 30)
+    made.write(folder / "values.pb.gz")
+    for value, hits, unit in [("objects", (9, 1), "hits"), ("space", (4096, 65536), "bytes"),
+                              ("space/pages", (1, 16), "pages"), ("delay", (70, 30), "nanoseconds")]:
+        found = ntprof.hits("values.pb.gz", "--value", value)
+        expect({key[0]: count for key, count in found.items()} == {"a": hits[0], "b": hits[1]}, f"{value}: {found}")
+        text = ntprof("report", "values.pb.gz", "--value", value)
+        expect(f"; {sum(hits)} {unit}; the file has no accounting" in text, f"{value}: {text}")
+        expect((" +- " in text.split("\n")[0]) == (unit == "hits"), f"{value}: {text}")
+        ntprof("merge", "--value", value, "-o", "sum.pb.gz", "values.pb.gz", "values.pb.gz")
+        text = ntprof("report", "sum.pb.gz")
+        expect(f"; {2 * sum(hits)} {unit}; the file" in text, f"{value}, merged: {text}")
+        ntprof("diff", "--value", value, "values.pb.gz", "values.pb.gz")
+        ntprof("annotate", "--value", value, "a", "values.pb.gz")
+        ntprof("export", "--value", value, "--format", "folded", "-o", "values.folded", "values.pb.gz")
+        expect(f"a {hits[0]}\n" in (folder / "values.folded").read_text(), f"{value}, folded")
+    for arguments, said in [
+            (["values.pb.gz", "--value", "spice"], "--value spice: it has no such value; it has objects (count), space "
+                                                   "(bytes), space (pages), delay (nanoseconds)"),
+            (["values.pb.gz", "--value", "space/count"], "it has no such value"),
+            (["values.pb.gz", "--value", ""], "--value '': an empty name"),
+            (["sum.pb.gz", "--value", "space"], "ntprof's own have sources, which -e chooses"),
+            (["sqlite:values.db", "--value", "space"], "is a store: --value chooses in files of other tools")]:
+        error = fails(ntprof.program, folder, "report", *arguments)
+        expect(said in error, f"{arguments}: {error}")
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     has_go = shutil.which("go") is not None
@@ -154,6 +231,8 @@ def main():
             if has_go:
                 check_against_go(ntprof, folder, path)
         check_without_samples(ntprof, folder)
+        check_dropped_frames(ntprof, folder, has_go)
+        check_values(ntprof, folder)
         if has_go:
             check_go_now(ntprof, folder)
     print(f"{len(KINDS)} files of other tools, {wrong} wrong"

@@ -19,7 +19,7 @@ import validate_schema
 
 HERE = pathlib.Path(__file__).parent
 KINDS = ["usual", "several", "user", "few", "hostile", "kernel", "empty", "foreign", "events",
-         "threads", "wide"]
+         "threads", "wide", "lost-kernel", "lost-kernel-alone"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {
@@ -54,8 +54,13 @@ CASES = {
     "foreign-function.txt": ("foreign", ["--rows", "1"]),
     "kernel-function.txt": ("kernel", []),
     "kernel-image.txt": ("kernel", ["--by", "image"]),
+    "lost-kernel-function.txt": ("lost-kernel", []),
+    "lost-kernel-source.txt": ("lost-kernel", ["--by", "source,process"]),
+    "lost-kernel-function.json": ("lost-kernel", ["--json"]),
+    "lost-kernel-alone-function.txt": ("lost-kernel-alone", []),
     "hostile-function.txt": ("hostile", []),
     "hostile-address.txt": ("hostile", ["--by", "address"]),
+    **{f"short-{kind}.txt": (kind, ["--rows", "1"]) for kind in KINDS if kind not in ("threads", "wide")},
     "usual-function.json": ("usual", ["--json"]),
     "several-function.json": ("several", ["--json", "--rows", "3"]),
     "several-source.json": ("several", ["--json", "--by", "source"]),
@@ -77,8 +82,8 @@ CASES = {
 
 # Arguments, words of the one line on standard error. Status 125, nothing on standard output.
 MISTAKES = [
-    (["--by", "colour", "usual"], "--by colour: allowed are function, line, image, address"),
-    (["--by", "function,", "usual"], "--by function,: allowed are function, line"),
+    (["--by", "colour", "usual"], "--by colour: allowed are function, inline, line, image, address"),
+    (["--by", "function,", "usual"], "--by function,: allowed are function, inline, line"),
     (["--by", "image,image", "usual"], "--by image,image: allowed are function"),
     (["--by", "cpu", "usual"], "--by cpu: the profile has no processors"),
     (["--by", "function,thread", "usual"], "--by thread: the profile has no threads"),
@@ -99,7 +104,7 @@ MISTAKES = [
     (["none"], "none: cannot open it: No such file or directory"),
     (["."], ".: cannot read it: Is a directory"),
     (["torn"], "torn: truncated"),
-    (["text"], "text: not a profile"),
+    (["text"], "text: a text file, not a profile"),
     ([], "ntprof.pb.gz: cannot open it"),
 ]
 
@@ -126,7 +131,8 @@ class Checker:
                               stderr=subprocess.PIPE, check=False, **options)
 
     def compare(self, name, kind, arguments, update):
-        result = self.run("report", *arguments, kind)
+        verbose = ["-v"] if name.endswith(".txt") and not name.startswith("short-") else []
+        result = self.run("report", *arguments, *verbose, kind)
         kept = HERE / name
         self.expect(result.returncode == 0 and result.stderr == b"",
                     f"{name}: status {result.returncode}, {result.stderr!r}")
@@ -185,7 +191,7 @@ class Checker:
 
     def check_csv(self, name, output):
         rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
-        self.expect(all(len(row) == 19 for row in rows), f"{name}: columns differ")
+        self.expect(all(len(row) == 21 for row in rows), f"{name}: columns differ")
         self.expect(rows[0][0] == "samples", f"{name}: no header")
 
     def check_mistakes(self):

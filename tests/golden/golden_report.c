@@ -349,6 +349,38 @@ make_kernel(void)
     return profile;
 }
 
+/* A kernel whose code was not found: all but a tenth of the hits are in it. */
+static struct profile *
+make_lost_kernel(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t source = add_source(profile, "time", 10030);
+    const uint32_t image = add_image(profile, "/opt/bin/copy", "ab", 0x1000, 0x1000);
+
+    add_hits(profile, image, 0x1010, "copy",
+             add_function(profile, "copy", "copy", "", 0), 0, source, 100);
+    profile->sources[0].expected += 900;
+    profile->sources[0].taken += 900;
+    profile->sources[0].outside = 900;
+    profile->sources[0].outside_kernel = 860;
+    return profile;
+}
+
+/* The same by --kernel, which leaves out what is in user mode. */
+static struct profile *
+make_lost_kernel_alone(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t source = add_source(profile, "time", 10030);
+
+    profile->sources[source].user_left_out = true;
+    profile->sources[source].measured = 10030;
+    profile->sources[source].expected = profile->sources[source].taken = 1000;
+    profile->sources[source].outside = 1000;
+    profile->sources[source].outside_kernel = 640;
+    return profile;
+}
+
 static struct profile *
 make_empty(void)
 {
@@ -413,11 +445,21 @@ make(const char *kind, const char *path)
         const char *kind;
         struct profile *(*make)(void);
     } kinds[] = {
-        {"usual", make_usual},     {"several", make_several}, {"user", make_user},
-        {"few", make_few},         {"hostile", make_hostile}, {"empty", make_empty},
-        {"kernel", make_kernel},   {"foreign", make_foreign}, {"events", make_events},
-        {"threads", make_threads}, {"newer", make_newer},     {"long", make_long},
+        {"usual", make_usual},
+        {"several", make_several},
+        {"user", make_user},
+        {"few", make_few},
+        {"hostile", make_hostile},
+        {"empty", make_empty},
+        {"kernel", make_kernel},
+        {"foreign", make_foreign},
+        {"events", make_events},
+        {"threads", make_threads},
+        {"newer", make_newer},
+        {"long", make_long},
         {"wide", make_wide},
+        {"lost-kernel", make_lost_kernel},
+        {"lost-kernel-alone", make_lost_kernel_alone},
     };
     struct pprof_error error;
 
@@ -438,6 +480,7 @@ make(const char *kind, const char *path)
 int
 main(int argc, char **argv)
 {
+    cmd_begin();
     if (argc == 4 && strcmp(argv[1], "make") == 0) {
         return make(argv[2], argv[3]);
     }

@@ -7,6 +7,11 @@
  *                                               inlined code, several of all
  *   profile-maker image FILE PATH INTERVAL ADDRESS:HITS...   one image, sources time
  *                                                            and page-faults
+ *   profile-maker functions FILE                two functions of one name, code
+ *                                               without a name, inlined code, kernel
+ *   profile-maker outside FILE HITS IN_KERNEL   one hit and these outside, some of
+ *                                               which were in kernel mode; with
+ *                                               one word more, as of --kernel
  *   profile-maker large FILE ROWS IMAGES        as many rows, spread over the images
  *
  * Prints the hits of each source, in the order of the sources.
@@ -250,6 +255,72 @@ make_image(int count, char **words)
     return profile;
 }
 
+static void
+add_placed(struct profile *profile, const char *name, const char *file,
+           uint64_t address, uint64_t hits)
+{
+    const struct profile_function function = {.name = name,
+                                              .system_name = name,
+                                              .file = file,
+                                              .start_line = 7,
+                                              .has_address = true,
+                                              .address = address};
+    struct profile_place place = {.address = address + 0x10};
+
+    for (place.image = 0; place.image < profile->image_count; place.image++) {
+        require(profile_add_function(profile, &function, &place.function), "function");
+        add_hits(profile, &place, 0, hits);
+    }
+}
+
+/* An inlined function, and the start of a function of the kernel that moves. */
+static struct profile *
+make_functions(void)
+{
+    struct profile *profile = begin("functions", "");
+    const struct profile_function outer = {.name = "outer",
+                                           .system_name = "outer",
+                                           .file = "lines.h",
+                                           .definition = "outer.c",
+                                           .start_line = 7,
+                                           .has_address = true,
+                                           .address = 0x3000};
+    struct profile_place place = {.address = 0x3010, .line = 3};
+    uint32_t function;
+
+    add_source(profile, "time", 10000);
+    add_image(profile, "/usr/bin/app", "aaaa", 0x1000, 0x1000);
+    add_image(profile, "[kernel]", "", 0, 0);
+    add_process(profile, "one");
+    add_placed(profile, "same", "a.c", 0x1000, 1);
+    add_placed(profile, "same", "b.c", 0x2000, 2);
+    add_placed(profile, "", "", 0x4000, 4);
+    require(profile_add_function(profile, &outer, &function), "function");
+    place.function = add_function(profile, "inner", "inner.h");
+    place.caller = add_frame(profile, function, 5, 0);
+    add_hits(profile, &place, 0, 8);
+    place.image = 1;
+    add_hits(profile, &place, 0, 8);
+    return profile;
+}
+
+/* Hits outside of what is known, some of them in kernel mode. */
+static struct profile *
+make_outside(uint64_t outside, uint64_t in_kernel, bool user_left_out)
+{
+    struct profile *profile = begin("outside", "");
+    struct profile_place place = {.address = 0x1000};
+
+    add_source(profile, "time", 10000);
+    place.image = add_image(profile, "/usr/bin/app", "aaaa", 0x1000, 0x1000);
+    place.process = add_process(profile, "one");
+    add_hits(profile, &place, 0, 1);
+    profile->sources[0].outside = outside;
+    profile->sources[0].outside_kernel = in_kernel;
+    profile->sources[0].user_left_out = user_left_out;
+    return profile;
+}
+
 static struct profile *
 make_large(uint64_t rows, uint64_t images)
 {
@@ -292,10 +363,18 @@ make(int argc, char **argv)
     if (argc > 4 && strcmp(argv[1], "image") == 0) {
         return make_image(argc - 3, argv + 3);
     }
+    if (argc == 3 && strcmp(argv[1], "functions") == 0) {
+        return make_functions();
+    }
+    if (argc > 4 && strcmp(argv[1], "outside") == 0) {
+        return make_outside(strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
+                            argc > 5);
+    }
     if (argc == 5 && strcmp(argv[1], "large") == 0) {
         return make_large(strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10));
     }
-    fprintf(stderr, "usage: profile-maker hard|image|large FILE ...\n");
+    fprintf(stderr,
+            "usage: profile-maker hard|image|functions|outside|large FILE ...\n");
     exit(2);
 }
 

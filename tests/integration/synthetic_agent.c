@@ -7,8 +7,11 @@
  * Each line of standard input is a window:
  *
  *   HOST EPOCH START_S LENGTH_S INTERVAL UNIT LABEL PATH BUILD_ID ADDRESS:HITS...
+ *   [outside:HITS:OF_THEM_IN_KERNEL_MODE]
  *
- * where "-" stands for nothing. Prints "added" or "failed REASON" for each, at once.
+ * where "-" stands for nothing, and PATH may have the image's first address behind it,
+ * as in [kernel]@0xffffffff81000000, and ADDRESS that of its function. Prints "added"
+ * or "failed REASON" for each, at once.
  */
 #include "store/store.h"
 
@@ -51,6 +54,10 @@ add_row(struct profile *profile, const char *word)
         .name = name, .system_name = name, .file = "work.c", .start_line = 1};
 
     place.address = strtoull(word, &colon, 0);
+    if (*colon == '@') {
+        function.has_address = true;
+        function.address = strtoull(colon + 1, &colon, 0);
+    }
     require(*colon == ':', "ADDRESS:HITS");
     snprintf(name, sizeof(name), "work_%" PRIx64, place.address / 64);
     place.line = (uint32_t)(place.address / 16 % 1000 + 1);
@@ -60,10 +67,32 @@ add_row(struct profile *profile, const char *word)
     profile->sources[0].counted += number(colon + 1);
 }
 
+/* Set the hits outside. Returns false if the word is a row. */
+static bool
+set_outside(struct profile_source *source, const char *word)
+{
+    return sscanf(word, "outside:%" SCNu64 ":%" SCNu64, &source->outside,
+                  &source->outside_kernel) == 2;
+}
+
+/* Cut the first address off the path. */
+static uint64_t
+image_start(char *path)
+{
+    char *const at = strrchr(path, '@');
+
+    if (at == NULL) {
+        return 0x1000;
+    }
+    *at = '\0';
+    return number(at + 1);
+}
+
 static struct profile *
 make_profile(char **words, size_t count)
 {
     struct profile *const profile = profile_new();
+    const uint64_t start = image_start(words[PATH]);
     const struct profile_source source = {.name = "time",
                                           .nt_name = "ProfileTime",
                                           .unit = "100ns",
@@ -73,8 +102,8 @@ make_profile(char **words, size_t count)
                                           .measured = (double)number(words[INTERVAL])};
     const struct profile_image image = {.path = words[PATH],
                                         .build_id = or_empty(words[BUILD_ID]),
-                                        .start = 0x1000,
-                                        .limit = 0x100000,
+                                        .start = start,
+                                        .limit = start + 0xff000,
                                         .offset = 0x1000,
                                         .named = true};
     uint32_t index;
@@ -92,10 +121,13 @@ make_profile(char **words, size_t count)
     profile->duration_ns = number(words[LENGTH]) * UINT64_C(1000000000);
     profile->bucket_bytes = 16;
     for (size_t i = ROWS; i < count; i++) {
-        add_row(profile, words[i]);
+        if (!set_outside(&profile->sources[0], words[i])) {
+            add_row(profile, words[i]);
+        }
     }
-    profile->sources[0].taken = profile->sources[0].counted;
-    profile->sources[0].expected = profile->sources[0].counted;
+    profile->sources[0].taken =
+        profile->sources[0].counted + profile->sources[0].outside;
+    profile->sources[0].expected = profile->sources[0].taken;
     return profile;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""scripts/check_options.py and check_manual.py find what differs, and shells complete values that exist.
+"""scripts/check_options.py and check_manual.py find what differs, and shells complete options and values that exist.
 
-NTPROF and PRINT_OPTIONS are in the environment. Nothing of the tree is changed: the checks look at a copy.
+NTPROF is in the environment. Nothing of the tree is changed: the checks look at a copy.
 """
 import json
 import os
@@ -16,7 +16,6 @@ import unittest
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 NTPROF = os.environ["NTPROF"]
-PRINT_OPTIONS = os.environ["PRINT_OPTIONS"]
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -33,7 +32,7 @@ class Copy(unittest.TestCase):
     def setUp(self):
         self.tree = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.tree)
-        for name in ("completions", "docs", "include", "scripts", "tool"):
+        for name in ("docs", "include", "scripts", "tool"):
             shutil.copytree(TREE / name, self.tree / name)
 
     def change(self, name, old, new):
@@ -51,15 +50,14 @@ class Copy(unittest.TestCase):
 
 
 class CheckOptions(Copy):
-    def check(self, *options, ntprof=NTPROF, print_options=PRINT_OPTIONS):
-        done = run(sys.executable, self.tree / "scripts/check_options.py", *options, ntprof,
-                   print_options)
+    def check(self, ntprof=NTPROF):
+        done = run(sys.executable, self.tree / "scripts/check_options.py", ntprof)
         return done.returncode, done.stdout
 
     def assert_fault(self, said, text):
         self.assertIn(text + "\n", said)
 
-    def test_difference_in_any_place__fault_that_names_it(self):
+    def test_difference_in_any_page__fault_that_names_it(self):
         self.change("docs/man/ntprof-run.1", ".It Fl -bucket Ar bytes\n", ".It Fl -bucket\n")
         self.change("docs/man/ntprof-attach.1", ".It Fl -hal Ar name\n", "")
         self.change("docs/man/ntprof-attach.1", ".Op Fl -every Ar time\n", "")
@@ -67,55 +65,27 @@ class CheckOptions(Copy):
         self.change("docs/man/ntprof-doctor.1", "$ ntprof doctor --json", "$ ntprof doctor --jsn")
         self.change("docs/man/ntprof.1", ".It Cm report\n", ".It Cm reports\n")
         self.change("docs/man/ntprof-run.1", ".Xr ntprof-report 1", ".Xr ntprof-reports 1")
-        ntprof = self.filtered("ntprof", NTPROF, "/--max-memory/d; s/^      --every TIME/      --every     /")
-        status, said = self.check("--no-shells", ntprof=ntprof)
+        status, said = self.check()
         self.assertEqual(status, 1)
         self.assert_fault(said, "run: --bucket takes a value, not so in docs/man/ntprof-run.1")
         self.assert_fault(said, "attach: --hal is not in docs/man/ntprof-attach.1")
         self.assert_fault(said, "attach: --every is not in the synopsis of docs/man/ntprof-attach.1")
         self.assert_fault(said, "sources: --bare is in the synopsis of docs/man/ntprof-sources.1 and not "
-                          "in its parser")
+                          "in its help")
         self.assert_fault(said, "doctor: an example in docs/man/ntprof-doctor.1 has --jsn, which its "
-                          "parser has not")
+                          "help has not")
         self.assert_fault(said, "report: docs/man/ntprof.1 has no line \\.It Cm report")
         self.assert_fault(said, "docs/man/ntprof-run.1: there is no ntprof-reports(1)")
-        self.assert_fault(said, "run: --max-memory is not in ntprof help run")
-        self.assert_fault(said, "run: --every takes a value, not so in ntprof help run")
 
-    def test_option_gone_from_parser__fault_in_each_place(self):
-        parser = self.filtered("print-options", PRINT_OPTIONS, "/^- bucket /d")
-        status, said = self.check(print_options=parser)
+    def test_difference_in_the_command__fault_that_names_it(self):
+        ntprof = self.filtered("ntprof", NTPROF, "/--max-memory/d; s/^      --every TIME/      --every     /; "
+                               "s/^  version .*/&\\n  push      sends it/")
+        status, said = self.check(ntprof)
         self.assertEqual(status, 1)
-        for place in ("is in ntprof help run and not in its parser",
-                      "is in docs/man/ntprof-run.1 and not in its parser",
-                      *(f"is completed by {shell} and not in its parser" for shell in SHELLS
-                        if shell not in missing_shells())):
-            self.assert_fault(said, f"run: --bucket {place}")
-
-    def test_option_gone_from_completions__fault_of_each_shell(self):
-        if missing_shells():
-            self.skipTest(f"not installed: {missing_shells()}")
-        self.change("completions/ntprof.bash", "--max-memory --no-lines --help", "--max-memory --help")
-        self.change("completions/_ntprof", "'--no-lines[", "'--lines[")
-        self.change("completions/ntprof.fish", "-l no-lines", "-l lines")
-        self.change("completions/_ntprof", "'doctor:", "'nurse:")
-        status, said = self.check()
-        self.assertEqual(status, 1)
-        for shell in SHELLS:
-            self.assert_fault(said, f"run: --no-lines is not completed by {shell}")
-        self.assert_fault(said, "run: --lines is completed by fish and not in its parser")
-        self.assert_fault(said, "doctor: not completed by zsh")
-        self.assert_fault(said, "nurse: no command, but completed by zsh")
-
-    def test_new_command__is_looked_for_everywhere(self):
-        self.change("tool/cli/main.c", '{"version", cmd_version},',
-                    '{"version", cmd_version}, {"push", cmd_push},')
-        status, said = self.check("--no-shells")
-        self.assertEqual(status, 1)
-        self.assert_fault(said, "push: does not read its options by getopt_long, or does more before it")
-        self.assert_fault(said, "push: there is no help of it")
+        self.assert_fault(said, "run: --max-memory is in docs/man/ntprof-run.1 and not in its help")
+        self.assert_fault(said, "run: --every takes no value, not so in docs/man/ntprof-run.1")
         self.assert_fault(said, "push: there is no docs/man/ntprof-push.1")
-        self.assert_fault(said, "push: ntprof help does not list it")
+        self.assert_fault(said, "push: ntprof help push does not say how it is called")
 
 
 class CheckManual(Copy):
@@ -146,22 +116,72 @@ class CheckManual(Copy):
                      "NtStartProfile: statuses of NtStartProfile.3 are",
                      "NtStartProfile.3: the example does not compile",
                      "NtStartProfile.3: start-thrice is no rule",
-                     "ntprof_session_options: no page tells of its member simulation_seed",
-                     "notification.h: no page tells of NTPROF_PROCESS_NAME",
-                     "ntprof_source_lookup: ntprof_source_lookup.3 does not tell of text",
+                     "ntprof_session_options: no page has its member simulation_seed",
+                     "notification.h: no page has NTPROF_PROCESS_NAME",
+                     "ntprof_source_lookup: ntprof_source_lookup.3 does not have text",
                      "ntprof_buffer_alloc.3: does not say at which level",
-                     "ntprof-profile.5: does not tell of LABEL_PROCESS, process",
-                     "ntprof-profile.5: does not tell of the key kernel_included of a source",
-                     "ntprof-profile.5: ntprof.report has a member row_count, which is not told",
+                     "ntprof-profile.5: does not have LABEL_PROCESS, process",
+                     "ntprof-profile.5: does not have the key kernel_included of a source",
+                     "ntprof-profile.5: ntprof.report has a member row_count, which is not documented",
                      "ntprof-profile.5: ntprof.report has no member rows_count",
                      "docs/man/meson.build: the other names of ntprof_session_watch.3 are",
                      "ntprof_new: no page has it in its NAME"):
             self.assertIn(text, said)
 
 
+class Complete(unittest.TestCase):
+    """What ntprof --complete answers, whatever shell asks (tool/cli/complete.h)."""
+
+    def answer(self, *words):
+        done = run(NTPROF, "--complete", *words)
+        self.assertEqual(done.returncode, 0)
+        return [line.split("\t")[0] for line in done.stdout.splitlines()]
+
+    def test_place_of_the_word__decides_what_is_offered(self):
+        for words, wanted in ((["run", ""], [":program 2"]),
+                              (["run", "--", "--max"], [":program 3"]),
+                              (["run", "-F", "5k", "slee"], [":program 4"]),
+                              (["run", "-F5k", "slee"], [":program 3"]),
+                              (["run", "-qF", "5k", "slee"], [":program 4"]),
+                              (["run", "--frequency=5k", "slee"], [":program 3"]),
+                              (["run", "--debuginfod", "slee"], [":program 3"]),
+                              (["run", "sleep", "-o", ""], [":program 2"]),
+                              (["run", "--hal", ""], ["perf", "timer", "sim"]),
+                              (["run", "--hal=t"], ["--hal=perf", "--hal=timer", "--hal=sim"]),
+                              (["run", "-qo", ""], [":file"]),
+                              (["run", "--output=a"], [":file"]),
+                              (["run", "--quiet="], []),
+                              (["run", "--per", ""], ["cpu"]),
+                              (["store", "stat", ""], ["sqlite:", "clickhouse://"]),
+                              (["store", "add", "sqlite:x", "one", ""], [":profile"]),
+                              (["serve", "sqlite:x", ""], []),
+                              (["report", "--", "-"], [":profile"]),
+                              (["annotate", "--image-dir", ""], [":folder"]),
+                              (["annotate", "--objdump", ""], [":profile"]),
+                              (["annotate", "--objdump="], [":executable"]),
+                              (["agent", "--host", ""], [":host"]),
+                              (["report", "--host", ""], [":host"]),
+                              (["report", "-"], [*self.answer("report", "--b")]),
+                              (["no-such-command", ""], []), ([], [])):
+            with self.subTest(words):
+                with tempfile.TemporaryDirectory() as folder:
+                    done = run(NTPROF, "--complete", *words, cwd=folder)
+                self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], wanted)
+
+    def test_list__its_last_item_with_what_is_before_it(self):
+        items = self.answer("report", "--by", "")
+        self.assertEqual(self.answer("report", "--by", "image,cpu,l"), ["image,cpu," + item for item in items])
+        self.assertEqual(self.answer("report", "--by=image,"), ["--by=image," + item for item in items])
+
+    def test_word_without_a_command__is_a_command_or_an_option(self):
+        self.assertEqual(self.answer("--"), ["--help", "--version"])
+        self.assertIn("attach", self.answer(""))
+        self.assertEqual(self.answer("help", ""), self.answer(""))
+
+
 @unittest.skipIf(missing_shells(), f"not installed: {missing_shells()}")
-class Values(unittest.TestCase):
-    """What the three shells complete for values is what the command takes."""
+class Shells(unittest.TestCase):
+    """What the three shells complete is what the command takes."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -189,6 +209,20 @@ class Values(unittest.TestCase):
         said = run(NTPROF, *words).stdout
         said = re.split(r"there are |allowed are ", said.strip())[-1]
         return re.split(r",? ", re.sub(r", each once.*", "", said))
+
+    def test_commands_and_their_options__are_those_of_the_help(self):
+        commands = re.findall(r"^  (?!ntprof)([a-z]+)  ", run(NTPROF, "help").stdout, re.M)
+        lines = [("ntprof ", commands)]
+        for command in commands:
+            text = run(NTPROF, "help", command).stdout
+            names = re.findall(r"^ {2,6}(?:(-\w), )?(--[a-z-]+)", text, re.M)
+            lines.append((f"ntprof {command} -", {"--help"} | {name for pair in names for name in pair if name}))
+        self.check(lines)
+
+    def test_value_behind_an_equals_sign__is_completed(self):
+        for shell in SHELLS: # bash has only what is behind the sign in its place
+            found, = self.complete(shell, "ntprof run --hal=ti")
+            self.assertIn(found, ({"--hal=timer"}, {"timer"}))
 
     def test_back_ends__are_those_that_the_command_knows(self):
         self.check([("ntprof run --hal ", self.allowed("run", "--hal", "?", "true"))])
@@ -237,7 +271,8 @@ class Values(unittest.TestCase):
 
     def test_program_of_run__is_completed_as_ever(self):
         for shell in SHELLS:
-            for line in ("ntprof run git --ver", "ntprof run -F 5k -- git --ver"):
+            for line in ("ntprof run git --ver", "ntprof run -F 5k -- git --ver",
+                         "ntprof run --hal=perf --output=a -- git --ver"):
                 with self.subTest(shell=shell, line=line):
                     found = self.complete(shell, line.replace("git --ver", "slee"))[0]
                     self.assertIn("sleep", found)

@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* refuse.c - prints errors about a named thing. */
+/* message.c - prints errors, above the line that progress.h shows. */
+#include "base/message.h"
+#include "base/progress.h"
 #include "base/text.h"
-#include "cli/cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int
+cmd_fail(const char *command, const char *format, ...)
+{
+    va_list arguments;
+
+    progress_end();
+    fputs("ntprof: ", stderr);
+    if (command != NULL) {
+        fprintf(stderr, "%s: ", command);
+    }
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return CMD_FAILED;
+}
 
 bool
 cmd_refuse(const char *command, const char *about, const char *why)

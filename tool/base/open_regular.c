@@ -5,6 +5,8 @@
  */
 #include "base/open_regular.h"
 
+#include "base/time_limit.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -12,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -36,8 +39,8 @@ static const uint32_t file_systems[] = {
     0x00c0ffee,        0x01161970,           0x7461636f,
     EXT4_SUPER_MAGIC,  XFS_SUPER_MAGIC,      F2FS_SUPER_MAGIC};
 
-/* Files of /proc, /sys and the like do something when they are read: /proc/kmsg empties
- * the kernel's log. */
+/* Does a file system hold files that do nothing when they are read? Files of /proc,
+ * /sys and the like do: /proc/kmsg empties the kernel's log. */
 static bool
 holds_files(int place, const struct stat *status)
 {
@@ -57,6 +60,8 @@ holds_files(int place, const struct stat *status)
     return false;
 }
 
+/* Open a path with O_PATH by openat2, which resolves it as asked. Returns a negative
+ * errno if that fails. */
 static int
 open_how(int folder, const char *path, int flags, uint64_t resolve)
 {
@@ -90,29 +95,6 @@ open_place(const char *root, const char *path, int flags)
         return -errno;
     }
     place = open_how(folder, path, flags, RESOLVE_IN_ROOT);
-    close(folder);
-    return place;
-}
-
-/* The last component is the file itself: no link, and nothing is mounted over it. */
-static int
-open_place_plain(const char *root, const char *path)
-{
-    const char *const name = strrchr(path, '/') + 1;
-    char above[64];
-    int folder;
-    int place;
-
-    if ((size_t)(name - path) >= sizeof(above)) {
-        return -ENAMETOOLONG;
-    }
-    memcpy(above, path, (size_t)(name - path));
-    above[name - path] = '\0';
-    folder = open_place(root, above, O_DIRECTORY);
-    if (folder < 0) {
-        return folder;
-    }
-    place = open_how(folder, name, O_NOFOLLOW, RESOLVE_BENEATH | RESOLVE_NO_XDEV);
     close(folder);
     return place;
 }
@@ -158,15 +140,80 @@ sym_open_regular(const char *root, const char *path)
 }
 
 int
-sym_open_regular_plain(const char *root, const char *path)
+sym_open_folder(const char *root, const char *path)
 {
-    return open_and_close(open_place_plain(root, path));
+    return open_place(root, path, O_DIRECTORY);
+}
+
+int
+sym_open_regular_in(int folder, const char *name)
+{
+    return open_and_close(
+        open_how(folder, name, O_NOFOLLOW, RESOLVE_BENEATH | RESOLVE_NO_XDEV));
+}
+
+/* found - a place, and the descriptor of its file or negative errno. */
+struct found {
+    uint64_t key;
+    int place;
+    int fd;
+};
+
+static void
+found_work(void *argument)
+{
+    struct found *const found = argument;
+
+    found->fd = sym_open_found(found->place);
+}
+
+/* Close what was opened too late for anybody to want it. */
+static void
+found_drop(void *argument)
+{
+    struct found *const found = argument;
+
+    close(found->place);
+    if (found->fd >= 0) {
+        close(found->fd);
+    }
+    free(found);
+}
+
+int
+sym_open_found_in_time(uint64_t key, int place)
+{
+    struct found *const found = malloc(sizeof(*found));
+    int fd;
+
+    if (found == NULL) {
+        return -ENOMEM;
+    }
+    *found = (struct found){key, fcntl(place, F_DUPFD_CLOEXEC, 0), -1};
+    if (found->place < 0) {
+        free(found);
+        return -errno;
+    }
+    if (time_limit_run(key, found_work, found_drop, found) != 0) {
+        return -ETIMEDOUT;
+    }
+    fd = found->fd;
+    found->fd = -1;
+    found_drop(found);
+    return fd;
 }
 
 const char *
 sym_open_error(int error)
 {
     switch (-error) {
+    case ETIMEDOUT:
+        return "its file system does not answer, or has taken too long";
+    case ETIME:
+        return "the process that read it did not answer, as happens if its file "
+               "system does not";
+    case ECANCELED:
+        return "the command ended before there was time to read it";
     case EMEDIUMTYPE:
         return "it is on a file system that holds no files, such as /proc";
     case EXDEV:
@@ -178,6 +225,9 @@ sym_open_error(int error)
     case ENOSYS:
         return "it cannot be opened with care: openat2 is refused here, or Linux is "
                "older than 5.6";
+    case ELIBACC:
+        return "the module of ntprof that reads it cannot be loaded: install libdw1, "
+               "or ntprof again";
     default:
         return strerror(-error);
     }

@@ -9,6 +9,8 @@
 #ifndef BASE_OPEN_REGULAR_H
 #define BASE_OPEN_REGULAR_H
 
+#include <stdint.h>
+
 /*
  * Open a regular file for reading.
  *
@@ -21,12 +23,19 @@
  */
 int sym_open_regular(const char *root, const char *path);
 
-/* The same of what has that name itself: -ELOOP if it is a link, -EXDEV if something is
- * mounted there. */
-int sym_open_regular_plain(const char *root, const char *path);
+/* Open a folder by O_PATH, by a path below root as above. The descriptor
+ * (close-on-exec), or negative errno. */
+int sym_open_folder(const char *root, const char *path);
+
+/* Open a regular file as above: the one that has that name in a folder. -ELOOP if it is
+ * a link, -EXDEV if something is mounted there. */
+int sym_open_regular_in(int folder, const char *name);
 
 /* The same of a file that was opened with O_PATH, which stays open. */
 int sym_open_found(int place);
+
+/* The same beside the caller and in limited time (base/time_limit.h): or -ETIMEDOUT. */
+int sym_open_found_in_time(uint64_t key, int place);
 
 /* What a negative errno of those means, for people. */
 const char *sym_open_error(int error);

@@ -1,56 +1,143 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - reads options, and reports those that are refused. */
 #include "base/options.h"
+#include "base/message.h"
 #include "base/number.h"
-#include "cli/cmd.h"
+#include "base/suggest.h"
+#include "base/text.h"
 
-#include <stdint.h>
-#include <stdio.h>
+#include <assert.h>
+#include <ctype.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
-    LETTERS_BYTES = 160, /* two leading flags, and up to 3 bytes for each letter */
-    LETTER_MAX = 255,
+    LETTERS_BYTES = 3 * OPTIONS_MAX + 8, /* letters with up to two colons; two flags */
+    OPTION_NAME_BYTES = 40,
+    FIRST_VALUE = 256, /* getopt_long returns it, and so on, for rows; above letters */
 };
 
-/* Make the option string of getopt_long from the table of options. */
-static void
-list_letters(const struct options_syntax *syntax, char *letters)
+/* parser - the table as getopt_long wants it, and what is read so far. */
+struct parser {
+    const struct options_syntax *syntax;
+    void *arguments;
+    struct option known[OPTIONS_MAX + 1]; /* by the index of rows */
+    const struct options_row *rows[OPTIONS_MAX];
+    size_t offsets[OPTIONS_MAX]; /* of the groups of rows */
+    size_t count;
+    char letters[LETTERS_BYTES];
+};
+
+static const struct options_row help_row = {.name = "help"};
+static options_advise *advise;
+
+void
+options_set_adviser(options_advise *given)
 {
+    advise = given;
+}
+
+/* --- the table --- */
+
+const struct options_row *
+options_next(const struct options_syntax *syntax, struct options_cursor *cursor)
+{
+    while (syntax->groups[cursor->group].rows != NULL) {
+        const struct options_row *const row =
+            &syntax->groups[cursor->group].rows[cursor->row];
+
+        if (row->name != NULL || row->help != NULL) {
+            cursor->row++;
+            return row;
+        }
+        cursor->group++;
+        cursor->row = 0;
+    }
+    return NULL;
+}
+
+bool
+options_has_no_value(const struct options_row *row)
+{
+    return row->value == NULL;
+}
+
+bool
+options_value_is_optional(const struct options_row *row)
+{
+    return row->value != NULL && strncmp(row->value, "[=", 2) == 0;
+}
+
+/* Return the place of a value of getopt_long in the rows, or their number. */
+static size_t
+find_row(const struct parser *parser, int value)
+{
+    size_t place = 0;
+
+    while (place < parser->count && parser->known[place].val != value) {
+        place++;
+    }
+    return place;
+}
+
+static void
+add_row(struct parser *parser, const struct options_row *row, size_t offset)
+{
+    const size_t place = parser->count;
+    const int has_arg = options_has_no_value(row)        ? no_argument
+                        : options_value_is_optional(row) ? optional_argument
+                                                         : required_argument;
+
+    assert(place < OPTIONS_MAX);
+    assert(row->letter == 0 || find_row(parser, row->letter) == place);
+    parser->count++;
+    parser->rows[place] = row;
+    parser->offsets[place] = offset;
+    parser->known[place] = (struct option){
+        .name = row->name,
+        .has_arg = has_arg,
+        .val = row->letter != 0 ? row->letter : FIRST_VALUE + (int)place,
+    };
+    if (row->letter != 0) {
+        static const char *const colons[] = {
+            [no_argument] = "", [required_argument] = ":", [optional_argument] = "::"};
+        char *const end = parser->letters + strlen(parser->letters);
+
+        end[0] = row->letter;
+        strcpy(end + 1, colons[has_arg]);
+    }
+}
+
+static void
+begin(struct parser *parser, const struct options_syntax *syntax, void *arguments)
+{
+    struct options_cursor cursor = {0};
+    const struct options_row *row;
+
+    *parser = (struct parser){.syntax = syntax, .arguments = arguments};
     /* "-" returns words in order whatever POSIXLY_CORRECT says; "+" stops at the first
      * word. */
-    char *end = stpcpy(letters, syntax->program ? "+:" : "-:");
-
-    for (const struct option *known = syntax->known; known->name != NULL; known++) {
-        if (known->val <= LETTER_MAX && end < letters + LETTERS_BYTES - 4) {
-            *end++ = (char)known->val;
-            end = stpcpy(end, known->has_arg == no_argument         ? ""
-                              : known->has_arg == required_argument ? ":"
-                                                                    : "::");
+    strcpy(parser->letters, syntax->program ? "+:" : "-:");
+    while ((row = options_next(syntax, &cursor)) != NULL) {
+        if (row->name != NULL) {
+            add_row(parser, row, syntax->groups[cursor.group].offset);
         }
     }
-    *end = '\0';
+    add_row(parser, &help_row, 0);
 }
 
-static bool
-is_known(const struct options_syntax *syntax, int value)
-{
-    const struct option *known = syntax->known;
-
-    while (known->name != NULL && known->val != value) {
-        known++;
-    }
-    return known->name != NULL;
-}
+/* --- mistakes --- */
 
 /* Whether the word abbreviates several long options. */
 static bool
-is_ambiguous(const struct options_syntax *syntax, const char *word)
+is_ambiguous(const struct parser *parser, const char *word)
 {
     const size_t size = strcspn(word, "=");
     size_t count = 0;
 
-    for (const struct option *known = syntax->known; known->name != NULL; known++) {
+    for (const struct option *known = parser->known; known->name != NULL; known++) {
         count += size > 2 && strncmp(known->name, word + 2, size - 2) == 0;
     }
     return count > 1;
@@ -58,35 +145,58 @@ is_ambiguous(const struct options_syntax *syntax, const char *word)
 
 /* Report a refused word. Returns false, so that callers can return its value. */
 static bool
-refuse(const struct options_syntax *syntax, const char *word, const char *why)
+refuse_word(const struct options_syntax *syntax, const char *word, const char *why)
 {
-    char advice[120];
+    char advice[400];
 
     snprintf(advice, sizeof(advice), "%s; see: ntprof help %s", why, syntax->command);
     return cmd_refuse(syntax->command, word, advice);
 }
 
+/* Report an option that there is not, with what may have been meant. */
+static bool
+refuse_unknown(const struct parser *parser, const char *word)
+{
+    const char *const instead =
+        advise != NULL ? advise(parser->syntax->command, word) : NULL;
+    const bool is_long = strncmp(word, "--", 2) == 0;
+    struct suggestion suggestion;
+    char why[120] = "no such option";
+
+    if (instead != NULL) {
+        return refuse_word(parser->syntax, word, instead);
+    }
+    suggest_begin(&suggestion, word, 0);
+    if (is_long) {
+        suggest_begin(&suggestion, word + 2, strcspn(word + 2, "="));
+    }
+    for (const struct option *known = parser->known; known->name != NULL; known++) {
+        suggest_offer(&suggestion, known->name);
+    }
+    if (suggestion.best != NULL) {
+        snprintf(why, sizeof(why), "no such option (did you mean --%s?)",
+                 suggestion.best);
+    }
+    return refuse_word(parser->syntax, word, why);
+}
+
 /* Report a word that getopt_long refused; opterr is 0, so it printed nothing itself. */
 static bool
-refuse_option(const struct options_syntax *syntax, int answer, const char *word)
+refuse_option(const struct parser *parser, int answer, const char *word)
 {
     const char letter[] = {'-', (char)optopt, '\0'};
 
     if (answer == ':') {
-        return refuse(syntax, word, "needs a value");
+        return refuse_word(parser->syntax, word, "needs a value");
     }
-    if (optopt != 0 && is_known(syntax, optopt)) {
-        return refuse(syntax, word, "takes no value");
+    if (optopt != 0 && find_row(parser, optopt) < parser->count) {
+        return refuse_word(parser->syntax, word, "takes no value");
     }
-    if (optopt == 0 && is_ambiguous(syntax, word)) {
-        return refuse(syntax, word, "short for more than one option");
-    }
-    if (optopt == 'g' || strncmp(word, "--call-graph", strlen("--call-graph")) == 0) {
-        return refuse(syntax, optopt != 0 ? letter : word,
-                      CMD_PLACES_NOT_CALLERS ": leave it out");
+    if (optopt == 0 && is_ambiguous(parser, word)) {
+        return refuse_word(parser->syntax, word, "short for more than one option");
     }
     /* The letter may be one of several in its word, so report only the letter. */
-    return refuse(syntax, optopt != 0 ? letter : word, "no such option");
+    return refuse_unknown(parser, optopt != 0 ? letter : word);
 }
 
 static bool
@@ -100,7 +210,7 @@ add_word(const struct options_syntax *syntax, struct options_words *words, char 
     }
     return syntax->words_too_many != NULL
                ? cmd_refuse(syntax->command, word, syntax->words_too_many)
-               : refuse(syntax, word, "only options are taken here");
+               : refuse_word(syntax, word, "only options are taken here");
 }
 
 /* Add the words after all options. */
@@ -120,39 +230,82 @@ add_rest(const struct options_syntax *syntax, int argc, char **argv,
     return true;
 }
 
+/* Whether a word that stands as a value is rather the next option, or the end of them:
+ * -o -- COMMAND would write a file called so. Numbers below 0 are not. */
+static bool
+is_like_option(const char *word)
+{
+    return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
+}
+
+static bool
+refuse_value(const struct options_syntax *syntax, const char *option, const char *value)
+{
+    char shown[80];
+    char why[240];
+
+    snprintf(
+        why, sizeof(why),
+        "needs a value before %s; one that starts with - is given as ./-x if it is a "
+        "file, else as %s-x",
+        text_show(shown, sizeof(shown), value), option[1] == '-' ? "--OPTION=" : "-O");
+    return refuse_word(syntax, option, why);
+}
+
+/* --- what stands in a command line --- */
+
+/* Hand an option that getopt_long found to its row. */
+static bool
+take_row(const struct parser *parser, int value, char **argv)
+{
+    const size_t place = find_row(parser, value);
+    const struct options_given given = {.command = parser->syntax->command,
+                                        .row = parser->rows[place],
+                                        .value = optarg};
+
+    if (optarg != NULL && optarg == argv[optind - 1] && is_like_option(optarg)) {
+        return refuse_value(parser->syntax, argv[optind - 2], optarg);
+    }
+    return given.row->take(
+        (char *)parser->arguments + parser->offsets[place] + given.row->offset, &given);
+}
+
 /* Handle one answer of getopt_long. Returns false with *exit_status set. */
 static bool
-take(const struct options_syntax *syntax, int answer, void *arguments,
-     struct options_words *words, char **argv, int *exit_status)
+take_answer(const struct parser *parser, int answer, struct options_words *words,
+            char **argv, int *exit_status)
 {
+    const struct options_syntax *const syntax = parser->syntax;
+
     *exit_status = CMD_FAILED;
-    switch (answer) {
-    case 1: /* not an option */
+    if (answer == 1) { /* not an option */
         return add_word(syntax, words, optarg);
-    case OPTION_HELP:
-        *exit_status = cmd_print_help(syntax->command) ? CMD_OK : CMD_FAILED;
-        return false;
-    case ':':
-    case '?':
-        return refuse_option(syntax, answer, argv[optind - 1]);
-    default:
-        return syntax->set(arguments, answer, optarg);
     }
+    if (answer == ':' || answer == '?') {
+        return refuse_option(parser, answer, argv[optind - 1]);
+    }
+    if (parser->rows[find_row(parser, answer)] == &help_row) {
+        options_print_help(stdout, syntax);
+        *exit_status = CMD_OK;
+        return false;
+    }
+    return take_row(parser, answer, argv);
 }
 
 bool
 options_take(const struct options_syntax *syntax, int argc, char **argv,
              void *arguments, struct options_words *words, int *exit_status)
 {
-    char letters[LETTERS_BYTES];
+    struct parser parser;
     int answer;
 
-    list_letters(syntax, letters);
+    begin(&parser, syntax, arguments);
     *words = (struct options_words){argv + 1, 0};
     optind = 0; /* glibc: restart, even after another getopt */
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, letters, syntax->known, NULL)) != -1) {
-        if (!take(syntax, answer, arguments, words, argv, exit_status)) {
+    while ((answer = getopt_long(argc, argv, parser.letters, parser.known, NULL)) !=
+           -1) {
+        if (!take_answer(&parser, answer, words, argv, exit_status)) {
             return false;
         }
     }
@@ -160,54 +313,80 @@ options_take(const struct options_syntax *syntax, int argc, char **argv,
     return add_rest(syntax, argc, argv, words);
 }
 
-/* --json is the only option. */
-static bool
-set_json(void *json, int option, char *value)
+/* --- values --- */
+
+bool
+options_take_flag(void *into, const struct options_given *given)
 {
-    (void)option;
-    (void)value;
-    *(bool *)json = true;
+    (void)given;
+    *(bool *)into = true;
     return true;
 }
 
 bool
-options_take_json(const char *command, int argc, char **argv, bool *json,
-                  int *exit_status)
+options_take_text(void *into, const struct options_given *given)
 {
-    static const struct option known[] = {
-        {"json", no_argument, NULL, OPTION_OWN}, OPTION_HELP_ROW, {0}};
-    const struct options_syntax syntax = {
-        .command = command, .known = known, .set = set_json};
-    struct options_words words;
-
-    return options_take(&syntax, argc, argv, json, &words, exit_status);
+    *(const char **)into = given->value;
+    return true;
 }
 
 bool
-options_count(const char *command, const char *option, const char *value,
-              const char *zero, size_t *count)
+options_refuse(const struct options_given *given, const char *why)
+{
+    char option[OPTION_NAME_BYTES] = {'-', given->row->letter, '\0'};
+
+    if (given->row->letter == 0) {
+        snprintf(option, sizeof(option), "--%s", given->row->name);
+    }
+    return cmd_refuse_value(given->command, option, given->value, why);
+}
+
+static bool
+take_count(size_t *count, const struct options_given *given, const char *zero)
 {
     char allowed[80];
     uint64_t number;
 
-    if (!number_parse_count(value, &number) || number > SIZE_MAX) {
+    if (!number_parse_count(given->value, &number) || number > SIZE_MAX) {
         snprintf(allowed, sizeof(allowed), "allowed are 0 (%s), 1, 2 and so on", zero);
-        return cmd_refuse_value(command, option, value, allowed);
+        return options_refuse(given, allowed);
     }
     *count = (size_t)number;
     return true;
 }
 
 bool
-options_time(const char *command, const char *option, const char *value,
-             const struct options_times *times, uint64_t *ns)
+options_take_count_or_all(void *into, const struct options_given *given)
+{
+    return take_count(into, given, "all");
+}
+
+bool
+options_take_count_or_none(void *into, const struct options_given *given)
+{
+    return take_count(into, given, "none");
+}
+
+bool
+options_time(const struct options_given *given, const struct options_times *times,
+             uint64_t *ns)
 {
     uint64_t time_ns;
 
-    if (!number_parse_seconds(value, &time_ns) || time_ns < times->min_ns ||
+    if (!number_parse_seconds(given->value, &time_ns) || time_ns < times->min_ns ||
         time_ns > times->max_ns) {
-        return cmd_refuse_value(command, option, value, times->refusal);
+        return options_refuse(given, times->refusal);
     }
     *ns = time_ns;
     return true;
+}
+
+bool
+options_percent(const char *value, double *percent)
+{
+    char *end;
+
+    *percent = strtod(value, &end);
+    return end != value && (*end == '\0' || strcmp(end, "%") == 0) &&
+           isfinite(*percent);
 }

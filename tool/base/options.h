@@ -1,38 +1,104 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * options.h - reads the command line of any subcommand, so that all of them report the
- * same mistake in the same words.
+ * options.h - one table of options for each command. The parser, the help and the
+ * completions of shells come from it, so that they cannot differ, and all commands
+ * report the same mistake in the same words.
+ *
+ * Every command also has --help, which stands in no table. No two rows of a command
+ * have one name or one letter.
  */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-/* First values of options without a letter. Each table of options contains
- * OPTION_HELP_ROW and ends with {0}. */
-enum { OPTION_HELP = 256, OPTION_OWN };
+/* Rows of a table without --rows. */
+enum { CMD_ROWS_DEFAULT = 20 };
 
-#define OPTION_HELP_ROW                        \
-    {                                          \
-        "help", no_argument, NULL, OPTION_HELP \
-    }
+/* Limits of a table: of its groups, its options, and places of words that differ. */
+enum { OPTIONS_GROUPS_MAX = 10, OPTIONS_MAX = 64, OPTIONS_WORD_PLACES = 3 };
 
-/* options_syntax - options and words of a command. */
+/* options_given - an option as it stands in a command line. */
+struct options_given {
+    const char *command;
+    const struct options_row *row;
+    char *value; /* NULL: none */
+};
+
+/* Takes an option into a member of the command's arguments. Returns false after an
+ * error line. */
+typedef bool options_take_one(void *into, const struct options_given *given);
+
+/*
+ * options_row - an option, or if it has no name a heading of the help, below an empty
+ * line; "" is only the line.
+ *
+ * complete has what shells offer as its value: words with blanks between, of which
+ * those in <> stand for what cli/complete_values.c finds out. A comma in front: the
+ * value is a list.
+ */
+struct options_row {
+    const char *name;     /* without dashes */
+    char letter;          /* 0: none */
+    const char *value;    /* as the help names it; "[=NAME]": optional; NULL: none */
+    const char *help;     /* one paragraph, without line ends */
+    const char *complete; /* NULL: nothing */
+    options_take_one *take;
+    size_t offset; /* of what take writes, in what the group is for */
+};
+
+/* The last two members of a row: a function that takes the option into all arguments or
+ * into one member of them, a bool that the option sets, or a text that has its value.
+ * The compiler reports a bool or text of another type. */
+#define OPTIONS_CALL(take) take, 0
+#define OPTIONS_INTO(take, type, member) take, offsetof(type, member)
+#define OPTIONS_FLAG(type, member) \
+    options_take_flag,             \
+        offsetof(type, member) + 0 * sizeof((bool *)0 == &((type *)0)->member)
+#define OPTIONS_TEXT(type, member) \
+    options_take_text,             \
+        offsetof(type, member) + 0 * sizeof((const char **)0 == &((type *)0)->member)
+
+options_take_one options_take_flag;
+options_take_one options_take_text;
+
+/* Takes a number into a size_t; 0 means all, or none. */
+options_take_one options_take_count_or_all;
+options_take_one options_take_count_or_none;
+
+/* options_group - rows that several commands may share; they end with {0}. */
+struct options_group {
+    const struct options_row *rows;
+    size_t offset; /* of what they are for, in the command's arguments */
+};
+
+/* options_syntax - help, options and words of a command. */
 struct options_syntax {
-    const char *command;        /* such as "run", for messages */
-    const struct option *known; /* a value below 256 is also the option's letter */
-    size_t words_max;           /* limit of the words that are not options */
+    const char *command;  /* such as "run", for messages */
+    const char *help;     /* examples, usage, what it does: above the options */
+    const char *help_end; /* below them; NULL: nothing */
+    struct options_group groups[OPTIONS_GROUPS_MAX + 1]; /* end with {0} */
+    size_t words_max; /* limit of the words that are not options */
     /* message if there are more; NULL: no word is allowed */
     const char *words_too_many;
+    /* what shells offer as first word and so on, as options_row.complete; what is last
+     * is for the rest */
+    const char *complete[OPTIONS_WORD_PLACES];
     bool program; /* the words are a command line with its own options */
-
-    /* Called for each option except --help; value is NULL if it has none. Returns false
-     * after an error line. NULL: there are no other options. */
-    bool (*set)(void *arguments, int option, char *value);
+    /* what help shows, for a command that has other options in another use; NULL: this
+     * one */
+    const struct options_syntax *shown;
 };
+
+/* Return what to type instead of an option that a command does not have. NULL:
+ * unknown. */
+typedef const char *options_advise(const char *command, const char *word);
+
+/* Ask this function from now on. Before the first command. */
+void options_set_adviser(options_advise *advise);
 
 /* options_words - the words of argv that are not options, in order; moved within
  * argv. */
@@ -42,20 +108,33 @@ struct options_words {
 };
 
 /*
- * Read argv. Returns true if the command has to run. Returns false after its help or an
- * error line; *exit_status is then the exit status.
+ * Read argv into arguments. Returns true if the command has to run. Returns false after
+ * its help or an error line; *exit_status is then the exit status.
  */
 bool options_take(const struct options_syntax *syntax, int argc, char **argv,
                   void *arguments, struct options_words *words, int *exit_status);
 
-/* Do the same for a command whose only option is --json. */
-bool options_take_json(const char *command, int argc, char **argv, bool *json,
-                       int *exit_status);
+/* options_cursor - a place in the table of a command. All zero: before the first
+ * row. */
+struct options_cursor {
+    size_t group;
+    size_t row; /* the next one */
+};
 
-/* Parse a number as the value of an option; zero is the meaning of 0, such as "all".
- * Returns false after an error line. */
-bool options_count(const char *command, const char *option, const char *value,
-                   const char *zero, size_t *count);
+/* Return the next row, or NULL at the end. It belongs to
+ * syntax->groups[cursor->group]. */
+const struct options_row *options_next(const struct options_syntax *syntax,
+                                       struct options_cursor *cursor);
+
+/* Whether an option takes no value, or only one behind an equals sign. */
+bool options_has_no_value(const struct options_row *row);
+bool options_value_is_optional(const struct options_row *row);
+
+void options_print_help(FILE *out, const struct options_syntax *syntax);
+
+/* Report that a value is refused. Returns false, so that callers can return its
+ * value. */
+bool options_refuse(const struct options_given *given, const char *why);
 
 /* options_times - the times that an option takes. */
 struct options_times {
@@ -64,8 +143,12 @@ struct options_times {
     const char *refusal; /* such as "not a time above 0; such as 30s, 5m or 10" */
 };
 
-/* Parse a time as the value of an option. Returns false after an error line. */
-bool options_time(const char *command, const char *option, const char *value,
-                  const struct options_times *times, uint64_t *ns);
+/* Parse the value as a time. Returns false after an error line. */
+bool options_time(const struct options_given *given, const struct options_times *times,
+                  uint64_t *ns);
+
+/* Parse a percentage, with or without its sign, which is a finite number. Returns false
+ * if it is none, which the caller reports. */
+bool options_percent(const char *value, double *percent);
 
 #endif

@@ -3,6 +3,7 @@
 #include "cli/cmd.h"
 #include "daemon/daemon.h"
 #include "record/ending.h"
+#include "sandbox/process.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +25,9 @@ reload(struct agent_settings *settings, int argc, char **argv)
     }
 }
 
-/* Run agents one after the other, each with the settings of its time. */
+/* Run an agent; on a reload read the settings and run another. */
 static int
-run(struct agent_settings *settings, int argc, char **argv)
+run_agents(struct agent_settings *settings, int argc, char **argv)
 {
     struct ending ending;
     const int failure = ending_prepare(&ending);
@@ -49,8 +50,11 @@ cmd_agent(int argc, char **argv)
     int status;
 
     unsetenv("DEBUGINFOD_URLS"); /* no downloads: windows must not wait for servers */
+    /* Before there are settings, such as a store's password, in memory that readers get
+     * a copy of; a failure is reported at the start. */
+    (void)sandbox_prepare();
     if (agent_settings_take(&settings, argc, argv, &status)) {
-        status = settings.check ? CMD_OK : run(&settings, argc, argv);
+        status = settings.check ? CMD_OK : run_agents(&settings, argc, argv);
     }
     agent_settings_finish(&settings);
     return status;

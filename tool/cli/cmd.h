@@ -3,29 +3,16 @@
  * cmd.h - the subcommands, each in its own file.
  *
  * argv[0] is the name of the subcommand, and its arguments follow. Each returns the
- * exit status of ntprof. Messages are lines on standard error: "ntprof: COMMAND: what
- * failed, on what, why".
+ * exit status of ntprof.
  */
 #ifndef CLI_CMD_H
 #define CLI_CMD_H
 
-#include <stdbool.h>
-
-/* Exit statuses of ntprof itself; otherwise run passes on the command's. */
-enum {
-    CMD_OK = 0,
-    CMD_FAILED = 125,
-    CMD_NOT_EXECUTABLE = 126,
-    CMD_NOT_FOUND = 127,
-};
-
-/* Rows of a table without --rows. */
-enum { CMD_ROWS_DEFAULT = 20 };
+#include "base/message.h"
+#include "base/options.h"
 
 /* Reason for refusing options that ask for call stacks. */
 #define CMD_PLACES_NOT_CALLERS "ntprof counts places, not callers"
-
-#define CMD_FILE_DEFAULT "ntprof.pb.gz"
 
 int cmd_run(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
@@ -44,19 +31,39 @@ int cmd_doctor(int argc, char **argv);
 int cmd_help(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
-/* Print the help of a command, or of ntprof if it is NULL, on standard output. Returns
- * false if there is no such command. */
-bool cmd_print_help(const char *command);
+extern const struct options_syntax cmd_run_options;
+extern const struct options_syntax cmd_attach_options;
+extern const struct options_syntax cmd_system_options;
+extern const struct options_syntax cmd_top_options; /* of recordings and of stores */
+extern const struct options_syntax cmd_report_options;
+extern const struct options_syntax cmd_annotate_options;
+extern const struct options_syntax cmd_diff_options;
+extern const struct options_syntax cmd_merge_options;
+extern const struct options_syntax cmd_export_options;
+extern const struct options_syntax cmd_store_options;
+extern const struct options_syntax cmd_serve_options;
+extern const struct options_syntax cmd_sources_options;
+extern const struct options_syntax cmd_doctor_options;
+extern const struct options_syntax cmd_help_options;
+extern const struct options_syntax cmd_version_options;
 
-/* Print "ntprof: COMMAND: ..." as one line on standard error. Returns CMD_FAILED. Names
- * from outside must have been escaped with text_show. */
-int cmd_fail(const char *command, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* command - what the help and shells say of one. */
+struct command {
+    const char *name;
+    const char *summary; /* one line */
+    const struct options_syntax *options;
+    int (*run)(int argc, char **argv);
+};
 
-/* Print "ABOUT: WHY" or "OPTION VALUE: WHY", with ABOUT and VALUE escaped. Returns
- * false, so that callers can return its value. */
-bool cmd_refuse(const char *command, const char *about, const char *why);
-bool cmd_refuse_value(const char *command, const char *option, const char *value,
-                      const char *why);
+/* All of them; they end with {0}. */
+extern const struct command command_list[];
+
+/* Find a command by its name, or by its option: --help, -h, --version, -v. Returns NULL
+ * if it is none. */
+const struct command *command_find(const char *word);
+
+/* Before the first of these: lets options.h know what other tools call their
+ * options. */
+void cmd_begin(void);
 
 #endif

@@ -4,23 +4,22 @@
 #include "base/options.h"
 #include "base/progress.h"
 #include "cli/cmd.h"
+#include "cli/merge_sum.h"
 #include "input/input.h"
 
-#include "base/text.h"
-
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_BYTES = 256 };
-
-static const struct option LONG_OPTIONS[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"quiet", no_argument, NULL, 'q'},
-    INPUT_OPTION_ROWS,
-    OPTION_HELP_ROW,
-    {0},
-};
+static const char help[] =
+    "Examples\n"
+    "  ntprof merge -o week.pb.gz mon.pb.gz tue.pb.gz    a longer run of two\n"
+    "  ntprof merge -o all.pb.gz host-*/ntprof.pb.gz     one of many machines\n"
+    "  ntprof merge -o sum.pb.gz sum.pb.gz new.pb.gz     add to what there is\n"
+    "\n"
+    "usage: ntprof merge -o OUT [-q] FILE...\n"
+    "\n"
+    "Adds profiles up, hit by hit, with their statistics. Images are one where they\n"
+    "are the same build. Reports of a sum of several intervals add up what hits\n"
+    "stand for.\n";
 
 struct arguments {
     char **files; /* borrowed */
@@ -30,34 +29,24 @@ struct arguments {
     struct input_options input;
 };
 
-/* Print an error line. Returns false, so that callers can return its value. */
-static bool
-fail(const char *about, const char *why)
-{
-    return cmd_refuse("merge", about, why);
-}
+static const struct options_row rows[] = {
+    {"output", 'o', "OUT",
+     "the sum; may be one of the files; the old one becomes OUT.old; - is standard "
+     "output",
+     "<file>", OPTIONS_TEXT(struct arguments, output)},
+    {"quiet", 'q', NULL, "say nothing but errors", NULL,
+     OPTIONS_FLAG(struct arguments, quiet)},
+    {0},
+};
 
-static bool
-set_option(void *context, int option, char *value)
-{
-    struct arguments *const arguments = context;
-
-    if (input_is_option(option)) {
-        return input_set(&arguments->input, "merge", option, value);
-    }
-    if (option == 'o') {
-        arguments->output = value;
-    } else {
-        arguments->quiet = true;
-    }
-    return true;
-}
-
-static const struct options_syntax syntax = {
+const struct options_syntax cmd_merge_options = {
     .command = "merge",
-    .known = LONG_OPTIONS,
+    .help = help,
+    .groups = {{rows, 0},
+               {input_foreign_rows, offsetof(struct arguments, input)},
+               {input_rows, offsetof(struct arguments, input)}},
     .words_max = SIZE_MAX,
-    .set = set_option,
+    .complete = {"<profile>"},
 };
 
 /* Standard input can be read only once. */
@@ -69,17 +58,19 @@ check_files(const struct arguments *arguments)
     for (size_t i = 0; i < arguments->file_count; i++) {
         standard += strcmp(arguments->files[i], "-") == 0;
     }
-    return standard <= 1 || fail("-", "standard input can be read only once");
+    return standard <= 1 ||
+           cmd_refuse("merge", "-", "standard input can be read only once");
 }
 
 static bool
 check(const struct arguments *arguments)
 {
     if (arguments->output == NULL) {
-        return fail("-o", "is missing: it names the file for the sum");
+        return cmd_refuse("merge", "-o", "is missing: it names the file for the sum");
     }
     if (arguments->file_count == 0) {
-        return fail(arguments->output, "no FILE to merge into it was named");
+        return cmd_refuse("merge", arguments->output,
+                          "no FILE to merge into it was named");
     }
     return check_files(arguments);
 }
@@ -90,7 +81,7 @@ static bool
 add_file(const struct arguments *arguments, struct profile_merger *merger,
          const char *path, struct pprof_error *error, bool *not_added)
 {
-    struct profile *profile = input_read(path, &arguments->input, error);
+    struct profile *profile = input_read_apart(path, &arguments->input, error);
 
     *not_added = profile != NULL;
     return profile != NULL && profile_merger_add(merger, profile, error);
@@ -113,43 +104,13 @@ add_files(const struct arguments *arguments, struct profile_merger *merger)
         if (!done) {
             /* The reason already names a file that could not be read. */
             if (not_added) {
-                fail(path, error.text);
+                cmd_refuse("merge", path, error.text);
             } else {
                 cmd_fail("merge", "%s", error.text);
             }
         }
     }
     return done;
-}
-
-/* Add up the hits of all rows: not all files have statistics. */
-static uint64_t
-count_hits(const struct profile *profile, size_t source)
-{
-    uint64_t hits = 0;
-
-    for (size_t i = 0; i < profile->row_count; i++) {
-        if (__builtin_add_overflow(hits, profile->rows[i].hits[source], &hits)) {
-            return UINT64_MAX;
-        }
-    }
-    return hits;
-}
-
-static void
-print_sum(const struct arguments *arguments, const struct profile *profile)
-{
-    char shown[SHOWN_BYTES];
-
-    fprintf(stderr, "ntprof: merged %zu profile%s, %zu row%s", arguments->file_count,
-            arguments->file_count == 1 ? "" : "s", profile->row_count,
-            profile->row_count == 1 ? "" : "s");
-    for (size_t i = 0; i < profile->source_count; i++) {
-        fprintf(stderr, ", %" PRIu64 " hit%s of %s", count_hits(profile, i),
-                count_hits(profile, i) == 1 ? "" : "s",
-                text_show(shown, sizeof(shown), profile->sources[i].name));
-    }
-    fprintf(stderr, ", into %s\n", text_show(shown, sizeof(shown), arguments->output));
 }
 
 static bool
@@ -160,16 +121,17 @@ write_sum(const struct arguments *arguments, struct profile_merger *merger)
     bool done;
 
     if (profile == NULL) {
-        return fail(arguments->output, error.text);
+        return cmd_refuse("merge", arguments->output, error.text);
     }
     if (!arguments->quiet) {
         progress_report("writing the sum");
     }
     profile_sort(profile);
-    done = pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
+    done = pprof_write(profile, arguments->output, &error) ||
+           cmd_refuse("merge", "-o", error.text);
     progress_end();
     if (done && !arguments->quiet) {
-        print_sum(arguments, profile);
+        merge_print_sum(profile, arguments->file_count, arguments->output);
     }
     profile_delete(profile);
     return done;
@@ -185,7 +147,7 @@ cmd_merge(int argc, char **argv)
     int status;
     bool done;
 
-    if (!options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+    if (!options_take(&cmd_merge_options, argc, argv, &arguments, &words, &status)) {
         return status;
     }
     arguments.files = words.list;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * region_report.c - see region_report.h.
+ * region_report.c - makes a listing of each image of the region, and prints it.
  *
  * The image of a region is mapped under several names where processes use several links
  * to it. Each name is an image of the profile, and has a listing.
@@ -10,11 +10,8 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/terminal.h"
-#include "view/listing/print.h"
 
 #include <inttypes.h>
-#include <langinfo.h>
-#include <string.h>
 
 /* Lines of context around buckets with hits. */
 enum { CONTEXT_LINES = 5 };
@@ -67,8 +64,8 @@ print_listings(FILE *out, const struct region_report *report, print_listing *pri
         if (!has_hits(report->profile, i)) {
             continue;
         }
-        done = listing_make(annotator, report->profile, &target, LISTING_INSTRUCTIONS,
-                            &listing) &&
+        done = listing_make(annotator, report->profile, NULL, &target,
+                            LISTING_INSTRUCTIONS, &listing) &&
                print(out, report, &listing, *any);
         listing_finish(&listing);
         *any = true;
@@ -83,13 +80,9 @@ static bool
 print_text(FILE *out, const struct region_report *report, struct listing *listing,
            bool any)
 {
-    struct report_options screen = {.width = 0};
     struct listing_print_options options = {.source = LISTING_ALL_SOURCES};
 
-    terminal_fit(out, &screen);
-    options.color = screen.color;
-    options.width = screen.width;
-    options.utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    terminal_fit_listing(out, &options);
     listing_fold(listing, report->rows == 0 ? UINT32_MAX : CONTEXT_LINES, report->rows);
     fputs(any ? "\n" : "", out);
     return listing_print_text(out, report->profile, listing, &options);
@@ -137,15 +130,14 @@ region_report_print_member(FILE *out, const void *context)
     bool done;
     bool any;
 
-    buffer_append_text(&json, "\n\"region\":{");
+    buffer_append_byte(&json, '\n');
+    json_begin(&json, "region", '{');
     json_put_text_member(&json, "symbol", region->symbol != NULL ? region->symbol : "");
     json_put_text_member(&json, "image", region->path);
-    buffer_print(&json, "\"start\":\"0x%" PRIx64 "\",\"end\":\"0x%" PRIx64 "\",",
-                 region->address, region->address + region->code.bytes);
+    json_put_address_member(&json, "start", region->address);
+    json_put_address_member(&json, "end", region->address + region->code.bytes);
     buffer_append_text(&json, "\n\"listings\":[");
-    done = !json.failed && fwrite(json.data, 1, json.size, out) == json.size &&
-           print_listings(out, report, print_json, &any);
+    done = json_finish(&json, out) && print_listings(out, report, print_json, &any);
     fputs("]},", out);
-    buffer_finish(&json);
     return done && !ferror(out);
 }

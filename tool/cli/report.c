@@ -2,28 +2,30 @@
 /* cli/report.c - ntprof report: shows a profile file. */
 #include "base/progress.h"
 #include "cli/cmd.h"
+#include "cli/missing_names.h"
 #include "cli/terminal.h"
 #include "cli/view_options.h"
 #include "input/input.h"
 #include "profile/pprof.h"
 #include "record/collect/symbolize.h"
+#include "record/default_output.h"
+#include "record/keys_option.h"
 #include "symbols/client/names.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_SYMBOLIZE = OPTION_BEHIND_VIEW, OPTION_DEBUGINFOD };
-
-static const struct option LONG_OPTIONS[] = {
-    VIEW_OPTION_ROWS,
-    INPUT_OPTION_ROWS,
-    {"symbolize", no_argument, NULL, OPTION_SYMBOLIZE},
-    {"debuginfod", optional_argument, NULL, OPTION_DEBUGINFOD},
-    {"output", required_argument, NULL, 'o'},
-    OPTION_HELP_ROW,
-    {0},
-};
+static const char help[] =
+    "Examples\n"
+    "  ntprof report                            ntprof.pb.gz by function\n"
+    "  ntprof report old.pb.gz --by image       where, roughly\n"
+    "  ntprof report --by process,function --image 'libc.so*'   whose hits there\n"
+    "  ntprof report --rows 0 --csv > all.csv   everything, for a spreadsheet\n"
+    "  ntprof report --symbolize -o new.pb.gz p.pb.gz   add names to a profile\n"
+    "\n"
+    "usage: ntprof report [options] [FILE]\n";
 
 struct arguments {
     struct view_options view;
@@ -34,42 +36,50 @@ struct arguments {
     bool symbolize;
 };
 
-/* Print an error line. Returns false, so that callers can return its value. */
-static bool
-fail(const char *about, const char *why)
-{
-    return cmd_refuse("report", about, why);
-}
+static const struct options_row view_rows[] = {
+    {"by", 0, "KEY[,KEY..]",
+     "what a row is: function (default), inline (innermost, where it was inlined), "
+     "line, image, address, bucket, process, thread, cpu, unit, source; or several",
+     ",<key>", OPTIONS_INTO(keys_option_take, struct view_options, report.by.keys)},
+    {"event", 'e', "SOURCE", "only hits of this source", "<source>",
+     OPTIONS_TEXT(struct view_options, source)},
+    {"image", 0, "GLOB",
+     "only images whose path or file name matches, or whose build-id starts so; "
+     "repeatable, as are the next two",
+     "<file>", OPTIONS_CALL(view_take_filter)},
+    {"process", 0, "GLOB", "only processes whose name matches", NULL,
+     OPTIONS_CALL(view_take_filter)},
+    {"symbol", 0, "GLOB", "only functions whose name matches", NULL,
+     OPTIONS_CALL(view_take_filter)},
+    {0},
+};
 
-static bool
-set_option(void *context, int option, char *value)
-{
-    struct arguments *const arguments = context;
+static const struct options_row own_rows[] = {
+    {"verbose", 'v', NULL, "below the table: the back end, rates and all sums", NULL,
+     OPTIONS_FLAG(struct arguments, view.report.verbose)},
+    {"symbolize", 0, NULL,
+     "look for names and lines that the profile lacks, in files of this machine", NULL,
+     OPTIONS_FLAG(struct arguments, symbolize)},
+    {"debuginfod", 0, "[=URL]",
+     "with it: get debug files from servers; also if the variable DEBUGINFOD_URLS is "
+     "set",
+     NULL, OPTIONS_INTO(names_take_debuginfod, struct arguments, names)},
+    {"output", 'o', "FILE", "with it: write the profile with its names", "<file>",
+     OPTIONS_TEXT(struct arguments, output)},
+    {0},
+};
 
-    switch (option) {
-    case OPTION_SYMBOLIZE:
-        arguments->symbolize = true;
-        return true;
-    case OPTION_DEBUGINFOD:
-        arguments->names.download = true;
-        arguments->names.urls = value;
-        return true;
-    case 'o':
-        arguments->output = value;
-        return true;
-    default:
-        return input_is_option(option)
-                   ? input_set(&arguments->input, "report", option, value)
-                   : view_options_set(&arguments->view, "report", option, value);
-    }
-}
-
-static const struct options_syntax syntax = {
+const struct options_syntax cmd_report_options = {
     .command = "report",
-    .known = LONG_OPTIONS,
+    .help = help,
+    .groups = {{view_rows, offsetof(struct arguments, view)},
+               {view_format_rows, offsetof(struct arguments, view)},
+               {own_rows, 0},
+               {input_foreign_rows, offsetof(struct arguments, input)},
+               {input_rows, offsetof(struct arguments, input)}},
     .words_max = 1,
     .words_too_many = "only one FILE can be shown",
-    .set = set_option,
+    .complete = {"<profile>"},
 };
 
 static bool
@@ -79,21 +89,8 @@ check(const struct arguments *arguments)
         (arguments->output == NULL && !arguments->names.download)) {
         return true;
     }
-    return fail(arguments->output != NULL ? "-o" : "--debuginfod", "needs --symbolize");
-}
-
-static int
-print(const struct profile *profile, const struct report_options *options)
-{
-    errno = 0;
-    if (report_print(stdout, profile, options)) {
-        return CMD_OK;
-    }
-    if (errno == EPIPE) {
-        return CMD_OK; /* the reader of the pipe closed it */
-    }
-    return cmd_fail("report", "cannot write to standard output: %s",
-                    strerror(errno != 0 ? errno : ENOMEM));
+    return cmd_refuse("report", arguments->output != NULL ? "-o" : "--debuginfod",
+                      "needs --symbolize");
 }
 
 /* Add names, and write the profile with them if -o was given. */
@@ -102,20 +99,13 @@ add_names(struct profile *profile, const struct arguments *arguments)
 {
     struct symbolize_statistics statistics;
     struct pprof_error error;
-    struct names names;
-    bool done = names_open(&names, "report", &arguments->names, false);
+    bool done = symbolize_for_command("report", arguments->file, &arguments->names,
+                                      profile, &statistics);
 
-    if (done) {
-        names_begin(&names);
-        done = symbolize(profile, &names.settings, &statistics) ||
-               fail(arguments->file, "out of memory for its names");
-        names_end(&names);
-    }
-    names_close(&names);
     if (done && arguments->output != NULL) {
         progress_report_file("writing", arguments->output);
-        done =
-            pprof_write(profile, arguments->output, &error) || fail("-o", error.text);
+        done = pprof_write(profile, arguments->output, &error) ||
+               cmd_refuse("report", "-o", error.text);
     }
     return done;
 }
@@ -130,9 +120,11 @@ check_output(const struct arguments *arguments)
         return true;
     }
     if (strcmp(arguments->output, "-") == 0) {
-        return fail("-o -", "standard output has the report; name a file");
+        return cmd_refuse("report", "-o -",
+                          "standard output has the report; name a file");
     }
-    return pprof_check_writable(arguments->output, &error) || fail("-o", error.text);
+    return pprof_check_writable(arguments->output, &error) ||
+           cmd_refuse("report", "-o", error.text);
 }
 
 static int
@@ -154,6 +146,7 @@ show(const struct arguments *arguments)
     }
     terminal_fit(stdout, &options);
     options.ready = progress_end_for_output;
+    options.advise = missing_names_advise;
     if ((arguments->symbolize && !add_names(profile, arguments)) ||
         !view_options_choose(&arguments->view, "report", profile)) {
         status = CMD_FAILED; /* the error was printed */
@@ -161,7 +154,8 @@ show(const struct arguments *arguments)
         status = cmd_fail("report", "%s", why);
     } else {
         progress_report_file("adding up", arguments->file);
-        status = print(profile, &options);
+        errno = 0;
+        status = terminal_status("report", report_print(stdout, profile, &options));
     }
     profile_delete(profile);
     return status;
@@ -170,15 +164,14 @@ show(const struct arguments *arguments)
 int
 cmd_report(int argc, char **argv)
 {
-    struct arguments arguments = {0};
+    struct arguments arguments = {.view.report.rows = CMD_ROWS_DEFAULT};
     struct options_words words;
     int status;
 
-    view_options_init(&arguments.view, true);
-    if (options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+    if (options_take(&cmd_report_options, argc, argv, &arguments, &words, &status)) {
         arguments.file = words.count > 0 ? words.list[0] : CMD_FILE_DEFAULT;
         status = check(&arguments) ? show(&arguments) : CMD_FAILED;
     }
-    view_options_finish(&arguments.view);
+    free(arguments.view.filters);
     return status;
 }

@@ -4,17 +4,57 @@
  *
  * Everything that can fail is tried before the command starts. The command is forked,
  * watched, and only then allowed to exec, so that no hit of it is missed. Where perf
- * events are refused, the command loads an agent instead (preload.h).
+ * events are refused, the command loads the preload object instead (record/preload.h).
  */
 #include "base/text.h"
 #include "cli/cmd.h"
+#include "cli/recorded.h"
 #include "record/child.h"
+#include "record/record_rows.h"
 #include "record/recording.h"
 
 #include <errno.h>
 
-static const struct record_syntax syntax = {
-    .command = "run", .program = true, .duration = true, .region = true};
+static const char help[] =
+    "Examples\n"
+    "  ntprof run -- make -j4                    all processes of a build\n"
+    "  ntprof run -e time,page-faults -- ./a     two sources at once\n"
+    "  ntprof run --json --report r.json -- ./a  the table as JSON, in a file\n"
+    "  ntprof run --every 1m -- ./server         a file never older than a minute\n"
+    "  ntprof run --region hash -- ./a           one function, by instruction\n"
+    "\n"
+    "usage: ntprof run [options] -- COMMAND [ARGUMENT...]\n"
+    "       ntprof COMMAND [ARGUMENT...]\n"
+    "\n"
+    "Runs the command as if ntprof were not there, then prints a table on standard\n"
+    "error and writes a profile. SIGUSR2 to ntprof writes what there is so far.\n";
+
+static const char help_end[] =
+    "Exit status: the command's; 125 if ntprof failed, 126 if the command cannot be\n"
+    "run, 127 if it was not found. A command that dies by a signal takes ntprof with\n"
+    "it.\n";
+
+static const struct options_row duration_rows[] = {
+    {"duration", 0, "TIME", "stop counting after it; the command runs on",
+     "10s 30s 1m 5m 1h",
+     OPTIONS_INTO(record_take_duration, struct record_options, duration_ns)},
+    {0},
+};
+
+const struct options_syntax cmd_run_options = {
+    .command = "run",
+    .help = help,
+    .help_end = help_end,
+    .groups = {{duration_rows, 0},
+               {record_region_rows, 0},
+               {record_hit_rows, 0},
+               {record_file_rows, 0},
+               {record_memory_rows, 0},
+               {record_table_rows, 0}},
+    .program = true,
+};
+
+static const struct record_syntax syntax = {.options = &cmd_run_options};
 
 static bool
 run_watch(struct recording *recording, const struct child *child)
@@ -77,7 +117,7 @@ run_record(const struct record_options *options)
         child_wait(&child);
         recording_end(&recording);
         /* Pass on the command's exit status even if this fails. */
-        (void)recording_deliver(&recording);
+        (void)recording_deliver(&recording, recorded_print);
     }
     recording_close(&recording);
     return ran ? child_pass_on(&child) : exit_status;

@@ -15,21 +15,17 @@
 
 #define LISTEN_DEFAULT "127.0.0.1:6071"
 
-enum {
-    OPTION_LISTEN = OPTION_OWN,
-    OPTION_LISTINGS,
-    OPTION_IMAGE_DIR,
-    OPTION_SOURCE_DIR
-};
-
-static const struct option LONG_OPTIONS[] = {
-    {"listen", required_argument, NULL, OPTION_LISTEN},
-    {"listings", required_argument, NULL, OPTION_LISTINGS},
-    {"image-dir", required_argument, NULL, OPTION_IMAGE_DIR},
-    {"source-dir", required_argument, NULL, OPTION_SOURCE_DIR},
-    OPTION_HELP_ROW,
-    {0},
-};
+static const char help[] =
+    "Examples\n"
+    "  ntprof serve sqlite:/var/lib/ntprof/profiles.db   then http://127.0.0.1:6071/\n"
+    "  ntprof serve 'clickhouse://db/ntprof?password-file=/etc/ntprof/password'\n"
+    "\n"
+    "usage: ntprof serve [options] URL\n"
+    "\n"
+    "Shows a store to browsers until Ctrl-C: the page of ntprof export --format html\n"
+    "with a time, hosts, units and builds to choose, hits over time to drag a range\n"
+    "on, and what changed between two selections. The store is only read; what the\n"
+    "URL selects holds for every page. Whoever can connect can read all of it.\n";
 
 struct arguments {
     struct serve_settings settings;
@@ -38,32 +34,39 @@ struct arguments {
 };
 
 static bool
-set_option(void *context, int option, char *value)
+take_listen(void *into, const struct options_given *given)
 {
-    struct arguments *const arguments = context;
+    struct arguments *const arguments = into;
 
-    switch (option) {
-    case OPTION_LISTEN:
-        arguments->listen = value;
-        return http_parse_address(&arguments->settings.address, value) ||
-               cmd_refuse_value("serve", "--listen", value, HTTP_NO_ADDRESS);
-    case OPTION_LISTINGS:
-        return options_count("serve", "--listings", value, "none",
-                             &arguments->settings.html.listings);
-    case OPTION_IMAGE_DIR:
-        arguments->settings.html.image_dir = value;
-        return true;
-    default:
-        return source_dirs_add(&arguments->dirs, "serve", value);
-    }
+    arguments->listen = given->value;
+    return http_parse_address(&arguments->settings.address, given->value) ||
+           options_refuse(given, HTTP_NO_ADDRESS);
 }
 
-static const struct options_syntax syntax = {
+static const struct options_row rows[] = {
+    {"listen", 0, "[ADDR:]PORT", "where it listens (default 127.0.0.1:6071)",
+     "127.0.0.1:", OPTIONS_CALL(take_listen)},
+    {"listings", 0, "N",
+     "put the code of so many functions into a page, from programs and sources here "
+     "(default none)",
+     NULL,
+     OPTIONS_INTO(options_take_count_or_none, struct arguments,
+                  settings.html.listings)},
+    {"image-dir", 0, "DIR", "copies of programs and libraries lie there", "<folder>",
+     OPTIONS_TEXT(struct arguments, settings.html.image_dir)},
+    {"source-dir", 0, "[OLD=]NEW", "sources compiled in OLD are in NEW; repeatable",
+     "<folder>", OPTIONS_INTO(source_dirs_take, struct arguments, dirs)},
+    {0},
+};
+
+const struct options_syntax cmd_serve_options = {
     .command = "serve",
-    .known = LONG_OPTIONS,
+    .help = help,
+    .help_end = CMD_HELP_STATUS,
+    .groups = {{rows, 0}},
     .words_max = 1,
     .words_too_many = "only one store can be served",
-    .set = set_option,
+    .complete = {"sqlite: clickhouse://"},
 };
 
 /* Open the store once, so that mistakes are reported before a browser asks. */
@@ -90,7 +93,7 @@ serve(const struct arguments *arguments)
     struct ending ending;
     struct http_server *server;
     char shown[100];
-    char why[200];
+    char why[300];
     int failure;
 
     if (!check_store(arguments->settings.url)) {
@@ -126,7 +129,7 @@ cmd_serve(int argc, char **argv)
 
     unsetenv("DEBUGINFOD_URLS"); /* no downloads: pages must not wait for servers */
     (void)http_parse_address(&arguments.settings.address, LISTEN_DEFAULT);
-    if (options_take(&syntax, argc, argv, &arguments, &words, &status)) {
+    if (options_take(&cmd_serve_options, argc, argv, &arguments, &words, &status)) {
         arguments.settings.url = words.count > 0 ? words.list[0] : NULL;
         arguments.settings.html.prefixes = arguments.dirs.list;
         arguments.settings.html.prefix_count = arguments.dirs.count;

@@ -4,8 +4,13 @@
 #include "base/text.h"
 #include "cli/cmd.h"
 #include "profile/match.h"
+#include "record/source_words.h"
 
 #include <stdio.h>
+#include <string.h>
+
+static const char plain[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
 
 const char *
 source_list(char *list, size_t size, const struct profile *profile, size_t left_out)
@@ -25,13 +30,34 @@ source_list(char *list, size_t size, const struct profile *profile, size_t left_
     return list;
 }
 
+/* Offer the sources that the profile has. */
+static void
+suggest_source(const struct profile *profile, const char *name,
+               struct suggestion *suggestion)
+{
+    suggest_begin(suggestion, name, strlen(name));
+    suggest_offer_words(suggestion, source_words);
+    if (suggestion->best != NULL &&
+        match_source(profile, suggestion->best) == profile->source_count) {
+        suggest_begin(suggestion, name, strlen(name));
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        /* Names of other tools' sources come from outside. */
+        if (strspn(profile->sources[i].name, plain) ==
+            strlen(profile->sources[i].name)) {
+            suggest_offer(suggestion, profile->sources[i].name);
+        }
+    }
+}
+
 bool
 source_choose(const char *command, const struct profile *profile, const char *name,
               size_t *source)
 {
     const size_t found = match_source(profile, name);
+    struct suggestion suggestion;
     char list[512];
-    char why[600];
+    char why[700];
 
     if (found < profile->source_count) {
         *source = found;
@@ -40,5 +66,7 @@ source_choose(const char *command, const struct profile *profile, const char *na
     source_list(list, sizeof(list), profile, SIZE_MAX);
     snprintf(why, sizeof(why), "the profile has no such source; it has %s",
              list[0] != '\0' ? list : "none");
+    suggest_source(profile, name, &suggestion);
+    suggest_append(&suggestion, why, sizeof(why));
     return cmd_refuse_value(command, "-e", name, why);
 }

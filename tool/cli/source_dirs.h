@@ -4,6 +4,7 @@
 #ifndef CLI_SOURCE_DIRS_H
 #define CLI_SOURCE_DIRS_H
 
+#include "base/options.h"
 #include "view/listing/listing.h"
 
 #include <stdbool.h>
@@ -15,9 +16,9 @@ struct source_dirs {
     size_t count;
 };
 
-/* Add OLD=NEW, or NEW for all relative paths. value is split at the equals sign and
- * must outlive dirs. Returns false after an error line. */
-bool source_dirs_add(struct source_dirs *dirs, const char *command, char *value);
+/* Takes OLD=NEW, or NEW for all relative paths, into struct source_dirs. The value is
+ * split at the equals sign and must outlive them. */
+options_take_one source_dirs_take;
 void source_dirs_finish(struct source_dirs *dirs);
 
 #endif

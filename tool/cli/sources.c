@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* cli/sources.c - ntprof sources: lists the sources that work here, and why the others
  * do not. */
-#include "cli/sources.h"
 #include "base/json.h"
 #include "base/options.h"
 #include "cli/cmd.h"
+#include "doctor/doctor.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -55,29 +55,7 @@ print_json(const ntprof_source_info *info, bool first)
     json_put_number_member(&json, "maximum", info->interval_maximum);
     json_put_text_member(&json, "reason", info->reason);
     json_end(&json, '}');
-    if (!json.failed) {
-        fwrite(json.data, 1, json.size, stdout);
-    }
-    buffer_finish(&json);
-}
-
-void
-sources_query_breakpoints(ntprof_session *session, ntprof_source_info *info)
-{
-    char name[48];
-    KPROFILE_SOURCE source;
-    NTSTATUS status;
-
-    *info = (ntprof_source_info){.size = sizeof(*info)};
-    snprintf(name, sizeof(name), "breakpoint:0x%" PRIxPTR, (uintptr_t)print_row);
-    status = ntprof_source_lookup(session, name, &source);
-    if (NT_SUCCESS(status)) {
-        status = ntprof_source_get(session, source, info);
-    }
-    if (!NT_SUCCESS(status)) {
-        snprintf(info->reason, sizeof(info->reason), "%s", ntprof_status_text(status));
-    }
-    snprintf(info->name, sizeof(info->name), "breakpoint:0xADDRESS");
+    (void)json_finish(&json, stdout);
 }
 
 static void
@@ -103,7 +81,7 @@ print_sources(ntprof_session *session, bool json)
             print_row(&info);
         }
     }
-    sources_query_breakpoints(session, &info);
+    doctor_query_breakpoints(session, &info);
     if (json) {
         print_json(&info, false);
         printf("\n]}\n");
@@ -117,18 +95,39 @@ print_sources(ntprof_session *session, bool json)
     }
 }
 
+static const char help[] =
+    "Examples\n"
+    "  ntprof sources                  what can interrupt here\n"
+    "  ntprof sources --json           the same for programs\n"
+    "\n"
+    "usage: ntprof sources [--json]\n"
+    "\n"
+    "Lists what can interrupt: name for -e, NT's name, intervals, and whether it\n"
+    "works on this machine for this user; if not, why.\n";
+
+static const struct options_row rows[] = {
+    {"json", 0, NULL, "as JSON", NULL, OPTIONS_CALL(options_take_flag)},
+    {0},
+};
+
+const struct options_syntax cmd_sources_options = {
+    .command = "sources", .help = help, .groups = {{rows, 0}}};
+
 int
 cmd_sources(int argc, char **argv)
 {
+    /* By name: what a library call advises a program to do is of no use here. */
+    const ntprof_session_options by_name = {.size = sizeof(by_name), .backend = "perf"};
+    struct options_words words;
     bool json = false;
     int exit_status;
     ntprof_session *session;
     NTSTATUS status;
 
-    if (!options_take_json("sources", argc, argv, &json, &exit_status)) {
+    if (!options_take(&cmd_sources_options, argc, argv, &json, &words, &exit_status)) {
         return exit_status;
     }
-    status = ntprof_session_open(NULL, &session);
+    status = ntprof_session_open(&by_name, &session);
     if (!NT_SUCCESS(status)) {
         const char *const why = ntprof_session_error(NULL);
 

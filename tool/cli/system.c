@@ -2,72 +2,36 @@
 /* cli/system.c - ntprof system: profiles the whole machine until a signal or the
  * time. */
 #include "cli/cmd.h"
-#include "record/ending.h"
-#include "record/recording.h"
+#include "cli/recorded.h"
+#include "record/control.h"
+#include "record/record_rows.h"
+#include "record/until_end.h"
 
-#include <string.h>
+static const char help[] =
+    "Examples\n"
+    "  ntprof system --duration 30s                   the machine, half a minute\n"
+    "  ntprof system --kernel -C 0,1 --duration 10s   the kernel on two processors\n"
+    "  ntprof system -G system.slice --duration 1m    only services of systemd\n"
+    "  ntprof system --every 1m -o /var/tmp/all.pb.gz   until Ctrl-C\n"
+    "\n"
+    "usage: ntprof system [options]\n"
+    "\n"
+    "Profiles every process, those to come too, and the kernel, until Ctrl-C or the\n"
+    "time. Needs root or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n";
 
-static const struct record_syntax syntax = {
-    .command = "system", .duration = true, .machine = true};
+const struct options_syntax cmd_system_options = {
+    .command = "system",
+    .help = help,
+    .help_end = CMD_HELP_STATUS,
+    .groups = {{record_duration_rows, 0},
+               {record_machine_rows, 0},
+               {record_hit_rows, 0},
+               {record_file_rows, 0},
+               {record_memory_rows, 0},
+               {record_table_rows, 0}},
+};
 
-static bool
-system_watch(struct recording *recording)
-{
-    const char *why;
-    const NTSTATUS status = recording_watch_all(recording, &why);
-
-    if (!NT_SUCCESS(status)) {
-        cmd_fail("system", "cannot profile all processes: %s", why);
-    }
-    return NT_SUCCESS(status);
-}
-
-static bool
-system_wait(const struct ending *ending, const struct recording *recording)
-{
-    const int failure = ending_wait(ending, NULL, 0, recording_limit_ns(recording));
-
-    if (failure != 0) {
-        cmd_fail("system", "cannot wait: %s", strerror(-failure));
-    }
-    return failure == 0;
-}
-
-/* Record until a signal or the time, and write the results. */
-static bool
-system_record(struct recording *recording, struct ending *ending, char **words)
-{
-    bool waited;
-    bool delivered;
-
-    if (!recording_open(recording, recording->options, true) ||
-        !system_watch(recording) || !recording_begin(recording, words)) {
-        return false;
-    }
-    waited = system_wait(ending, recording);
-    recording_end(recording);
-    ending_release(ending);
-    delivered = recording_deliver(recording);
-    return waited && delivered;
-}
-
-static bool
-profile_system(const struct record_options *options, char **words)
-{
-    struct recording recording = {.options = options};
-    struct ending ending;
-    const int failure = ending_prepare(&ending);
-    bool done;
-
-    if (failure != 0) {
-        cmd_fail("system", "cannot wait for signals: %s", strerror(-failure));
-        return false;
-    }
-    done = system_record(&recording, &ending, words);
-    recording_close(&recording);
-    ending_release(&ending);
-    return done;
-}
+static const struct record_syntax syntax = {.options = &cmd_system_options};
 
 int
 cmd_system(int argc, char **argv)
@@ -77,7 +41,8 @@ cmd_system(int argc, char **argv)
 
     control_prepare();
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
-        exit_status = profile_system(&options, argv) ? CMD_OK : CMD_FAILED;
+        exit_status =
+            record_until_end(&options, argv, recorded_print) ? CMD_OK : CMD_FAILED;
     }
     record_options_finish(&options);
     return exit_status;

@@ -4,91 +4,63 @@
 #include "cli/cmd.h"
 #include "cli/source_choice.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
-static bool
-add_filter(struct view_options *view, const char *command, enum report_filter_kind kind,
-           const char *glob)
+bool
+view_take_filter(void *into, const struct options_given *given)
 {
+    static const char *const names[REPORT_FILTER_KINDS] = {
+        [REPORT_FILTER_IMAGE] = "image",
+        [REPORT_FILTER_PROCESS] = "process",
+        [REPORT_FILTER_SYMBOL] = "symbol",
+    };
+    struct view_options *const view = into;
     struct report_options *const report = &view->report;
+    enum report_filter_kind kind = REPORT_FILTER_IMAGE;
     struct report_filter *const filters =
-        reallocarray(view->filters, report->filter_count + 1, sizeof(*filters));
+        reallocarray(view->filters, report->by.filter_count + 1, sizeof(*filters));
 
     if (filters == NULL) {
-        return cmd_refuse(command, glob, "out of memory");
+        return cmd_refuse(given->command, given->value, "out of memory");
     }
-    filters[report->filter_count++] = (struct report_filter){kind, glob};
+    while (strcmp(names[kind], given->row->name) != 0) {
+        kind++;
+        assert(kind < REPORT_FILTER_KINDS);
+    }
+    filters[report->by.filter_count++] = (struct report_filter){kind, given->value};
     view->filters = filters;
-    report->filters = filters;
+    report->by.filters = filters;
     return true;
 }
 
 static bool
-set_format(struct view_options *view, const char *command, enum report_format format)
+take_format(void *into, const struct options_given *given)
 {
-    if (view->report.format != REPORT_TABLE && view->report.format != format) {
-        return cmd_refuse(command, "--json, --csv", "only one of them");
+    enum report_format *const format = into;
+    const enum report_format wanted =
+        strcmp(given->row->name, "csv") == 0 ? REPORT_CSV : REPORT_JSON;
+
+    if (*format != REPORT_TABLE && *format != wanted) {
+        return cmd_refuse(given->command, "--json, --csv", "only one of them");
     }
-    view->report.format = format;
+    *format = wanted;
     return true;
 }
 
-bool
-view_options_keys(const char *command, const char *value, bool by_source,
-                  struct report_keys *keys)
-{
-    char allowed[200];
-
-    if (report_keys_parse(value, keys)) {
-        return true;
-    }
-    snprintf(allowed, sizeof(allowed),
-             "allowed are function, line, image, address, bucket, process, thread, "
-             "cpu, unit%s, each once; several with commas: process,function",
-             by_source ? ", source" : "");
-    return cmd_refuse_value(command, "--by", value, allowed);
-}
-
-void
-view_options_init(struct view_options *view, bool by_source)
-{
-    *view = (struct view_options){.report = {.rows = CMD_ROWS_DEFAULT},
-                                  .by_source = by_source};
-}
-
-void
-view_options_finish(struct view_options *view)
-{
-    free(view->filters);
-}
-
-bool
-view_options_set(struct view_options *view, const char *command, int option,
-                 const char *value)
-{
-    switch (option) {
-    case 'e':
-        view->source = value;
-        return true;
-    case VIEW_ROWS:
-        return options_count(command, "--rows", value, "all", &view->report.rows);
-    case VIEW_BY:
-        return view_options_keys(command, value, view->by_source, &view->report.keys);
-    case VIEW_IMAGE:
-        return add_filter(view, command, REPORT_FILTER_IMAGE, value);
-    case VIEW_PROCESS:
-        return add_filter(view, command, REPORT_FILTER_PROCESS, value);
-    case VIEW_SYMBOL:
-        return add_filter(view, command, REPORT_FILTER_SYMBOL, value);
-    case VIEW_JSON:
-        return set_format(view, command, REPORT_JSON);
-    case VIEW_CSV:
-        return set_format(view, command, REPORT_CSV);
-    default:
-        return false;
-    }
-}
+const struct options_row view_format_rows[] = {
+    {"rows", 0, "N", "rows to show (default 20); 0 for all", NULL,
+     OPTIONS_INTO(options_take_count_or_all, struct view_options, report.rows)},
+    {"full-names", 0, NULL,
+     "functions with types, parameters and all template arguments", NULL,
+     OPTIONS_FLAG(struct view_options, report.full_names)},
+    {"json", 0, NULL, "as JSON", NULL,
+     OPTIONS_INTO(take_format, struct view_options, report.format)},
+    {"csv", 0, NULL, "as comma-separated values", NULL,
+     OPTIONS_INTO(take_format, struct view_options, report.format)},
+    {0},
+};
 
 bool
 view_options_choose(const struct view_options *view, const char *command,

@@ -7,46 +7,17 @@
 #include "base/options.h"
 #include "view/report/report.h"
 
-enum {
-    VIEW_ROWS = OPTION_OWN,
-    VIEW_BY,
-    VIEW_IMAGE,
-    VIEW_PROCESS,
-    VIEW_SYMBOL,
-    VIEW_JSON,
-    VIEW_CSV,
-    OPTION_BEHIND_VIEW /* first value for a command's own options */
-};
-
-#define VIEW_OPTION_ROWS                                    \
-    {"event", required_argument, NULL, 'e'},                \
-        {"rows", required_argument, NULL, VIEW_ROWS},       \
-        {"by", required_argument, NULL, VIEW_BY},           \
-        {"image", required_argument, NULL, VIEW_IMAGE},     \
-        {"process", required_argument, NULL, VIEW_PROCESS}, \
-        {"symbol", required_argument, NULL, VIEW_SYMBOL},   \
-        {"json", no_argument, NULL, VIEW_JSON},             \
-    {                                                       \
-        "csv", no_argument, NULL, VIEW_CSV                  \
-    }
-
 struct view_options {
     struct report_options report;
-    struct report_filter *filters; /* backs report.filters */
+    struct report_filter *filters; /* backs report.filters; to be freed */
     const char *source;            /* the source that is shown; NULL: all */
-    bool by_source;                /* --by may contain source; for messages */
 };
 
-/* Parse the value of --by. Returns false after an error line. */
-bool view_options_keys(const char *command, const char *value, bool by_source,
-                       struct report_keys *keys);
+/* How many rows are shown, and in which form: --rows, --full-names, --json, --csv. */
+extern const struct options_row view_format_rows[];
 
-void view_options_init(struct view_options *view, bool by_source);
-void view_options_finish(struct view_options *view);
-
-/* Handle an option of VIEW_OPTION_ROWS. Returns false after an error line. */
-bool view_options_set(struct view_options *view, const char *command, int option,
-                      const char *value);
+/* Takes the glob of --image, --process or --symbol into struct view_options. */
+options_take_one view_take_filter;
 
 /* Remove all sources of a profile except the chosen one, if one was chosen. Returns
  * false after an error line. */

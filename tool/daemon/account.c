@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* account.c - see account.h. */
+/* account.c - subtracts the statistics of the last look from those of this one. */
 #include "daemon/account.h"
+
+#include <assert.h>
+#include <string.h>
 
 /* Return what a figure grew by, and remember it. One that shrank stays as it was, until
  * it has grown beyond that. */
 static uint64_t
-take(uint64_t *before, uint64_t now)
+take_growth(uint64_t *before, uint64_t now)
 {
     const uint64_t more = now > *before ? now - *before : 0;
 
@@ -13,6 +16,8 @@ take(uint64_t *before, uint64_t now)
     return more;
 }
 
+/* Replace the statistics of a source since the start by those since the last call,
+ * which before remembers. */
 static void
 take_source(struct profile_source *before, double *events_before,
             struct profile_source *source)
@@ -20,13 +25,18 @@ take_source(struct profile_source *before, double *events_before,
     const double events = source->measured * (double)source->taken;
     const double more = events > *events_before ? events - *events_before : 0;
 
-    source->counted = take(&before->counted, source->counted);
-    source->outside = take(&before->outside, source->outside);
-    source->lost = take(&before->lost, source->lost);
-    source->throttled = take(&before->throttled, source->throttled);
-    source->missed = take(&before->missed, source->missed);
-    source->unfinished = take(&before->unfinished, source->unfinished);
-    source->excluded = take(&before->excluded, source->excluded);
+    source->counted = take_growth(&before->counted, source->counted);
+    source->outside = take_growth(&before->outside, source->outside);
+    source->lost = take_growth(&before->lost, source->lost);
+    source->throttled = take_growth(&before->throttled, source->throttled);
+    source->missed = take_growth(&before->missed, source->missed);
+    source->unfinished = take_growth(&before->unfinished, source->unfinished);
+    source->excluded = take_growth(&before->excluded, source->excluded);
+    source->outside_kernel =
+        take_growth(&before->outside_kernel, source->outside_kernel);
+    if (source->outside_kernel > source->outside) {
+        source->outside_kernel = source->outside;
+    }
     source->taken = source->counted + source->outside;
     source->expected = source->taken + source->lost + source->throttled +
                        source->missed + source->unfinished + source->excluded;
@@ -35,13 +45,14 @@ take_source(struct profile_source *before, double *events_before,
 }
 
 /* The members of gaps that count from the start. */
-#define COUNTED_GAPS(gaps)                                                         \
-    {                                                                              \
-        &(gaps)->failures, &(gaps)->unfollowed, &(gaps)->records_lost,             \
-            &(gaps)->unread, &(gaps)->unopened, &(gaps)->refused, &(gaps)->unnamed \
+#define COUNTED_GAPS(gaps)                                                          \
+    {                                                                               \
+        &(gaps)->failures, &(gaps)->unfollowed, &(gaps)->records_lost,              \
+            &(gaps)->unread, &(gaps)->unopened, &(gaps)->refused, &(gaps)->unowned, \
+            &(gaps)->unnamed                                                        \
     }
 
-enum { GAPS = 7 };
+enum { GAPS = 8 };
 
 void
 account_take(struct account *account, struct profile *look, struct collector_gaps *gaps)
@@ -49,11 +60,12 @@ account_take(struct account *account, struct profile *look, struct collector_gap
     uint64_t *const before[GAPS] = COUNTED_GAPS(&account->gaps);
     uint64_t *const now[GAPS] = COUNTED_GAPS(gaps);
 
+    assert(look->source_count <= RECORD_SOURCES_MAX);
     for (size_t i = 0; i < look->source_count; i++) {
         take_source(&account->sources[i], &account->events[i], &look->sources[i]);
     }
     for (size_t i = 0; i < GAPS; i++) {
-        *now[i] = take(before[i], *now[i]);
+        *now[i] = take_growth(before[i], *now[i]);
     }
     gaps->running = 0;
     gaps->elapsed_ns = 0;
@@ -74,5 +86,6 @@ account_add_gaps(struct collector_gaps *sum, const struct collector_gaps *more)
     sum->first_failure = more->first_failure;
     /* These are of the present state. */
     sum->refused_maps = more->refused_maps;
+    memcpy(sum->refused_why, more->refused_why, sizeof(sum->refused_why));
     sum->bounded_images = more->bounded_images;
 }

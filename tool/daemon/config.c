@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* config.c - see config.h. */
+/* config.c - reads the file, and makes a word of the command line of each line. */
 #include "daemon/config.h"
 
+#include "base/file_place.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ struct parser {
 
 /* Set the error. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) static bool
-fail(struct parser *parser, const char *format, ...)
+fail_line(struct parser *parser, const char *format, ...)
 {
     const int used =
         snprintf(parser->error, parser->error_size, "line %zu: ", parser->line);
@@ -40,6 +41,7 @@ fail(struct parser *parser, const char *format, ...)
     return false;
 }
 
+/* Add an option as the word --NAME=VALUE. */
 static bool
 add_word(struct parser *parser, const char *name, size_t name_size, const char *value,
          size_t value_size)
@@ -49,12 +51,12 @@ add_word(struct parser *parser, const char *name, size_t name_size, const char *
         reallocarray(config->words, config->count + 1, sizeof(*config->words));
 
     if (words == NULL) {
-        return fail(parser, "out of memory");
+        return fail_line(parser, "out of memory");
     }
     config->words = words;
     if (asprintf(&words[config->count], "--%.*s=%.*s", (int)name_size, name,
                  (int)value_size, value) < 0) {
-        return fail(parser, "out of memory");
+        return fail_line(parser, "out of memory");
     }
     config->count++;
     return true;
@@ -75,8 +77,8 @@ parse_line(struct parser *parser, const char *line)
     }
     value += strspn(value, " \t");
     if (name_size == 0 || *value != '=') {
-        return fail(parser, "%s is not of the form name = value",
-                    text_show(shown, sizeof(shown), name));
+        return fail_line(parser, "%s is not of the form name = value",
+                         text_show(shown, sizeof(shown), name));
     }
     value++;
     value += strspn(value, " \t");
@@ -85,12 +87,12 @@ parse_line(struct parser *parser, const char *line)
         value_size--;
     }
     if (value_size == 0) {
-        return fail(parser,
-                    "%.*s has no value; leave the line out, or put a # before it",
-                    (int)name_size, name);
+        return fail_line(parser,
+                         "%.*s has no value; leave the line out, or put a # before it",
+                         (int)name_size, name);
     }
     if (parser->config->count == CONFIG_LINES_MAX) {
-        return fail(parser, "more than %d settings", CONFIG_LINES_MAX);
+        return fail_line(parser, "more than %d settings", CONFIG_LINES_MAX);
     }
     return add_word(parser, name, name_size, value, value_size);
 }
@@ -106,8 +108,8 @@ config_parse(struct config *config, const char *text, char *error, size_t error_
         bool parsed;
 
         parser.line++;
-        parsed =
-            line != NULL ? parse_line(&parser, line) : fail(&parser, "out of memory");
+        parsed = line != NULL ? parse_line(&parser, line)
+                              : fail_line(&parser, "out of memory");
         free(line);
         if (!parsed) {
             return false;
@@ -118,19 +120,28 @@ config_parse(struct config *config, const char *text, char *error, size_t error_
     return true;
 }
 
-/* Read a small regular file into text. Returns 0 or a negative errno. */
+/* Read a small regular file into text. Returns 0 or a negative errno; *why as by
+ * file_place_find. */
 static int
-read_file(const char *path, char *text, size_t size)
+read_file(const char *path, char *text, size_t size, char *why, size_t why_bytes)
 {
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    /* What another user's link leads to is not what the user wrote. */
+    const int fd =
+        file_place_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, why, why_bytes);
     struct stat status;
     size_t used = 0;
     ssize_t more = 1;
 
     if (fd < 0) {
-        return -errno;
+        return errno == EISDIR ? -EINVAL : -errno;
     }
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(fd, &status) != 0) {
+        const int error = errno;
+
+        close(fd);
+        return -error;
+    }
+    if (!S_ISREG(status.st_mode)) {
         close(fd);
         return -EINVAL;
     }
@@ -150,14 +161,16 @@ bool
 config_read(struct config *config, const char *path, char *error, size_t error_size)
 {
     char *const text = calloc(1, CONFIG_BYTES_MAX);
-    const int failure =
-        text != NULL ? read_file(path, text, CONFIG_BYTES_MAX) : -ENOMEM;
+    char why[300] = "";
+    const int failure = text != NULL
+                            ? read_file(path, text, CONFIG_BYTES_MAX, why, sizeof(why))
+                            : -ENOMEM;
     bool parsed = false;
 
     if (failure == -EINVAL) {
         snprintf(error, error_size, "it is no regular file of text");
     } else if (failure != 0) {
-        snprintf(error, error_size, "%s", strerror(-failure));
+        snprintf(error, error_size, "%s", why[0] != '\0' ? why : strerror(-failure));
     } else {
         parsed = config_parse(config, text, error, error_size);
     }

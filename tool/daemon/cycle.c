@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_window.c - the windows of an agent. */
+/* cycle.c - the windows of an agent. */
 #include "daemon/daemonp.h"
 
+#include "base/apart.h"
 #include "base/clock.h"
-#include "cli/cmd.h"
+#include "base/message.h"
 #include "record/collect/usage.h"
 #include "record/describe.h"
 #include "sandbox/process.h"
@@ -24,9 +25,10 @@ agent_read_usage(uint64_t *memory_bytes)
 
     sandbox_get_usage(&readers);
     *memory_bytes = usage_bytes() + readers.memory_bytes;
-    return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + readers.cpu_ns;
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + apart_cpu_ns() + readers.cpu_ns;
 }
 
+/* Draw a random number for the windows from now on. */
 static void
 renew_epoch(struct agent *agent)
 {
@@ -50,6 +52,7 @@ arm_timer(const struct agent *agent)
                           &end, NULL);
 }
 
+/* Begin a window: from now on hits and gaps are its own. */
 static void
 begin_at(struct agent *agent, const struct window_clocks *now)
 {
@@ -106,7 +109,8 @@ time_source(const struct agent *agent)
     return at;
 }
 
-/* The interval was changed just before the look, whose hits have the one before. */
+/* Give a look the interval that its hits have: if the interval was changed just before
+ * the look, that is the one before. */
 static void
 keep_outgoing(const struct agent *agent, struct profile *look)
 {
@@ -202,6 +206,7 @@ agent_describe(struct agent *agent, struct profile *profile, uint64_t start_real
            set_labels(agent, profile);
 }
 
+/* Add what a window lacks to the list of it. */
 __attribute__((format(printf, 2, 3))) static void
 add_gap(struct buffer *text, const char *format, ...)
 {
@@ -292,7 +297,7 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     if (complete) {
         report_spool(agent,
                      spool_put(&agent->spool, start_ns, agent->epoch, bytes, size));
-        spool_bound(&agent->spool);
+        spool_drop_excess(&agent->spool);
         sender_wake(&agent->sender);
     } else {
         cmd_fail("agent", "out of memory: a window is lost");
@@ -319,6 +324,22 @@ report_exceeded(struct agent *agent)
                          : " again");
     }
     agent->ration_exceeded = exceeded;
+}
+
+/* Give names their processor time until the end of the next window. */
+static void
+ration_readers(struct agent *agent, uint64_t elapsed_ns)
+{
+    struct sandbox_usage readers;
+    uint64_t names_ns;
+    uint64_t headers_ns;
+
+    sandbox_get_usage(&readers);
+    names_ns =
+        readers.cpu_ns > agent->readers_ns ? readers.cpu_ns - agent->readers_ns : 0;
+    agent->readers_ns = readers.cpu_ns;
+    names_ns = ration_names(&agent->ration, names_ns, elapsed_ns, &headers_ns);
+    collector_set_names_time(agent->recording.collector, names_ns, headers_ns);
 }
 
 /* Measure what the agent took, and choose the interval of the next window. Three kinds
@@ -388,7 +409,7 @@ time_hits(const struct profile *window)
     return 0;
 }
 
-/* The change is complete: the next look has its interval. */
+/* End a change of the interval: the next look has the new one. */
 static void
 end_change(struct agent *agent)
 {
@@ -397,7 +418,8 @@ end_change(struct agent *agent)
     agent->pace_100ns = agent->ration.interval_100ns;
 }
 
-/* The window said which hits were lost; without one, the next window will. */
+/* Count the hits that were lost. The window has reported them; if there was none, the
+ * next one does. */
 static void
 take_lost(struct agent *agent)
 {
@@ -437,6 +459,7 @@ agent_finish_window(struct agent *agent)
     pthread_mutex_unlock(&agent->metrics_lock);
     end_change(agent);
     choose_interval(agent, hits, end.counted_ns, changed);
+    ration_readers(agent, end.counted_ns);
     if (end.new_epoch) {
         renew_epoch(agent);
     }

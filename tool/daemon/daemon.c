@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.c - runs an agent: opens what it needs, waits, and ends in order.
+ * daemon.c - runs an agent: opens what it needs, waits, and ends in order.
  *
  * One thread makes looks and windows. Others deliver hits and fold counters
- * (recording), add windows to the store (sender) and answer clients (server).
+ * (recording) and answer clients (server); what adds windows to the store (sender) runs
+ * apart (base/apart.h).
  */
 #include "daemon/daemonp.h"
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/text.h"
-#include "cli/cmd.h"
 #include "daemon/service.h"
 #include "sandbox/process.h"
 
@@ -26,6 +27,8 @@
 
 /* Time between attempts to write windows that wait in memory. */
 static const uint64_t retry_ns = 5 * CLOCK_SECOND_NS;
+
+/* --- start --- */
 
 static void
 read_boot_id(struct agent *agent)
@@ -148,6 +151,8 @@ say_start(const struct agent *agent)
                    (double)settings->window_ns / 1e9);
 }
 
+/* --- the loop --- */
+
 /* Read a signal. Returns 0 if there is none. */
 static int
 take_signal(const struct agent *agent)
@@ -241,14 +246,28 @@ loop(struct agent *agent)
     return signal;
 }
 
-/* End the recording and the window, and send what is in the spool. */
+/* --- end --- */
+
+static void
+stop_sender(struct agent *agent)
+{
+    if (!sender_stop(&agent->sender)) {
+        agent->sender_left = true;
+        cmd_fail("agent", "--store: it does not answer; windows wait in the spool for "
+                          "the next agent");
+    }
+}
+
+/* End the recording and the window, and send what is in the spool. Each step ends in
+ * bounded time. */
 static void
 finish(struct agent *agent)
 {
+    sandbox_hurry();
     recording_end(&agent->recording);
     agent_finish_window(agent);
     agent_stop_serving(agent);
-    sender_stop(&agent->sender);
+    stop_sender(agent);
     if (agent->spool_failing && !spool_retry(&agent->spool)) {
         cmd_fail("agent", "--spool: %s; the windows in memory are lost",
                  agent->spool.failure);
@@ -259,9 +278,11 @@ static void
 close_agent(struct agent *agent)
 {
     agent_stop_serving(agent);
-    sender_stop(&agent->sender);
+    stop_sender(agent);
     recording_close(&agent->recording);
-    if (agent->spool_opened) {
+    if (agent->sender_left) {
+        spool_unlock(&agent->spool);
+    } else if (agent->spool_opened) {
         spool_close(&agent->spool);
     }
     if (agent->timer_fd >= 0) {
@@ -285,6 +306,7 @@ agent_run(const struct agent_settings *settings, int signal_fd)
     agent->timer_fd = -1;
     agent->recording.options = &settings->record;
     pthread_mutex_init(&agent->metrics_lock, NULL);
+    sandbox_hurry_on(signal_fd);
     if (start(agent)) {
         agent_begin_window(agent);
         say_start(agent);
@@ -298,6 +320,12 @@ agent_run(const struct agent_settings *settings, int signal_fd)
         finish(agent);
     }
     close_agent(agent);
+    sandbox_hurry_on(-1);
+    if (agent->sender_left) {
+        /* Its spool cannot be opened again in this process: the service manager starts
+         * another one. */
+        return end == AGENT_RELOAD ? AGENT_FAILED : end;
+    }
     free(agent);
     return end;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent.h - records the whole machine in windows, until a signal ends it.
+ * daemon.h - records the whole machine in windows, until a signal ends it.
  */
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agentp.h - declarations that only agent.c, agent_window.c and agent_serve.c use. */
+/* daemonp.h - declarations that only daemon.c, cycle.c and serving.c use. */
 #ifndef DAEMON_DAEMONP_H
 #define DAEMON_DAEMONP_H
 
@@ -40,6 +40,7 @@ struct agent {
     bool spool_opened;
     bool spool_failing; /* and that was reported */
     struct sender sender;
+    bool sender_left; /* it did not end in time: nothing that it uses may be freed */
     struct http_server *server; /* NULL: none */
     struct account account;
     struct window window;
@@ -53,6 +54,7 @@ struct agent {
     bool ration_exceeded;  /* in the window before, and not for hits */
     uint64_t pace_100ns;   /* the interval in effect, as it was asked for */
     uint64_t cpu_ns;       /* of the agent when the window began */
+    uint64_t readers_ns;   /* of it, of processes that read symbols */
     uint64_t dropped;      /* windows of the spool, as reported so far */
     uint64_t refused;      /* the same of windows that the store refused for good */
     char epoch[EPOCH_BYTES];
@@ -62,7 +64,7 @@ struct agent {
     struct metrics metrics; /* guarded by metrics_lock */
 };
 
-/* agent_window.c: the window. */
+/* cycle.c: the window. */
 
 /* Begin the first window. */
 void agent_begin_window(struct agent *agent);
@@ -83,7 +85,7 @@ bool agent_describe(struct agent *agent, struct profile *profile,
 /* Read the processor time and memory of the agent and its readers. */
 uint64_t agent_read_usage(uint64_t *memory_bytes);
 
-/* agent_serve.c: the server and its requests. */
+/* serving.c: the server and its requests. */
 
 /* Start the server if the settings want one. Returns false after an error line. */
 bool agent_serve(struct agent *agent);

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "daemon/spool.h"
+#include "profile/profile.h"
 #include "record/record_options.h"
 
 /* metrics - figures of one moment, counted since the agent started. */
@@ -29,6 +30,7 @@ struct metrics {
     bool has_store;
     uint64_t sent;
     uint64_t send_failures;
+    uint64_t busy;       /* of them, those because the store was locked */
     uint64_t unreadable; /* files of the spool that were no profile */
     uint64_t refused;    /* by the store, for good */
 };

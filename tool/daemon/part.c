@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* part.c - see part.h. */
+/* part.c - adds looks up by a merger; where memory runs out, their hits are lost. */
 #include "daemon/part.h"
 
 #include "profile/merge.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static uint64_t
@@ -31,6 +32,7 @@ part_add(struct part *part, struct profile *look)
 {
     struct pprof_error error;
 
+    assert(part->merger != NULL || part->hits == 0);
     part->hits += taken_hits(look);
     if (part->merger == NULL) {
         part->merger = profile_merger_new();
@@ -56,6 +58,7 @@ part_take(struct part *part)
         part->hits = 0;
     }
     lose(part);
+    assert(part->merger == NULL && part->hits == 0);
     return sum;
 }
 

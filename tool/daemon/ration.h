@@ -21,6 +21,8 @@ struct ration {
     uint64_t asked_100ns;    /* 0: time is no source, and nothing is changed */
     uint64_t interval_100ns; /* in effect */
     double share;            /* of the last window */
+    uint64_t age_ns;         /* of the agent */
+    double names_ns;         /* processor time that names may take now; or a debt */
 };
 
 /*
@@ -36,5 +38,25 @@ struct ration {
  */
 bool ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t hits,
                    uint64_t elapsed_ns);
+
+/* Time in which names may take what they need: at first all symbols are read. */
+#define RATION_START_NS UINT64_C(600000000000)
+
+/* What ration_names returns in that time. */
+#define RATION_NAMES_FREE UINT64_MAX
+
+/*
+ * Return how much processor time names may take until the next call. After
+ * RATION_START_NS they get a sixth of the ration, save up that of ten minutes, and may
+ * owe as much, so that a large file can be read at once. Whoever owes gets nothing but
+ * headers, which may owe as much once more. So in any ten minutes they take four sixths
+ * of the ration at most.
+ *
+ *   names_ns    that the processes that read symbols took since the last call
+ *   elapsed_ns  since the last call
+ *   headers_ns  set to what they may take for headers when the rest is used up
+ */
+uint64_t ration_names(struct ration *ration, uint64_t names_ns, uint64_t elapsed_ns,
+                      uint64_t *headers_ns);
 
 #endif

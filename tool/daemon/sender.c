@@ -1,15 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* sender.c - see sender.h. */
+/*
+ * sender.c - what opens the store, adds the windows of the spool, and waits.
+ *
+ * The states of a sender:
+ *
+ *            sender_start          round done            sender_stop
+ *   STOPPED -------------> SENDING ----------> WAITING -------------.
+ *      ^                     |  ^                 |                 |
+ *      |                     |  '-----------------'                 v
+ *      |        sender_stop  |   sender_wake, or after a failure  CLOSING ---> LATE
+ *      |                     |   the end of the pause               |   late_ns after
+ *      |                     '------------------------------------->|   deadline_ns
+ *      '------------------------------------------------------------'
+ *        one more round, unless the last failed, until deadline_ns
+ *
+ *   STOPPED  apart is NULL: nothing runs, and nothing else is used
+ *   SENDING  a round is under way; the store is open, or opening it failed
+ *   WAITING  the store is closed, unless it is a server's and opened for less than
+ *            open_ns; fresh is set by a window that comes meanwhile
+ *   CLOSING  closing and deadline_ns are set; sender_stop waits for ended
+ *   LATE     sender_stop has returned false; the last round ends by itself, or never
+ *
+ * assert_sender_state() is called by all who have just taken the lock, and
+ * assert_store_state() before and after each round.
+ */
 #include "daemon/sender.h"
 
+#include "base/apart.h"
 #include "base/clock.h"
+#include "base/command_log.h"
+#include "base/message.h"
 #include "base/text.h"
-#include "cli/cmd.h"
 #include "daemon/metrics.h"
 #include "store/recorded.h"
 
+#include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +48,10 @@ static const uint64_t pause_max_ns = UINT64_C(60000000000);
  * which nothing is recorded. The rest waits for the next agent. */
 static const uint64_t closing_ns = UINT64_C(5000000000);
 
+/* How much longer the sender is waited for: nothing interrupts what waits for a file
+ * system that does not answer. */
+static const uint64_t late_ns = UINT64_C(3000000000);
+
 /* How long a server's store stays open. Each name goes to it once in this time, so one
  * that was dropped and made again gets them then. */
 static const uint64_t open_ns = UINT64_C(3600000000000);
@@ -29,6 +59,29 @@ static const uint64_t open_ns = UINT64_C(3600000000000);
 /* outcome - of one window. LEFT is tried again, but later ones need not wait for it, as
  * they must for FAILED. */
 enum outcome { SENT, UNREADABLE, REFUSED, LEFT, FAILED };
+
+#ifndef NDEBUG
+/* Do the members that the lock guards agree? */
+static bool
+assert_sender_state(const struct sender *sender)
+{
+    assert(sender->spool != NULL && sender->url != NULL && sender->host != NULL);
+    assert(sender->closing == (sender->deadline_ns != 0));
+    assert(sender->busy <= sender->failures);
+    return true;
+}
+
+/* Is the store, outside of a round, open only if the next round can use it? */
+static bool
+assert_store_state(const struct sender *sender)
+{
+    assert(sender->store == NULL ||
+           (sender->opened_ns != 0 && store_is_remote(sender->store)));
+    return true;
+}
+#endif
+
+/* --- one window --- */
 
 /* Decode a window and add it. The bytes are our own: the folder is ours alone. */
 static enum outcome
@@ -56,13 +109,16 @@ add_window(const struct sender *sender, const void *bytes, size_t size,
 }
 
 static void
-count_outcome(struct sender *sender, enum outcome outcome)
+count_outcome(struct sender *sender, enum outcome outcome,
+              const struct pprof_error *error)
 {
     pthread_mutex_lock(&sender->lock);
+    assert(assert_sender_state(sender));
     sender->sent += outcome == SENT;
     sender->unreadable += outcome == UNREADABLE;
     sender->refused += outcome == REFUSED;
     sender->failures += outcome == FAILED || outcome == LEFT;
+    sender->busy += outcome == FAILED && error->busy;
     pthread_mutex_unlock(&sender->lock);
 }
 
@@ -74,6 +130,7 @@ is_late(void *context)
     bool late;
 
     pthread_mutex_lock(&sender->lock);
+    assert(assert_sender_state(sender));
     late = sender->closing && clock_now_ns() >= sender->deadline_ns;
     pthread_mutex_unlock(&sender->lock);
     return late;
@@ -85,6 +142,8 @@ report_outcome(enum outcome outcome, const char *name, const struct pprof_error 
 {
     char shown[100];
 
+    COMMAND_LOG("window %s of the spool: %s", name,
+                outcome == SENT ? "in the store" : error->text);
     text_show(shown, sizeof(shown), name);
     if (outcome == UNREADABLE) {
         cmd_fail("agent", "%s of the spool is no profile and is removed", shown);
@@ -94,6 +153,7 @@ report_outcome(enum outcome outcome, const char *name, const struct pprof_error 
     }
 }
 
+/* Return what becomes of a file of the spool after an attempt to send it. */
 static enum spool_fate
 fate_of(enum outcome outcome)
 {
@@ -107,6 +167,8 @@ fate_of(enum outcome outcome)
         return SPOOL_KEEP;
     }
 }
+
+/* --- one round --- */
 
 /* Add all windows. Returns false with the error set if one could not be added. */
 static bool
@@ -132,7 +194,7 @@ send_all(struct sender *sender, struct pprof_error *error)
                      strerror(errno));
             outcome = LEFT;
         }
-        count_outcome(sender, outcome);
+        count_outcome(sender, outcome, error);
         report_outcome(outcome, name, error);
         complete = complete && outcome != FAILED && outcome != LEFT;
     }
@@ -147,7 +209,7 @@ open_store(struct sender *sender, struct pprof_error *error)
         sender->opened_ns = clock_now_ns();
     }
     if (sender->store == NULL) {
-        count_outcome(sender, FAILED);
+        count_outcome(sender, FAILED, error);
     }
     return sender->store != NULL;
 }
@@ -168,9 +230,12 @@ static bool
 send(struct sender *sender, bool *failing)
 {
     struct pprof_error error = {.text = ""};
-    const bool sent = open_store(sender, &error) && send_all(sender, &error);
+    bool sent;
 
+    assert(assert_store_state(sender));
+    sent = open_store(sender, &error) && send_all(sender, &error);
     close_store(sender, !sent);
+    assert(assert_store_state(sender) && (sent || sender->store == NULL));
     if (!sent && !*failing) {
         cmd_fail("agent", "--store: %s; windows wait in the spool", error.text);
     } else if (sent && *failing) {
@@ -180,7 +245,9 @@ send(struct sender *sender, bool *failing)
     return sent;
 }
 
-/* Wait for a new window or, after a failure, for the pause. Returns false if the thread
+/* --- what runs apart --- */
+
+/* Wait for a new window or, after a failure, for the pause. Returns false if the sender
  * has to end. */
 static bool
 wait(struct sender *sender, uint64_t pause_ns)
@@ -189,6 +256,7 @@ wait(struct sender *sender, uint64_t pause_ns)
     bool closing;
 
     pthread_mutex_lock(&sender->lock);
+    assert(assert_sender_state(sender));
     while (!sender->closing && (pause_ns != 0 || !sender->fresh)) {
         if (pause_ns == 0) {
             pthread_cond_wait(&sender->wake, &sender->lock);
@@ -202,14 +270,15 @@ wait(struct sender *sender, uint64_t pause_ns)
     return !closing;
 }
 
-static void *
+/* Send windows until closing is set. Runs apart: the store may be on a file system that
+ * does not answer. */
+static void
 sender_main(void *argument)
 {
     struct sender *const sender = argument;
     uint64_t pause_ns = 0;
     bool failing = false;
 
-    pthread_setname_np(pthread_self(), "ntprof-sender");
     do {
         if (send(sender, &failing)) {
             pause_ns = 0;
@@ -222,7 +291,29 @@ sender_main(void *argument)
         (void)send(sender, &failing);
     }
     close_store(sender, true);
-    return NULL;
+    pthread_mutex_lock(&sender->lock);
+    sender->ended = true;
+    pthread_cond_signal(&sender->gone);
+    pthread_mutex_unlock(&sender->lock);
+}
+
+/* --- from the agent's thread --- */
+
+static void
+free_texts(struct sender *sender)
+{
+    free(sender->url);
+    free(sender->host);
+    sender->url = sender->host = NULL;
+}
+
+static void
+release(struct sender *sender)
+{
+    pthread_cond_destroy(&sender->wake);
+    pthread_cond_destroy(&sender->gone);
+    pthread_mutex_destroy(&sender->lock);
+    free_texts(sender);
 }
 
 int
@@ -230,61 +321,89 @@ sender_start(struct sender *sender, struct spool *spool, const char *url,
              const char *host)
 {
     pthread_condattr_t monotonic;
-    sigset_t all;
-    sigset_t old;
-    int failure;
+    int error;
 
-    *sender = (struct sender){.spool = spool, .url = url, .host = host};
+    /* Settings may be freed before a sender that is late ends. */
+    *sender = (struct sender){.spool = spool, .url = strdup(url), .host = strdup(host)};
+    if (sender->url == NULL || sender->host == NULL) {
+        free_texts(sender);
+        return -ENOMEM;
+    }
     sender->stop = (struct store_stop){.asked = is_late, .context = sender};
     pthread_mutex_init(&sender->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&sender->wake, &monotonic);
+    pthread_cond_init(&sender->gone, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    failure = pthread_create(&sender->thread, NULL, sender_main, sender);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    sender->running = failure == 0;
-    return -failure;
+    sender->apart = apart_start("ntprof-sender", sender_main, sender, false);
+    error = sender->apart == NULL ? -errno : 0;
+    if (error != 0) {
+        release(sender);
+    }
+    return error;
 }
 
 void
 sender_wake(struct sender *sender)
 {
-    if (sender->running) {
+    if (sender->apart != NULL) {
         pthread_mutex_lock(&sender->lock);
+        assert(assert_sender_state(sender) && !sender->closing);
         sender->fresh = true;
         pthread_cond_signal(&sender->wake);
         pthread_mutex_unlock(&sender->lock);
     }
 }
 
-void
+/* Wait until sender_main has ended or its time is up. Returns whether it has. */
+static bool
+wait_for_end(struct sender *sender)
+{
+    const struct timespec until = clock_timespec(sender->deadline_ns + late_ns);
+
+    while (!sender->ended &&
+           pthread_cond_timedwait(&sender->gone, &sender->lock, &until) != ETIMEDOUT) {
+    }
+    return sender->ended;
+}
+
+bool
 sender_stop(struct sender *sender)
 {
-    if (!sender->running) {
-        return;
+    struct apart *const apart = sender->apart;
+    bool ended;
+
+    if (apart == NULL) {
+        return true;
     }
+    sender->apart = NULL;
     pthread_mutex_lock(&sender->lock);
+    assert(assert_sender_state(sender) && !sender->closing);
     sender->closing = true;
     sender->deadline_ns = clock_now_ns() + closing_ns;
     pthread_cond_signal(&sender->wake);
+    ended = wait_for_end(sender);
     pthread_mutex_unlock(&sender->lock);
-    pthread_join(sender->thread, NULL);
-    pthread_cond_destroy(&sender->wake);
-    pthread_mutex_destroy(&sender->lock);
-    sender->running = false;
+    if (!ended) {
+        apart_leave(apart);
+        return false;
+    }
+    apart_join(apart);
+    release(sender);
+    return true;
 }
 
 void
 sender_get_metrics(struct sender *sender, struct metrics *metrics)
 {
-    metrics->has_store = sender->running;
-    if (sender->running) {
+    metrics->has_store = sender->apart != NULL;
+    if (sender->apart != NULL) {
         pthread_mutex_lock(&sender->lock);
+        assert(assert_sender_state(sender));
         metrics->sent = sender->sent;
         metrics->send_failures = sender->failures;
+        metrics->busy = sender->busy;
         metrics->unreadable = sender->unreadable;
         metrics->refused = sender->refused;
         pthread_mutex_unlock(&sender->lock);

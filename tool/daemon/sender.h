@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender.h - the thread that adds the windows of the spool to the store, oldest first.
+ * sender.h - adds the windows of the spool to the store, oldest first.
  *
  * A window is deleted when the store has it, and set aside in the spool when the store
  * refuses it for good. Any other failure is reported once, until the
@@ -18,26 +18,28 @@
 
 struct sender {
     struct spool *spool;
-    const char *url;
-    const char *host; /* of windows without that label */
+    char *url;
+    char *host; /* of windows without that label */
     struct store_stop stop;
-    struct store *store; /* NULL: it has to be opened; of the thread only */
+    struct store *store; /* NULL: it has to be opened; of sender_main only */
     uint64_t opened_ns;
-    pthread_t thread;
-    bool running;
+    struct apart *apart; /* what runs sender_main; NULL: nothing does */
     pthread_mutex_t lock;
     pthread_cond_t wake;
+    pthread_cond_t gone;  /* ended was set */
     bool closing;         /* guarded by lock, as are the following */
     bool fresh;           /* there may be new windows */
+    bool ended;           /* sender_main has only to return */
     uint64_t deadline_ns; /* when closing, of what is still added */
     uint64_t sent;
     uint64_t failures;
+    uint64_t busy; /* of failures: the store was locked */
     uint64_t unreadable;
     uint64_t refused;
 };
 
-/* Start the thread. spool, url and host must outlive it. Returns 0 or a negative
- * errno. */
+/* Start to send, beside the caller (base/apart.h). The spool must outlive the sender;
+ * of url and host it has copies. Returns 0 or a negative errno. */
 int sender_start(struct sender *sender, struct spool *spool, const char *url,
                  const char *host);
 
@@ -45,8 +47,9 @@ int sender_start(struct sender *sender, struct spool *spool, const char *url,
 void sender_wake(struct sender *sender);
 
 /* Add what is in the spool once more, for some seconds at most and not after a failure,
- * and end the thread. */
-void sender_stop(struct sender *sender);
+ * and end the sender. Returns false if it does not end in time, because its store does
+ * not answer: it goes on, and sender and spool must stay as long as the process. */
+bool sender_stop(struct sender *sender);
 
 struct metrics;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* service.c - see service.h. */
+/* service.c - sends the datagrams, and reads how often the watchdog wants one. */
 #include "daemon/service.h"
 
 #include <stdarg.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * service.h - tells the service manager how the agent is: the protocol of sd_notify(3),
- * a datagram to the socket in NOTIFY_SOCKET. Without that variable nothing is sent.
+ * service.h - reports the agent's state to the service manager: the protocol of
+ * sd_notify(3), a datagram to the socket in NOTIFY_SOCKET. Without that variable
+ * nothing is sent.
  */
 #ifndef DAEMON_SERVICE_H
 #define DAEMON_SERVICE_H

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_serve.c - what the agent's server answers. */
+/* serving.c - what the agent's server answers. */
 #include "daemon/daemonp.h"
 
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "cli/cmd.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* On the server's thread. */
+/* Print the agent's metrics, on the server's thread. */
 static void
 print_metrics(struct agent *agent, struct buffer *text)
 {
@@ -24,17 +25,23 @@ print_metrics(struct agent *agent, struct buffer *text)
     metrics_print(&metrics, text);
 }
 
-/* On the server's thread. Whether windows end in time. */
-static bool
-is_healthy(struct agent *agent)
+/* Answer whether windows end in time, and when the last one did; on the server's
+ * thread. */
+static void
+answer_health(struct agent *agent, struct http_answer *answer)
 {
-    uint64_t last_ns;
+    const uint64_t most_ns = 2 * agent->settings->window_ns + 30 * CLOCK_SECOND_NS;
+    uint64_t age_ns;
+    bool healthy;
+    char text[120];
 
     pthread_mutex_lock(&agent->metrics_lock);
-    last_ns = agent->metrics.last_window_ns;
+    age_ns = clock_now_ns() - agent->metrics.last_window_ns;
     pthread_mutex_unlock(&agent->metrics_lock);
-    return clock_now_ns() <
-           last_ns + 2 * agent->settings->window_ns + 60 * CLOCK_SECOND_NS;
+    healthy = age_ns < most_ns;
+    snprintf(text, sizeof(text), "%s\nthe last window ended %.1f s ago\n",
+             healthy ? "ok" : "no window ended in time", (double)age_ns / 1e9);
+    http_text(answer, healthy ? HTTP_OK : HTTP_UNAVAILABLE, text);
 }
 
 static void
@@ -66,27 +73,28 @@ parse_seconds(const struct http_request *request, uint64_t *seconds)
                             *seconds <= AGENT_SECONDS_MAX);
 }
 
-/* On the server's thread. */
+/* On the server's thread. Returns false for a profile: the request is queued, and the
+ * agent's thread answers it when its seconds have passed. */
 static bool
 answer_request(void *context, const struct http_request *request,
                struct http_answer *answer)
 {
     struct agent *const agent = context;
     const char *const path = http_path(request);
+    char text[80];
     uint64_t seconds;
 
     if (strcmp(path, "/debug/pprof/profile") == 0) {
         if (parse_seconds(request, &seconds)) {
             return false;
         }
-        http_text(answer, HTTP_BAD_REQUEST, "seconds must be a number from 1 to 300\n");
+        snprintf(text, sizeof(text), "seconds must be a number from 1 to %d\n",
+                 AGENT_SECONDS_MAX);
+        http_text(answer, HTTP_BAD_REQUEST, text);
     } else if (strcmp(path, "/metrics") == 0) {
         answer_metrics(agent, answer);
     } else if (strcmp(path, "/healthz") == 0) {
-        const bool healthy = is_healthy(agent);
-
-        http_text(answer, healthy ? HTTP_OK : HTTP_UNAVAILABLE,
-                  healthy ? "ok\n" : "no window ended in time\n");
+        answer_health(agent, answer);
     } else {
         http_text(answer, HTTP_NOT_FOUND,
                   "there are /debug/pprof/profile?seconds=N, /metrics and /healthz\n");
@@ -103,7 +111,7 @@ agent_serve(struct agent *agent)
         .queue_full = "too many profiles are being made; try again later\n",
         .answer = answer_request,
         .context = agent};
-    char why[200];
+    char why[300];
     char shown[100];
 
     if (agent->settings->listen == NULL) {
@@ -119,7 +127,7 @@ agent_serve(struct agent *agent)
 
 /* Tell a client that there is no profile. */
 static void
-refuse(struct agent *agent, struct agent_request *request)
+refuse_request(struct agent *agent, struct agent_request *request)
 {
     struct http_answer answer;
 
@@ -130,7 +138,23 @@ refuse(struct agent *agent, struct agent_request *request)
     request->request = NULL;
 }
 
-/* The look before a request leaves it only later hits. */
+/* Make the places of clients that are gone free again. */
+static void
+drop_gone_requests(struct agent *agent)
+{
+    for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
+        struct agent_request *const request = &agent->requests[i];
+
+        if (request->request != NULL &&
+            http_server_is_gone(agent->server, request->request)) {
+            profile_delete(part_take(&request->part));
+            refuse_request(agent, request);
+        }
+    }
+}
+
+/* Take a request for a profile. A look comes first, so that the profile has only later
+ * hits. */
 void
 agent_take_request(struct agent *agent)
 {
@@ -138,13 +162,16 @@ agent_take_request(struct agent *agent)
     uint64_t seconds;
     bool looked;
 
+    drop_gone_requests(agent);
     for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         if (agent->requests[i].request == NULL) {
             free_place = &agent->requests[i];
         }
     }
     if (free_place == NULL) {
-        return; /* its turn comes when another was answered */
+        /* As many are queued or taken as there are places: it is only made quiet. */
+        (void)http_server_take(agent->server);
+        return;
     }
     *free_place = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
                                          .start_ns = clock_now_ns()};
@@ -154,7 +181,7 @@ agent_take_request(struct agent *agent)
         return;
     }
     if (!looked) {
-        refuse(agent, free_place);
+        refuse_request(agent, free_place);
         return;
     }
     (void)parse_seconds(free_place->request, &seconds);
@@ -187,7 +214,7 @@ answer(struct agent *agent, struct agent_request *request, uint64_t now, bool lo
     }
     profile_delete(profile);
     if (answer.bytes == NULL) {
-        refuse(agent, request);
+        refuse_request(agent, request);
     } else {
         http_server_answer(agent->server, request->request, &answer);
         request->request = NULL;
@@ -233,7 +260,7 @@ agent_stop_serving(struct agent *agent)
 
         if (request->request != NULL) {
             profile_delete(part_take(&request->part));
-            refuse(agent, request);
+            refuse_request(agent, request);
         }
     }
     http_server_stop(agent->server);

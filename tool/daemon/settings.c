@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings.c - see settings.h.
+ * settings.c - checks each option of the agent, of the file first and then of the
+ * command line.
  *
  * Options of recordings are passed on to record_options.c, after the defaults that
  * differ here.
  */
 #include "daemon/settings.h"
 
+#include "base/message.h"
 #include "base/number.h"
-#include "base/options.h"
 #include "base/text.h"
-#include "cli/cmd.h"
 #include "http/http.h"
+#include "record/record_rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,59 +23,6 @@
 #define CONFIG_DEFAULT "/etc/ntprof/agent.conf"
 #define SPOOL_DEFAULT "/var/lib/ntprof/spool"
 
-enum {
-    OPTION_CONFIG = OPTION_OWN,
-    OPTION_CHECK,
-    OPTION_WINDOW,
-    OPTION_HOST,
-    OPTION_LABEL,
-    OPTION_STORE,
-    OPTION_SPOOL,
-    OPTION_SPOOL_SIZE,
-    OPTION_SPOOL_AGE,
-    OPTION_MAX_CPU,
-    OPTION_LISTEN,
-    OPTION_RECORD, /* those from here on are passed on */
-    OPTION_INTERVAL = OPTION_RECORD,
-    OPTION_BUCKET,
-    OPTION_HAL,
-    OPTION_MAX_MEMORY,
-    OPTION_NO_LINES,
-    OPTION_KERNEL,
-    OPTION_USER,
-};
-
-static const struct option known_options[] = {
-    {"config", required_argument, NULL, OPTION_CONFIG},
-    {"check-config", no_argument, NULL, OPTION_CHECK},
-    {"window", required_argument, NULL, OPTION_WINDOW},
-    {"host", required_argument, NULL, OPTION_HOST},
-    {"label", required_argument, NULL, OPTION_LABEL},
-    {"store", required_argument, NULL, OPTION_STORE},
-    {"spool", required_argument, NULL, OPTION_SPOOL},
-    {"spool-size", required_argument, NULL, OPTION_SPOOL_SIZE},
-    {"spool-age", required_argument, NULL, OPTION_SPOOL_AGE},
-    {"max-cpu", required_argument, NULL, OPTION_MAX_CPU},
-    {"listen", required_argument, NULL, OPTION_LISTEN},
-    {"event", required_argument, NULL, 'e'},
-    {"frequency", required_argument, NULL, 'F'},
-    {"count", required_argument, NULL, 'c'},
-    {"cpu", required_argument, NULL, 'C'},
-    {"cgroup", required_argument, NULL, 'G'},
-    {"interval", required_argument, NULL, OPTION_INTERVAL},
-    {"bucket", required_argument, NULL, OPTION_BUCKET},
-    {"hal", required_argument, NULL, OPTION_HAL},
-    {"max-memory", required_argument, NULL, OPTION_MAX_MEMORY},
-    {"no-lines", no_argument, NULL, OPTION_NO_LINES},
-    {"kernel", no_argument, NULL, OPTION_KERNEL},
-    {"user", no_argument, NULL, OPTION_USER},
-    OPTION_HELP_ROW,
-    {0},
-};
-
-static const struct record_syntax record_syntax = {
-    .command = "agent", .machine = true, .screen = true, .endless = true, .hz = 99};
-
 static const uint64_t minute_ns = UINT64_C(60000000000);
 static const uint64_t window_min_ns = 1000000000;
 static const uint64_t window_max_ns = UINT64_C(3600000000000);
@@ -84,54 +32,65 @@ static const uint64_t hour_ns = UINT64_C(3600000000000);
 static const double cpu_min_percent = 0.01;
 static const double cpu_max_percent = 100;
 
-static bool
-bad(const char *option, const char *value, const char *why)
-{
-    return cmd_refuse_value("agent", option, value, why);
-}
+/* --- values --- */
 
 static bool
-parse_window(struct agent_settings *settings, const char *text)
+take_window(void *into, const struct options_given *given)
 {
-    return (number_parse_ns(text, &settings->window_ns) &&
-            settings->window_ns >= window_min_ns &&
-            settings->window_ns <= window_max_ns &&
-            window_max_ns % settings->window_ns == 0) ||
-           bad("--window", text,
+    uint64_t *const window_ns = into;
+
+    return (number_parse_ns(given->value, window_ns) && *window_ns >= window_min_ns &&
+            *window_ns <= window_max_ns && window_max_ns % *window_ns == 0) ||
+           options_refuse(
+               given,
                "not a time of 1s to 1h that divides an hour; such as 10s, 1m or 15m");
 }
 
-/* Parse a time of hours, or of days: 7d. */
+/* Take a time of hours, or of days: 7d. */
 static bool
-parse_age(struct agent_settings *settings, const char *text)
+take_age(void *into, const struct options_given *given)
 {
-    const size_t length = strlen(text);
+    const size_t length = strlen(given->value);
+    uint64_t *const age_ns = into;
     uint64_t days;
     char number[24];
 
-    if (length > 1 && length < sizeof(number) && text[length - 1] == 'd') {
-        snprintf(number, sizeof(number), "%.*s", (int)length - 1, text);
+    if (length > 1 && length < sizeof(number) && given->value[length - 1] == 'd') {
+        snprintf(number, sizeof(number), "%.*s", (int)length - 1, given->value);
         if (number_parse_count(number, &days) && days > 0 && days <= 3650) {
-            settings->spool_age_ns = days * 24 * hour_ns;
+            *age_ns = days * 24 * hour_ns;
             return true;
         }
     }
-    return (number_parse_ns(text, &settings->spool_age_ns) &&
-            settings->spool_age_ns >= minute_ns) ||
-           bad("--spool-age", text, "not a time of 1m or more; such as 12h or 7d");
+    return (number_parse_ns(given->value, age_ns) && *age_ns >= minute_ns) ||
+           options_refuse(given, "not a time of 1m or more; such as 12h or 7d");
 }
 
 static bool
-parse_cpu(struct agent_settings *settings, const char *text)
+take_cpu(void *into, const struct options_given *given)
 {
-    char *end;
+    double *const percent = into;
 
-    settings->max_cpu_percent = strtod(text, &end);
-    return (end != text && (*end == '\0' || strcmp(end, "%") == 0) &&
-            settings->max_cpu_percent >= cpu_min_percent &&
-            settings->max_cpu_percent <= cpu_max_percent) ||
-           bad("--max-cpu", text,
-               "not a percentage of one processor from 0.01 to 100; such as 1%");
+    return (options_percent(given->value, percent) && *percent >= cpu_min_percent &&
+            *percent <= cpu_max_percent) ||
+           options_refuse(
+               given, "not a percentage of one processor from 0.01 to 100; such as 1%");
+}
+
+static bool
+take_spool(void *into, const struct options_given *given)
+{
+    *(const char **)into = given->value;
+    return given->value[0] == '/' || options_refuse(given, "must be an absolute path");
+}
+
+static bool
+take_spool_size(void *into, const struct options_given *given)
+{
+    uint64_t *const bytes = into;
+
+    return (number_parse_bytes(given->value, bytes) && *bytes >= spool_bytes_min) ||
+           options_refuse(given, "not a size of 1M or more; such as 256M");
 }
 
 /* Whether the key is a word that no label of ours has. */
@@ -162,37 +121,43 @@ has_control_bytes(const char *text)
     return false;
 }
 
+/* --- settings of the agent --- */
+
 static bool
-parse_host(struct agent_settings *settings, const char *text)
+take_host(void *into, const struct options_given *given)
 {
-    if (text[0] == '\0' || strlen(text) >= sizeof(settings->host) ||
-        has_control_bytes(text)) {
-        return bad("--host", text, "must be a name of 1 to 255 bytes");
+    struct agent_settings *const settings = into;
+
+    if (given->value[0] == '\0' || strlen(given->value) >= sizeof(settings->host) ||
+        has_control_bytes(given->value)) {
+        return options_refuse(given, "must be a name of 1 to 255 bytes");
     }
-    snprintf(settings->host, sizeof(settings->host), "%s", text);
+    snprintf(settings->host, sizeof(settings->host), "%s", given->value);
     return true;
 }
 
 static bool
-parse_label(struct agent_settings *settings, char *text)
+take_label(void *into, const struct options_given *given)
 {
-    char *const equals = strchr(text, '=');
+    struct agent_settings *const settings = into;
+    const char *const equals = strchr(given->value, '=');
     char *key;
 
     if (settings->label_count == AGENT_LABELS_MAX) {
-        return bad("--label", text, "more than 32 of them");
+        return options_refuse(given, "more than 32 of them");
     }
-    if (equals == NULL || equals[1] == '\0' || strlen(text) > AGENT_LABEL_BYTES_MAX ||
-        has_control_bytes(text)) {
-        return bad("--label", text,
-                   "must be of the form key=value and have 256 bytes at most, all of "
+    if (equals == NULL || equals[1] == '\0' ||
+        strlen(given->value) > AGENT_LABEL_BYTES_MAX ||
+        has_control_bytes(given->value)) {
+        return options_refuse(
+            given, "must be of the form key=value and have 256 bytes at most, all of "
                    "them printable");
     }
-    key = strndup(text, (size_t)(equals - text));
+    key = strndup(given->value, (size_t)(equals - given->value));
     if (key == NULL || !is_label_key(key)) {
         free(key);
-        return bad(
-            "--label", text,
+        return options_refuse(
+            given,
             "a key has small letters, digits and _, and is none that ntprof sets "
             "itself: source, process, unit, host and so on");
     }
@@ -202,46 +167,58 @@ parse_label(struct agent_settings *settings, char *text)
 }
 
 static bool
-parse_listen(struct agent_settings *settings, const char *text)
+take_listen(void *into, const struct options_given *given)
 {
-    settings->listen = text;
-    return http_parse_address(&settings->address, text) ||
-           bad("--listen", text, HTTP_NO_ADDRESS);
+    struct agent_settings *const settings = into;
+
+    settings->listen = given->value;
+    return http_parse_address(&settings->address, given->value) ||
+           options_refuse(given, HTTP_NO_ADDRESS);
 }
 
 static bool
-parse_store(struct agent_settings *settings, const char *text)
+take_store(void *into, const struct options_given *given)
 {
     struct store_url url;
     struct pprof_error error;
     bool parsed;
 
-    settings->store = text;
-    if (!store_is_url(text)) {
-        return bad("--store", text, STORE_URL_FORMS);
+    *(const char **)into = given->value;
+    if (!store_is_url(given->value)) {
+        return options_refuse(given, STORE_URL_FORMS);
     }
-    parsed = store_url_parse(text, 1, &url, &error);
+    parsed = store_url_parse(given->value, 1, &url, &error);
     if (!parsed) {
         cmd_fail("agent", "--store: %s", error.text);
     } else if (url.selects) {
-        parsed = bad("--store", text,
-                     "parameters that select are for reading: leave them out");
+        parsed = options_refuse(
+            given, "parameters that select are for reading: leave them out");
     }
     store_url_finish(&url);
     return parsed;
 }
 
-/* Keep an option for record_options.c. */
+/* The file was read before: find_config knows only the whole name of the option. */
 static bool
-pass_on(struct agent_settings *settings, int option, const char *value)
+take_config(void *into, const struct options_given *given)
 {
-    const struct option *known = known_options;
+    const struct agent_settings *const settings = into;
+
+    if (settings->config_path == NULL ||
+        strcmp(settings->config_path, given->value) != 0) {
+        cmd_fail("agent", "--config must be written out, and may be given once");
+        return false;
+    }
+    return true;
+}
+
+/* Keep an option for record_options.c. value is NULL if it has none. */
+static bool
+pass_on(struct agent_settings *settings, const char *name, const char *value)
+{
     char *word;
 
-    while (known->val != option) {
-        known++;
-    }
-    if (asprintf(&word, "--%s%s%s", known->name, value != NULL ? "=" : "",
+    if (asprintf(&word, "--%s%s%s", name, value != NULL ? "=" : "",
                  value != NULL ? value : "") < 0) {
         cmd_fail("agent", "out of memory");
         return false;
@@ -250,53 +227,96 @@ pass_on(struct agent_settings *settings, int option, const char *value)
     return true;
 }
 
-/* The file was read before: find_config knows only the whole name of the option. */
 static bool
-check_config(const struct agent_settings *settings, const char *path)
+take_for_record(void *into, const struct options_given *given)
 {
-    if (settings->config_path == NULL || strcmp(settings->config_path, path) != 0) {
-        cmd_fail("agent", "--config must be written out, and may be given once");
-        return false;
-    }
-    return true;
+    return pass_on(into, given->row->name, given->value);
 }
 
-static bool
-set_option(void *context, int option, char *value)
-{
-    struct agent_settings *const settings = context;
+/* --- the table --- */
 
-    switch (option) {
-    case OPTION_CONFIG:
-        return check_config(settings, value);
-    case OPTION_CHECK:
-        settings->check = true;
-        return true;
-    case OPTION_WINDOW:
-        return parse_window(settings, value);
-    case OPTION_HOST:
-        return parse_host(settings, value);
-    case OPTION_LABEL:
-        return parse_label(settings, value);
-    case OPTION_STORE:
-        return parse_store(settings, value);
-    case OPTION_SPOOL:
-        settings->spool = value;
-        return value[0] == '/' || bad("--spool", value, "must be an absolute path");
-    case OPTION_SPOOL_SIZE:
-        return (number_parse_bytes(value, &settings->spool_bytes) &&
-                settings->spool_bytes >= spool_bytes_min) ||
-               bad("--spool-size", value, "not a size of 1M or more; such as 256M");
-    case OPTION_SPOOL_AGE:
-        return parse_age(settings, value);
-    case OPTION_MAX_CPU:
-        return parse_cpu(settings, value);
-    case OPTION_LISTEN:
-        return parse_listen(settings, value);
-    default:
-        return pass_on(settings, option, value);
-    }
-}
+#define INTO(take, member) OPTIONS_INTO(take, struct agent_settings, member)
+#define PASS_ON OPTIONS_CALL(take_for_record)
+
+static const struct options_row rows[] = {
+    {"config", 0, "FILE",
+     "lines of the form name = value, for these options (default "
+     "/etc/ntprof/agent.conf, if it exists)",
+     "<file>", OPTIONS_CALL(take_config)},
+    {"check-config", 0, NULL, "check the options and the file, and end", NULL,
+     OPTIONS_FLAG(struct agent_settings, check)},
+    {"window", 0, "TIME", "length of a window: 1s .. 1h (default 1m)",
+     "10s 1m 5m 15m 1h", INTO(take_window, window_ns)},
+    {"store", 0, "URL", "add windows to this store: sqlite:PATH",
+     "sqlite:", INTO(take_store, store)},
+    {"spool", 0, "DIR", "where windows wait (default /var/lib/ntprof/spool)",
+     "<folder>", INTO(take_spool, spool)},
+    {"spool-size", 0, "SIZE", "drop the oldest above it (default 256M)", "64M 256M 1G",
+     INTO(take_spool_size, spool_bytes)},
+    {"spool-age", 0, "TIME", "drop those that are older: 12h, 7d (default)",
+     "12h 1d 7d", INTO(take_age, spool_age_ns)},
+    {"host", 0, "NAME", "label of all windows (default: this machine)", "<host>",
+     OPTIONS_CALL(take_host)},
+    {"label", 0, "KEY=VALUE", "one more; repeatable", NULL, OPTIONS_CALL(take_label)},
+    {"max-cpu", 0, "PERCENT",
+     "lengthen the interval when the agent takes more of a processor (default 1%)",
+     "0.5% 1% 5%", INTO(take_cpu, max_cpu_percent)},
+    {"listen", 0, "[ADDR:]PORT",
+     "answer /debug/pprof/profile?seconds=N, /metrics and /healthz by HTTP, without "
+     "ADDR on 127.0.0.1",
+     "127.0.0.1:", OPTIONS_CALL(take_listen)},
+    {"event", 'e', "SOURCE[,..]", "what interrupts (default time); see: ntprof sources",
+     ",<source>", PASS_ON},
+    {"frequency", 'F', "HZ", "rate of source time (default 99)", "49 99 199", PASS_ON},
+    {"interval", 0, "TIME", "instead of -F: 1ms, 10ms", "5ms 10ms 50ms", PASS_ON},
+    {"count", 'c', "EVENTS", "events for a hit, for the other sources", NULL, PASS_ON},
+    {"bucket", 0, "BYTES", "code bytes for a counter (default 16)",
+     "1 4 8 16 32 64 256 4k 1M", PASS_ON},
+    {"cpu", 'C', "CPUS", "only on these processors: 0,2-3", ",<cpu>", PASS_ON},
+    {"cgroup", 'G', "CGROUP", "only what runs in it, by its path or directory",
+     "<cgroup>", PASS_ON},
+    {"kernel", 0, NULL, "only the kernel", NULL, PASS_ON},
+    {"user", 0, NULL, "only user mode", NULL, PASS_ON},
+    {"hal", 0, "NAME", "this way of getting hits, or none: perf, sim", "perf sim",
+     PASS_ON},
+    {"max-memory", 0, "SIZE", "keep to it (default 128M), say what was left out",
+     "128M 256M 1G", PASS_ON},
+    {"no-lines", 0, NULL, "only names of functions: no lines, nothing inlined", NULL,
+     PASS_ON},
+    {0},
+};
+
+static const char help[] =
+    "Examples\n"
+    "  ntprof agent                             windows of a minute, in the spool\n"
+    "  ntprof agent --store sqlite:/var/lib/ntprof/profiles.db --label site=north\n"
+    "  ntprof agent --config my.conf --check-config\n"
+    "  ntprof agent --listen 127.0.0.1:6070     and in another shell:\n"
+    "  go tool pprof -top 'http://127.0.0.1:6070/debug/pprof/profile?seconds=5'\n"
+    "\n"
+    "usage: ntprof agent [options]\n"
+    "\n"
+    "Records all processes and the kernel at a low rate until SIGTERM, in constant\n"
+    "memory. Each window is a profile with the unit of each process. Windows wait in\n"
+    "the spool until the store has them. SIGHUP reads the settings again. Needs root\n"
+    "or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n";
+
+const struct options_syntax agent_options = {
+    .command = "agent",
+    .help = help,
+    .help_end = CMD_HELP_STATUS,
+    .groups = {{rows, 0}},
+};
+
+/* What is passed on. */
+static const struct options_syntax passed_on = {
+    .command = "agent",
+    .groups = {{record_hit_rows, 0}, {record_machine_rows, 0}, {record_memory_rows, 0}},
+};
+static const struct record_syntax record_syntax = {
+    .options = &passed_on, .screen = true, .endless = true, .hz = 99};
+
+/* --- the configuration file --- */
 
 /* Return the path after the last --config of the command line, or NULL. Other mistakes
  * are reported later. */
@@ -326,10 +346,10 @@ make_flag(char *word)
     if (value == NULL || strcmp(value, "=yes") != 0) {
         return;
     }
-    for (const struct option *option = known_options; option->name != NULL; option++) {
-        if (option->has_arg == no_argument &&
-            strlen(option->name) == (size_t)(value - word) - 2 &&
-            strncmp(option->name, word + 2, strlen(option->name)) == 0) {
+    for (const struct options_row *row = rows; row->name != NULL; row++) {
+        if (options_has_no_value(row) &&
+            strlen(row->name) == (size_t)(value - word) - 2 &&
+            strncmp(row->name, word + 2, strlen(row->name)) == 0) {
             *value = '\0';
         }
     }
@@ -350,12 +370,14 @@ read_config(struct agent_settings *settings, const char *path)
         return false;
     }
     for (size_t i = 0; i < settings->config.count; i++) {
+        const char *const word = settings->config.words[i];
+        const bool is_help = strncmp(word, "--help=", strlen("--help=")) == 0;
+
         make_flag(settings->config.words[i]);
-        if (strncmp(settings->config.words[i], "--config", 8) == 0 ||
-            strcmp(settings->config.words[i], "--help") == 0) {
+        if (is_help || strncmp(word, "--config", strlen("--config")) == 0) {
             cmd_fail("agent", "%s: %s has no meaning there",
                      text_show(shown, sizeof(shown), name),
-                     settings->config.words[i] + 2);
+                     is_help ? "help" : word + 2);
             return false;
         }
     }
@@ -395,6 +417,8 @@ join_words(struct agent_settings *settings, int argc, char **argv)
     return true;
 }
 
+/* --- what the agent calls --- */
+
 static void
 set_defaults(struct agent_settings *settings)
 {
@@ -413,18 +437,16 @@ bool
 agent_settings_take(struct agent_settings *settings, int argc, char **argv,
                     int *exit_status)
 {
-    static const struct options_syntax syntax = {
-        .command = "agent", .known = known_options, .set = set_option};
     struct options_words none;
 
     *exit_status = CMD_FAILED;
     set_defaults(settings);
     settings->config_path = find_config(argc, argv);
     if (!read_config(settings, settings->config_path) ||
-        !join_words(settings, argc, argv) || !pass_on(settings, OPTION_BUCKET, "16") ||
-        !pass_on(settings, OPTION_MAX_MEMORY, "128M") ||
-        !options_take(&syntax, (int)settings->word_count, settings->words, settings,
-                      &none, exit_status)) {
+        !join_words(settings, argc, argv) || !pass_on(settings, "bucket", "16") ||
+        !pass_on(settings, "max-memory", "128M") ||
+        !options_take(&agent_options, (int)settings->word_count, settings->words,
+                      settings, &none, exit_status)) {
         return false;
     }
     if (!record_options_take(&settings->record, &record_syntax,

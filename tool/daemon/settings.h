@@ -4,6 +4,7 @@
 #ifndef DAEMON_SETTINGS_H
 #define DAEMON_SETTINGS_H
 
+#include "base/options.h"
 #include "daemon/config.h"
 #include "daemon/spool.h"
 #include "record/record_options.h"
@@ -12,6 +13,9 @@
 #include <sys/socket.h>
 
 enum { AGENT_LABELS_MAX = 32, AGENT_LABEL_BYTES_MAX = 256 };
+
+/* The options, but those of recordings are only passed on. */
+extern const struct options_syntax agent_options;
 
 /* agent_label - of --label. */
 struct agent_label {

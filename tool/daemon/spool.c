@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spool.c - see spool.h.
+ * spool.c - writes, lists, takes and drops the files of the folder.
  *
  * Names begin with the start of the window in 20 digits, so that their order is that of
- * the windows. All functions without a comment on it are called with the mutex held.
+ * the windows; those of refused windows have "refused-" in front of the digits. Public
+ * functions lock the mutex themselves; functions of this file are called with it held,
+ * but for those of spool_open, before which no other thread has the spool.
  */
 #include "daemon/spool.h"
 
-#include "base/clock.h"
+#include "base/file_place.h"
 #include "base/text.h"
+#include "base/whole_file.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,6 +29,7 @@
 #define TEMPORARY ".new"
 #define LOCK ".lock"
 #define REFUSED "refused-"
+#define NO_FILE ".ntprof-no-file" /* stands for any file of the folder */
 
 enum { START_DIGITS = 20 };
 
@@ -40,7 +45,7 @@ has_suffix(const char *name, const char *suffix)
            strcmp(name + length - strlen(suffix), suffix) == 0;
 }
 
-/* Where the start of the window stands in a name. */
+/* Return where the start of the window stands in a name. */
 static const char *
 start_of(const char *name)
 {
@@ -133,7 +138,7 @@ list_windows(const struct spool *spool, struct entry **list)
     return count;
 }
 
-/* Remove what a killed agent left half written. No lock is needed yet. */
+/* Remove what a killed agent left half written. */
 static void
 remove_temporary(const struct spool *spool)
 {
@@ -172,20 +177,70 @@ is_private(int folder)
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
+/* Set the error of file_place_find, whose reason is why, or errno if that is empty. */
+static bool
+fail_place(const char *path, const char *why, struct spool_error *error)
+{
+    return fail_open(path, "cannot open the spool folder",
+                     why[0] != '\0' ? why : text_errno(errno), error);
+}
+
+/* Make the folder if nothing is there. name: path without slashes at its end. */
+static bool
+make_folder(const char *name, const char *path, struct spool_error *error)
+{
+    struct file_place place;
+    struct stat status;
+    char why[200];
+    bool made;
+
+    if (!file_place_find(&place, name, why, sizeof(why))) {
+        /* A name that ends with "." or "..", or is "/", is that of a folder. */
+        return errno == EISDIR || fail_place(path, why, error);
+    }
+    made = file_place_status(&place, &status) ||
+           mkdirat(place.folder, place.name, 0700) == 0 || errno == EEXIST ||
+           fail_open(path, "cannot make the spool folder", text_errno(errno), error);
+    file_place_finish(&place);
+    return made;
+}
+
+/* Open the folder, made if needed, without following another user's links. Returns
+ * O_PATH, or -1 with the error set. */
+static int
+open_folder(const char *path, struct spool_error *error)
+{
+    struct file_place place = {.folder = -1};
+    size_t length = strlen(path);
+    char *name = NULL;
+    char *file = NULL;
+    char why[200];
+
+    while (length > 1 && path[length - 1] == '/') {
+        length--;
+    }
+    if (asprintf(&name, "%.*s", (int)length, path) < 0 ||
+        asprintf(&file, "%.*s/" NO_FILE, (int)length, path) < 0) {
+        fail_open(path, "cannot open the spool folder", text_errno(ENOMEM), error);
+    } else if (make_folder(name, path, error) &&
+               !file_place_find(&place, file, why, sizeof(why))) {
+        fail_place(path, why, error);
+    }
+    free(name);
+    free(file);
+    free(place.name);
+    return place.folder;
+}
+
 bool
 spool_open(struct spool *spool, const char *path, const struct spool_limits *limits,
            struct spool_error *error)
 {
     *spool = (struct spool){.folder = -1, .lock_fd = -1, .limits = *limits};
     pthread_mutex_init(&spool->lock, NULL);
-    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
-        return fail_open(path, "cannot make the spool folder", text_errno(errno),
-                         error);
-    }
-    spool->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    spool->folder = open_folder(path, error);
     if (spool->folder < 0) {
-        return fail_open(path, "cannot open the spool folder", text_errno(errno),
-                         error);
+        return false;
     }
     if (!is_private(spool->folder)) {
         return fail_open(path, "other users can write there",
@@ -197,8 +252,12 @@ spool_open(struct spool *spool, const char *path, const struct spool_limits *lim
         return fail_open(path, "cannot write there", text_errno(errno), error);
     }
     if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        return fail_open(path, "another agent has this spool",
-                         "end it, or give this one a folder with --spool", error);
+        return fail_open(
+            path, "another agent has this spool",
+            "end it, or give this one a folder with --spool (an agent that was killed "
+            "while a file system did not answer keeps its spool until the file system "
+            "answers)",
+            error);
     }
     remove_temporary(spool);
     return true;
@@ -219,22 +278,13 @@ spool_close(struct spool *spool)
     pthread_mutex_destroy(&spool->lock);
 }
 
-/* ---- writing ---- */
-
-static int
-write_all(int fd, const char *bytes, size_t size)
+void
+spool_unlock(struct spool *spool)
 {
-    while (size > 0) {
-        const ssize_t written = write(fd, bytes, size);
-
-        if (written < 0 && errno != EINTR) {
-            return -errno;
-        }
-        bytes += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
+    (void)flock(spool->lock_fd, LOCK_UN);
 }
+
+/* ---- writing ---- */
 
 /* Make a rename durable. Some file systems have no fsync for folders: EINVAL. */
 static int
@@ -265,10 +315,12 @@ write_window(const struct spool *spool, const struct spool_window *window)
     if (fd < 0) {
         return -errno;
     }
-    failure = write_all(fd, window->bytes, window->size);
-    if (failure == 0 && fsync(fd) != 0) {
-        failure = -errno;
-    }
+    /* The umask may have taken bits of the mode away. */
+    failure = fchmod(fd, 0600) == 0 &&
+                      whole_file_write(fd, window->bytes, window->size) &&
+                      fsync(fd) == 0
+                  ? 0
+                  : -errno;
     close(fd);
     if (failure == 0 &&
         renameat(spool->folder, temporary, spool->folder, window->name) != 0) {
@@ -383,6 +435,7 @@ spool_put(struct spool *spool, uint64_t start_ns, const char *epoch, void *bytes
 
     pthread_mutex_lock(&spool->lock);
     make_room(spool, size);
+    assert(count_waiting(spool, &used) < SPOOL_WAITING_MAX);
     added = &spool->waiting[count_waiting(spool, &used)];
     added->bytes = bytes;
     added->size = size;
@@ -405,7 +458,7 @@ spool_retry(struct spool *spool)
 }
 
 void
-spool_bound(struct spool *spool)
+spool_drop_excess(struct spool *spool)
 {
     struct entry *list;
     size_t count;
@@ -470,7 +523,8 @@ read_window(const struct spool *spool, const char *name, size_t *size)
     return bytes;
 }
 
-/* Not every file system tells the type with the name. */
+/* Is an entry of the folder a regular file? Not every file system has the type with the
+ * name. */
 static bool
 is_regular(const struct spool *spool, const struct dirent *file)
 {

@@ -74,6 +74,10 @@ bool spool_open(struct spool *spool, const char *path,
                 const struct spool_limits *limits, struct spool_error *error);
 void spool_close(struct spool *spool);
 
+/* Let another agent have the folder, though something in this process may still use the
+ * spool: it cannot be closed then. */
+void spool_unlock(struct spool *spool);
+
 /*
  * Add a window. If it cannot be written it waits in memory; *failure then says why
  * until the next call.
@@ -89,8 +93,8 @@ bool spool_put(struct spool *spool, uint64_t start_ns, const char *epoch, void *
 /* Try again to write the windows that are waiting. Returns whether none is left. */
 bool spool_retry(struct spool *spool);
 
-/* Drop what the limits do not allow any more. */
-void spool_bound(struct spool *spool);
+/* Drop the oldest files until the folder is within the limits again. */
+void spool_drop_excess(struct spool *spool);
 
 /*
  * Take the oldest window that is not the same as or older than after, "" for the first.

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* window.c - see window.h. */
+/* window.c - compares the wall clock with the monotonic one to find where a window
+ * ends. */
 #include "daemon/window.h"
 
 #include "base/clock.h"
+
+#include <assert.h>
 
 static const int64_t jump_min_ns = (int64_t)WINDOW_JUMP_MS * 1000000;
 
@@ -26,6 +29,7 @@ window_begin(struct window *window, uint64_t length_ns, const struct window_cloc
     if (rest_ns < length_ns / 10) {
         window->end_real_ns += length_ns;
     }
+    assert(window->end_real_ns > now->real_ns && window->end_real_ns % length_ns == 0);
 }
 
 static int64_t
@@ -34,7 +38,7 @@ difference(uint64_t later, uint64_t earlier)
     return (int64_t)(later - earlier);
 }
 
-/* What the wall clock was set by since the start; 0: only adjusted. */
+/* Return by what the wall clock was set since the start; 0: only adjusted. */
 static int64_t
 jump_ns(const struct window *window, const struct window_clocks *now)
 {

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor/doctor.c - ntprof doctor: shows what works for this user on this machine, what
- * refuses the rest, and which lines allow more. */
+/* doctor.c - looks at back ends, sources and settings, and finds out which commands
+ * work with them. */
 #include "doctor/doctor.h"
-#include "base/options.h"
-#include "cli/cmd.h"
-#include "cli/sources.h"
 #include "record/preload.h"
 
-#include <ntprof/ntprof.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { LINE_COLUMNS = 90 };
 
 /* ---- back ends and commands ---- */
 
@@ -148,12 +143,31 @@ group_source(struct doctor *doctor, const ntprof_source_info *info)
              used != 0 ? " " : "", info->name);
 }
 
+void
+doctor_query_breakpoints(ntprof_session *session, ntprof_source_info *info)
+{
+    char name[48];
+    KPROFILE_SOURCE source;
+    NTSTATUS status;
+
+    *info = (ntprof_source_info){.size = sizeof(*info)};
+    snprintf(name, sizeof(name), "breakpoint:0x%" PRIxPTR, (uintptr_t)doctor_look);
+    status = ntprof_source_lookup(session, name, &source);
+    if (NT_SUCCESS(status)) {
+        status = ntprof_source_get(session, source, info);
+    }
+    if (!NT_SUCCESS(status)) {
+        snprintf(info->reason, sizeof(info->reason), "%s", ntprof_status_text(status));
+    }
+    snprintf(info->name, sizeof(info->name), "breakpoint:0xADDRESS");
+}
+
 static void
 look_at_breakpoints(struct doctor *doctor, ntprof_session *session)
 {
     ntprof_source_info info;
 
-    sources_query_breakpoints(session, &info);
+    doctor_query_breakpoints(session, &info);
     group_source(doctor, &info);
     machine_add(&doctor->facts, "breakpoints", info.supported ? "work" : "no", "%s",
                 info.supported ? "executions can be counted one by one" : info.reason);
@@ -163,11 +177,13 @@ look_at_breakpoints(struct doctor *doctor, ntprof_session *session)
 static void
 look_at_sources(struct doctor *doctor)
 {
+    /* By name: what a library call advises a program to do is of no use here. */
+    const ntprof_session_options by_name = {.size = sizeof(by_name), .backend = "perf"};
     ntprof_session *session;
     ntprof_session_info open = {.size = sizeof(open)};
     KPROFILE_SOURCE source;
 
-    if (!NT_SUCCESS(ntprof_session_open(NULL, &session))) {
+    if (!NT_SUCCESS(ntprof_session_open(&by_name, &session))) {
         snprintf(doctor->failure, sizeof(doctor->failure), "%s",
                  ntprof_session_error(NULL));
         doctor->works = doctor->commands[0].backend != NULL &&
@@ -189,151 +205,17 @@ look_at_sources(struct doctor *doctor)
     ntprof_session_close(session);
 }
 
-/* ---- as text ---- */
-
-static void
-print_commands(const struct doctor *doctor)
+struct doctor *
+doctor_look(void)
 {
-    printf("What you can do here\n");
-    for (size_t i = 0; i < DOCTOR_COMMANDS; i++) {
-        const struct doctor_command *const command = &doctor->commands[i];
+    struct doctor *const doctor = calloc(1, sizeof(*doctor));
 
-        printf("  ntprof %-8s %-6s %s%s\n", command->name,
-               command->backend != NULL ? command->backend : "no",
-               command->backend != NULL ? "" : "because: ", command->what);
+    if (doctor != NULL) {
+        doctor->container = machine_find_container();
+        look_at_backends(doctor);
+        look_at_commands(doctor);
+        machine_look(&doctor->facts);
+        look_at_sources(doctor);
     }
-}
-
-static void
-print_backend(const ntprof_backend_info *info)
-{
-    const char *const work =
-        info->watches ? "works: your processes"
-                      : "works for profile objects of programs, not for commands: "
-                        "your processes";
-    const char *const error = info->error != 0 ? strerrorname_np((int)info->error) : "";
-
-    printf("  %-8s %s%s%s\n", info->name, info->usable ? work : "refused",
-           info->usable && info->kernel ? ", kernel code" : "",
-           info->usable && info->global ? ", all processes" : "");
-    if (info->reason[0] != '\0') {
-        printf("           %s %s%s%s%s\n",
-               info->usable ? "no more, because:" : "because:", info->reason,
-               error[0] != '\0' ? " (" : "", error, error[0] != '\0' ? ")" : "");
-    }
-    if (info->remedy[0] != '\0') {
-        printf("           to allow: %s\n", info->remedy);
-    }
-}
-
-/* Print words in lines of up to LINE_COLUMNS. */
-static void
-print_names(const char *title, const char *names)
-{
-    size_t column = 0;
-
-    while (*names != '\0') {
-        const size_t length = strcspn(names, " ");
-
-        if (column == 0 || column + length >= LINE_COLUMNS) {
-            column = (size_t)printf("%s  %-8s", column == 0 ? "" : "\n", title) - 1;
-            title = "";
-        }
-        column += (size_t)printf(" %.*s", (int)length, names);
-        names += length + (names[length] == ' ');
-    }
-    printf("\n");
-}
-
-static void
-print_sources(const struct doctor *doctor)
-{
-    printf("\nSources, by back end %s: %u of %u work\n", doctor->backend,
-           doctor->sources_supported, doctor->sources);
-    for (size_t i = 0; i < doctor->group_count; i++) {
-        const struct doctor_sources *const group = &doctor->groups[i];
-
-        print_names(group->reason[0] == '\0' ? "work" : "no", group->names);
-        if (group->reason[0] != '\0') {
-            printf("           because: %s\n", group->reason);
-        }
-    }
-}
-
-static void
-print_advice(const struct doctor *doctor)
-{
-    printf("\nTo allow more\n");
-    for (const struct advice *advice = advice_list; advice->subject != NULL; advice++) {
-        if (!advice_applies(advice, doctor->container)) {
-            continue;
-        }
-        for (size_t i = 0; advice->lines[i] != NULL; i += 2) {
-            printf("  %-10s %s\n             %s\n", i == 0 ? advice->subject : "",
-                   advice->lines[i], advice->lines[i + 1]);
-        }
-    }
-    if (doctor->container == MACHINE_NONE) {
-        printf("  In containers of Docker, Podman and Kubernetes and in units of "
-               "systemd: man ntprof-doctor\n");
-    }
-}
-
-static void
-print_text(const struct doctor *doctor)
-{
-    print_commands(doctor);
-    printf("\nWays to get hits, best first\n");
-    for (size_t i = 0; i < doctor->backend_count; i++) {
-        if (!doctor->backends[i].simulated) {
-            print_backend(&doctor->backends[i]);
-        }
-    }
-    if (doctor->failure[0] != '\0') {
-        printf("\nNo session can be opened\n           because: %s\n", doctor->failure);
-    } else {
-        print_sources(doctor);
-    }
-    printf("\nThis machine and user\n");
-    for (size_t i = 0; i < doctor->facts.count; i++) {
-        const struct machine_fact *const fact = &doctor->facts.list[i];
-
-        printf("  %-28s %-22s %s\n", fact->name, fact->value, fact->meaning);
-    }
-    if (doctor->lacks) {
-        print_advice(doctor);
-    }
-    printf("\n%s\n", doctor->works
-                         ? "Profiling works: ntprof run -- COMMAND"
-                         : "Profiling does not work here: see what is refused above.");
-}
-
-int
-cmd_doctor(int argc, char **argv)
-{
-    struct doctor *doctor;
-    bool json = false;
-    bool works;
-    int exit_status;
-
-    if (!options_take_json("doctor", argc, argv, &json, &exit_status)) {
-        return exit_status;
-    }
-    doctor = calloc(1, sizeof(*doctor));
-    if (doctor == NULL) {
-        return cmd_fail("doctor", "out of memory");
-    }
-    doctor->container = machine_find_container();
-    look_at_backends(doctor);
-    look_at_commands(doctor);
-    machine_look(&doctor->facts);
-    look_at_sources(doctor);
-    if (json) {
-        doctor_print_json(doctor);
-    } else {
-        print_text(doctor);
-    }
-    works = doctor->works;
-    free(doctor);
-    return works ? CMD_OK : CMD_FAILED;
+    return doctor;
 }

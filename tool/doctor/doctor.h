@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor/doctor.h - what ntprof doctor found out, and its form as JSON. */
+/* doctor.h - what ntprof doctor found out, and its form as JSON. */
 #ifndef DOCTOR_DOCTOR_H
 #define DOCTOR_DOCTOR_H
 
@@ -38,6 +38,13 @@ struct doctor {
     bool works;        /* one of the commands does */
     bool lacks;        /* something is refused */
 };
+
+/* Find it out. Returns NULL if memory runs out; to be freed. */
+struct doctor *doctor_look(void);
+
+/* Find out whether execution breakpoints work here: info is of one on our own code,
+ * with the name breakpoint:0xADDRESS; its reason says why it does not work. */
+void doctor_query_breakpoints(ntprof_session *session, ntprof_source_info *info);
 
 /* doctor_print_json - print it on standard output, as docs/schema/doctor.schema.json
  * says. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor/doctor_json.c - what ntprof doctor found out, as JSON. */
+/* doctor_json.c - what ntprof doctor found out, as JSON. */
 #include "base/json.h"
 #include "doctor/doctor.h"
 
@@ -26,8 +26,7 @@ cause_name(uint32_t cause)
 static void
 put_backends(struct buffer *json, const struct doctor *doctor)
 {
-    json_put_key(json, "backends");
-    buffer_append_text(json, "[");
+    json_begin(json, "backends", '[');
     for (size_t i = 0; i < doctor->backend_count; i++) {
         const ntprof_backend_info *const info = &doctor->backends[i];
 
@@ -42,18 +41,15 @@ put_backends(struct buffer *json, const struct doctor *doctor)
         json_put_text_member(json, "error",
                              info->error != 0 ? strerrorname_np((int)info->error) : "");
         json_put_text_member(json, "cause", cause_name(info->cause));
-        json_end(json, '}');
-        buffer_append_text(json, ",");
+        json_end_member(json, '}');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",");
+    json_end_member(json, ']');
 }
 
 static void
 put_commands(struct buffer *json, const struct doctor *doctor)
 {
-    json_put_key(json, "commands");
-    buffer_append_text(json, "[");
+    json_begin(json, "commands", '[');
     for (size_t i = 0; i < DOCTOR_COMMANDS; i++) {
         const struct doctor_command *const command = &doctor->commands[i];
 
@@ -63,11 +59,9 @@ put_commands(struct buffer *json, const struct doctor *doctor)
                              command->backend != NULL ? command->backend : "");
         json_put_text_member(json, command->backend != NULL ? "scope" : "reason",
                              command->what);
-        json_end(json, '}');
-        buffer_append_text(json, ",");
+        json_end_member(json, '}');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",");
+    json_end_member(json, ']');
 }
 
 /* Put the words of a text as an array. */
@@ -76,25 +70,21 @@ put_words(struct buffer *json, const char *key, const char *words)
 {
     char word[64];
 
-    json_put_key(json, key);
-    buffer_append_text(json, "[");
+    json_begin(json, key, '[');
     while (*words != '\0') {
         const size_t length = strcspn(words, " ");
 
         snprintf(word, sizeof(word), "%.*s", (int)length, words);
-        json_put_text(json, word);
-        buffer_append_text(json, ",");
+        json_put_text_element(json, word);
         words += length + (words[length] == ' ');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",");
+    json_end_member(json, ']');
 }
 
 static void
 put_sources(struct buffer *json, const struct doctor *doctor)
 {
-    json_put_key(json, "source_groups");
-    buffer_append_text(json, "[");
+    json_begin(json, "source_groups", '[');
     for (size_t i = 0; i < doctor->group_count; i++) {
         const struct doctor_sources *const group = &doctor->groups[i];
 
@@ -103,56 +93,45 @@ put_sources(struct buffer *json, const struct doctor *doctor)
                              group->reason[0] == '\0' ? doctor->backend : "");
         json_put_text_member(json, "reason", group->reason);
         put_words(json, "names", group->names);
-        json_end(json, '}');
-        buffer_append_text(json, ",");
+        json_end_member(json, '}');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",");
+    json_end_member(json, ']');
 }
 
 static void
 put_facts(struct buffer *json, const struct machine_facts *facts)
 {
-    json_put_key(json, "facts");
-    buffer_append_text(json, "[");
+    json_begin(json, "facts", '[');
     for (size_t i = 0; i < facts->count; i++) {
         buffer_append_text(json, "\n  {");
         json_put_text_member(json, "name", facts->list[i].name);
         json_put_text_member(json, "value", facts->list[i].value);
         json_put_text_member(json, "meaning", facts->list[i].meaning);
-        json_end(json, '}');
-        buffer_append_text(json, ",");
+        json_end_member(json, '}');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",");
+    json_end_member(json, ']');
 }
 
 static void
 put_advice(struct buffer *json, const struct doctor *doctor)
 {
-    json_put_key(json, "advice");
-    buffer_append_text(json, "[");
+    json_begin(json, "advice", '[');
     for (const struct advice *advice = advice_list; advice->subject != NULL; advice++) {
         buffer_append_text(json, "\n  {");
         json_put_text_member(json, "subject", advice->subject);
         json_put_bool_member(json, "applies",
                              advice_applies(advice, doctor->container));
-        json_put_key(json, "lines");
-        buffer_append_text(json, "[");
+        json_begin(json, "lines", '[');
         for (size_t i = 0; advice->lines[i] != NULL; i += 2) {
             buffer_append_text(json, "{");
             json_put_text_member(json, "line", advice->lines[i]);
             json_put_text_member(json, "meaning", advice->lines[i + 1]);
-            json_end(json, '}');
-            buffer_append_text(json, ",");
+            json_end_member(json, '}');
         }
-        json_end(json, ']');
-        buffer_append_text(json, ",");
-        json_end(json, '}');
-        buffer_append_text(json, ",");
+        json_end_member(json, ']');
+        json_end_member(json, '}');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",");
+    json_end_member(json, ']');
 }
 
 void
@@ -174,8 +153,5 @@ doctor_print_json(const struct doctor *doctor)
     json_put_bool_member(&json, "works", doctor->works);
     json_end(&json, '}');
     buffer_append_text(&json, "\n");
-    if (!json.failed) {
-        fwrite(json.data, 1, json.size, stdout);
-    }
-    buffer_finish(&json);
+    (void)json_finish(&json, stdout);
 }

@@ -19,7 +19,11 @@
 #include <unistd.h>
 
 /* Inodes of the first namespaces, the same in all kernels. */
-enum { FIRST_USER_NAMESPACE = 0xEFFFFFFD, FIRST_PID_NAMESPACE = 0xEFFFFFFC };
+enum {
+    FIRST_USER_NAMESPACE = 0xEFFFFFFD,
+    FIRST_PID_NAMESPACE = 0xEFFFFFFC,
+    FIRST_TIME_NAMESPACE = 0xEFFFFFFA
+};
 
 void
 machine_add(struct machine_facts *facts, const char *name, const char *value,
@@ -190,6 +194,53 @@ is_first(const char *path, uint64_t inode)
     return stat(path, &status) != 0 ? -1 : (uint64_t)status.st_ino == inode;
 }
 
+/* Say how far the clock of a time namespace is from the kernel's. */
+static void
+explain_clock(char *text, size_t size)
+{
+    struct stat own;
+    struct stat children;
+    char line[128];
+    int64_t seconds;
+    int64_t ns;
+    double offset;
+
+    read_line("/proc/self/timens_offsets", line, sizeof(line));
+    if (stat("/proc/self/ns/time", &own) != 0 ||
+        stat("/proc/self/ns/time_for_children", &children) != 0 ||
+        own.st_ino != children.st_ino || /* the file is about children */
+        sscanf(line, "%*s %" SCNd64 " %" SCNd64, &seconds, &ns) != 2) {
+        snprintf(
+            text, size,
+            "how far its clock is from the kernel's, which hits have, is not known");
+        return;
+    }
+    offset = (double)seconds + (double)ns / 1e9;
+    snprintf(text, size, "its clock is %.10g s %s the kernel's, which hits have",
+             offset < 0 ? -offset : offset, offset < 0 ? "behind" : "ahead of");
+}
+
+static void
+add_time_namespace(struct machine_facts *facts)
+{
+    const int first = is_first("/proc/self/ns/time", FIRST_TIME_NAMESPACE);
+    const bool shown = access("/proc/self/ns", F_OK) == 0;
+    char text[128] = "its clock is the kernel's";
+
+    if (first == 0) {
+        explain_clock(text, sizeof(text));
+    } else if (first < 0) {
+        snprintf(text, sizeof(text), "%s",
+                 shown ? "the kernel has none" : "/proc does not show it");
+    }
+    machine_add(facts, "time namespace",
+                first == 1   ? "the first"
+                : first == 0 ? "of its own"
+                : shown      ? "none"
+                             : "unknown",
+                "%s", text);
+}
+
 static void
 add_namespaces(struct machine_facts *facts)
 {
@@ -205,6 +256,7 @@ add_namespaces(struct machine_facts *facts)
                 pid == 1   ? "all processes have pids"
                 : pid == 0 ? "only processes in it can be watched by their pids"
                            : "/proc does not show it");
+    add_time_namespace(facts);
 }
 
 static const char *
@@ -271,7 +323,7 @@ add_files(struct machine_facts *facts)
 enum machine_container
 machine_find_container(void)
 {
-    const char *const told = getenv("container");
+    const char *const variable = getenv("container");
     char name[64];
 
     read_line("/run/systemd/container", name, sizeof(name));
@@ -282,13 +334,13 @@ machine_find_container(void)
         return MACHINE_DOCKER;
     }
     if (access("/run/.containerenv", F_OK) == 0 || strcmp(name, "podman") == 0 ||
-        (told != NULL && strcmp(told, "podman") == 0)) {
+        (variable != NULL && strcmp(variable, "podman") == 0)) {
         return MACHINE_PODMAN;
     }
     if (strcmp(name, "systemd-nspawn") == 0 || getenv("INVOCATION_ID") != NULL) {
         return MACHINE_SYSTEMD;
     }
-    return told != NULL || name[0] != '\0' ||
+    return variable != NULL || name[0] != '\0' ||
                    is_first("/proc/self/ns/pid", FIRST_PID_NAMESPACE) == 0 ||
                    is_first("/proc/self/ns/user", FIRST_USER_NAMESPACE) == 0
                ? MACHINE_UNKNOWN

@@ -16,7 +16,7 @@ struct machine_fact {
     char meaning[200];
 };
 
-enum { MACHINE_FACTS_MAX = 24 };
+enum { MACHINE_FACTS_MAX = 32 };
 
 struct machine_facts {
     struct machine_fact list[MACHINE_FACTS_MAX];

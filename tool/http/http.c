@@ -61,23 +61,110 @@ is_loopback(const struct sockaddr_storage *address)
                : ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
-bool
-http_allows_host(const struct sockaddr_storage *address, const char *host)
+/* Whether a text is ":" and a port, which may be empty, or nothing (RFC 3986). */
+static bool
+is_port(const char *text)
 {
-    struct sockaddr_storage named;
-    char with_port[80];
-    size_t size;
+    const size_t digits = text[0] == ':' ? strspn(text + 1, "0123456789") : 0;
 
-    if (host == NULL || !is_loopback(address)) {
-        return true;
+    return text[0] == '\0' || (text[0] == ':' && text[digits + 1] == '\0' &&
+                               digits <= 5 && strtoul(text + 1, NULL, 10) <= 65535);
+}
+
+/* Whether a Host header, uri-host [":" port], names a loopback address. */
+static bool
+is_loopback_host(const char *text)
+{
+    struct sockaddr_storage named = {.ss_family = AF_INET};
+    const bool literal = text[0] == '[';
+    const size_t size = strcspn(literal ? text + 1 : text, literal ? "]" : ":");
+    const char *const end = text + size + (literal ? 1 : 0);
+    char host[INET6_ADDRSTRLEN];
+
+    if (size == 0 || size >= sizeof(host) || (literal && end[0] != ']') ||
+        !is_port(literal ? end + 1 : end)) {
+        return false;
     }
-    size = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");
-    if (size == strlen("localhost") && strncasecmp(host, "localhost", size) == 0) {
-        return true;
+    snprintf(host, sizeof(host), "%.*s", (int)size, literal ? text + 1 : text);
+    if (literal) {
+        named.ss_family = AF_INET6;
+        return inet_pton(AF_INET6, host, &((struct sockaddr_in6 *)&named)->sin6_addr) ==
+                   1 &&
+               is_loopback(&named);
     }
-    return size > 0 && size < 64 &&
-           snprintf(with_port, sizeof(with_port), "%.*s:1", (int)size, host) > 0 &&
-           http_parse_address(&named, with_port) && is_loopback(&named);
+    return strcasecmp(host, "localhost") == 0 ||
+           (inet_pton(AF_INET, host, &((struct sockaddr_in *)&named)->sin_addr) == 1 &&
+            is_loopback(&named));
+}
+
+/* Whether a page of an origin, scheme "://" host [":" port], is of this server: no port
+ * is written that is the scheme's own. A proxy may speak https for it. */
+static bool
+is_own_origin(const char *origin, const char *host)
+{
+    static const struct {
+        const char *scheme;
+        const char *port;
+    } schemes[] = {{"http://", ":80"}, {"https://", ":443"}};
+
+    for (size_t i = 0; host != NULL && i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        const size_t scheme = strlen(schemes[i].scheme);
+        const char *const name = origin + scheme;
+        const size_t size = strlen(host);
+
+        if (strncasecmp(origin, schemes[i].scheme, scheme) != 0) {
+            continue;
+        }
+        if (strcasecmp(name, host) == 0) {
+            return true;
+        }
+        if (strncasecmp(name, host, strlen(name)) == 0 && strlen(name) < size &&
+            (strcmp(host + strlen(name), schemes[i].port) == 0 ||
+             strcmp(host + strlen(name), ":") == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool
+is(const char *value, const char *wanted)
+{
+    return value != NULL && strcmp(value, wanted) == 0;
+}
+
+/* Whether a request was made by a page of the server or by nobody's page, as an address
+ * that was typed is (Fetch Metadata); or by a click on a link that opens a page, where
+ * that is allowed. */
+static bool
+is_own_site(const struct http_settings *settings, const struct http_origin *origin)
+{
+    return origin->site == NULL || is(origin->site, "same-origin") ||
+           is(origin->site, "none") ||
+           (settings->linked && is(origin->mode, "navigate") &&
+            is(origin->destination, "document") && is(origin->user, "?1"));
+}
+
+unsigned
+http_refuse_origin(const struct http_settings *settings,
+                   const struct http_origin *origin, const char **why)
+{
+    if (origin->repeated) {
+        *why = "a header is there twice\n";
+        return HTTP_BAD_REQUEST;
+    }
+    if (origin->host != NULL && is_loopback(&settings->address) &&
+        !is_loopback_host(origin->host)) {
+        *why = "this address is answered by the names localhost, 127.x.x.x and [::1] "
+               "only\n";
+        return HTTP_FORBIDDEN;
+    }
+    if (!is_own_site(settings, origin) ||
+        (origin->origin != NULL && !is_own_origin(origin->origin, origin->host))) {
+        *why = "pages of other sites are not answered; open this address by itself\n";
+        return HTTP_FORBIDDEN;
+    }
+    return 0;
 }
 
 void

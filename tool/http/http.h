@@ -5,7 +5,8 @@
  * It answers GET and HEAD, reads no file, and serves a bounded number of connections,
  * each for a bounded time. On a loopback address it answers only what was asked of a
  * loopback name, so that a page of a site whose name leads to this machine (DNS
- * rebinding) reads nothing.
+ * rebinding) reads nothing. What a page of another site asks for is refused: it could
+ * not read the answer, but it could keep the server busy.
  *
  * A request is answered at once, on the server's own thread, or queued for another
  * thread, which takes and answers it.
@@ -21,6 +22,9 @@ enum {
     HTTP_CONNECTIONS_MAX = 16,
     HTTP_ARGUMENTS_MAX = 64, /* of a request; more are refused */
     HTTP_TIMEOUT_S = 10,     /* without a byte */
+    HTTP_HEAD_S = 10,        /* for a whole request */
+    HTTP_SEND_S = 60,        /* for a whole answer, once it is there */
+    HTTP_CLOSED_S = 5,       /* until a client that closed its side counts as gone */
 };
 
 /* Statuses that are used. */
@@ -50,7 +54,8 @@ struct http_answer {
 struct http_settings {
     struct sockaddr_storage address;
     size_t queue_max;       /* requests that wait for an answer at a time */
-    const char *queue_full; /* what the next one is told; static */
+    const char *queue_full; /* what the next one is answered; static */
+    bool linked; /* links of other sites may lead here: a user's click is answered */
     /* Answer a request. Returns false if it is to be queued instead. On the server's
      * thread. */
     bool (*answer)(void *context, const struct http_request *request,
@@ -66,9 +71,22 @@ bool http_parse_address(struct sockaddr_storage *address, const char *text);
 #define HTTP_NO_ADDRESS \
     "must be a port, or an address and a port; such as 127.0.0.1:6070"
 
-/* http_allows_host - return whether a request for this host (header Host) may be
- * answered on an address. NULL: the request names none, as no browser does. */
-bool http_allows_host(const struct sockaddr_storage *address, const char *host);
+/* http_origin - the headers that say where a request comes from; NULL: it has none. */
+struct http_origin {
+    const char *host;
+    const char *origin;
+    const char *site; /* Sec-Fetch-Site, and so on */
+    const char *mode;
+    const char *destination;
+    const char *user;
+    bool repeated; /* one of them is there twice */
+};
+
+/* http_refuse_origin - return 0 if a request from there may be answered, or else the
+ * status of the refusal and its text. A request without a host, as no browser sends
+ * it, may be. */
+unsigned http_refuse_origin(const struct http_settings *settings,
+                            const struct http_origin *origin, const char **why);
 
 /* http_text - make an answer of plain text. */
 void http_text(struct http_answer *answer, unsigned status, const char *text);
@@ -89,15 +107,22 @@ bool http_argument_at(const struct http_request *request, size_t index,
 struct http_server *http_server_start(const struct http_settings *settings, char *why,
                                       size_t size);
 
-/* Stop. Requests that were not answered are told that the server ends. NULL is
+/* Stop. Requests still waiting get the answer that the server ends. NULL is
  * allowed. */
 void http_server_stop(struct http_server *server);
 
-/* Return a descriptor that is readable while a request is queued, or -1. */
+/* Return a descriptor that is readable while a request may be queued, and after a
+ * client whose request was taken went; or -1. http_server_take makes it unreadable when
+ * there is no request. */
 int http_server_fd(const struct http_server *server);
 
 /* Take the oldest queued request. Returns NULL if there is none. */
 struct http_request *http_server_take(struct http_server *server);
+
+/* Return whether the client of a request that was taken is gone. It must be answered
+ * all the same. */
+bool http_server_is_gone(struct http_server *server,
+                         const struct http_request *request);
 
 /* Answer a request, which then belongs to the server again. */
 void http_server_answer(struct http_server *server, struct http_request *request,

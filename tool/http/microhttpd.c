@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_microhttpd.c - the server, by libmicrohttpd and one thread of it.
+ * microhttpd.c - the server, by libmicrohttpd and one thread of it, and a thread
+ * that looks every second for clients that are slow or gone.
+ *
+ * A connection: HEAD (until a request is complete) -> WAIT (queued) -> SEND -> HEAD.
  *
  * Invariants, with the mutex held: a request that was queued is in requests until its
  * completion. It is suspended while its state is QUEUED or TAKEN, and only
- * http_server_answer and http_server_stop resume it.
+ * server_answer, server_stop and, if it is queued and its client is gone, the
+ * second thread resume it. A connection is in connections, with a descriptor that is
+ * open, from its first notification to its last.
  */
-#include "http/http.h"
+#include "http/module.h"
 
 #include "base/buffer.h"
-#include "http/microhttpd_library.h"
+#include "base/clock.h"
+#include "base/module_interface.h"
 
 #include <errno.h>
+#include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,12 +34,25 @@ enum { CONNECTION_BYTES = 16 * 1024, RECEIVED_BYTES_MAX = 256 * 1024 };
 
 enum state { NEW, QUEUED, TAKEN, ANSWERED };
 
+enum phase { HEAD, WAIT, SEND };
+
+struct connection {
+    struct connection *next; /* in connections */
+    int fd;
+    enum phase phase;
+    uint64_t since_ns;  /* of the phase */
+    uint64_t closed_ns; /* when its client was seen to send no more; 0: it may */
+};
+
 struct http_request {
     struct http_request *next; /* in requests */
+    struct connection *of;
+    bool gone; /* its client is */
     struct MHD_Connection *connection;
     char *path;
     struct buffer arguments; /* names and values, each with its NUL */
     size_t argument_count;
+    bool has_nul; /* in an argument, which would end there */
     enum state state;
     size_t received_bytes;     /* behind the headers */
     struct http_answer answer; /* all zero: the server ends */
@@ -39,21 +61,22 @@ struct http_request {
 struct http_server {
     struct MHD_Daemon *daemon;
     struct http_settings settings;
-    int queue_fd; /* a semaphore: as many as are queued */
+    int queue_fd; /* readable if one may be queued, or its client may be gone */
     pthread_mutex_t lock;
     struct http_request *requests; /* newest first */
     size_t request_count;
+    struct connection *connections;
     bool closing;
+    pthread_t watcher;
+    bool watching;
+    pthread_cond_t wake; /* the watcher: a connection, or the end */
 };
-
-/* Set before a server starts. */
-static struct microhttpd_library mhd;
 
 /* Send an answer, which is taken over. */
 static enum MHD_Result
 respond(struct MHD_Connection *connection, const struct http_answer *answer)
 {
-    struct MHD_Response *const response = mhd.create_response_from_buffer(
+    struct MHD_Response *const response = MHD_create_response_from_buffer(
         answer->size, answer->bytes, MHD_RESPMEM_MUST_FREE);
     enum MHD_Result result;
 
@@ -61,18 +84,18 @@ respond(struct MHD_Connection *connection, const struct http_answer *answer)
         free(answer->bytes);
         return MHD_NO;
     }
-    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
-    (void)mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
-    (void)mhd.add_response_header(response, "Referrer-Policy", "no-referrer");
-    (void)mhd.add_response_header(response, "Cross-Origin-Resource-Policy",
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+    (void)MHD_add_response_header(response, "Cross-Origin-Resource-Policy",
                                   "same-origin");
-    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     if (answer->policy != NULL) {
-        (void)mhd.add_response_header(response, "Content-Security-Policy",
+        (void)MHD_add_response_header(response, "Content-Security-Policy",
                                       answer->policy);
     }
-    result = mhd.queue_response(connection, answer->status, response);
-    mhd.destroy_response(response);
+    result = MHD_queue_response(connection, answer->status, response);
+    MHD_destroy_response(response);
     return result;
 }
 
@@ -85,15 +108,185 @@ respond_text(struct MHD_Connection *connection, unsigned status, const char *tex
     return respond(connection, &answer);
 }
 
+/* ---- connections ---- */
+
+static struct connection *
+connection_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info != NULL ? info->socket_context : NULL;
+}
+
+/* Note what a connection does from now on. Called with the mutex held, or on
+ * libmicrohttpd's thread before there is a request. */
+static void
+begin_phase(struct connection *connection, enum phase phase)
+{
+    if (connection != NULL) {
+        connection->phase = phase;
+        connection->since_ns = clock_now_ns();
+        connection->closed_ns = 0;
+    }
+}
+
+static void
+enter_phase(struct http_server *server, struct connection *connection, enum phase phase)
+{
+    pthread_mutex_lock(&server->lock);
+    begin_phase(connection, phase);
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* Have a new connection watched. Without memory for that, it is only served. */
+static void
+add_connection(struct http_server *server, struct MHD_Connection *mhd_connection,
+               void **context)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(mhd_connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *const connection = calloc(1, sizeof(*connection));
+
+    *context = connection;
+    if (connection == NULL || info == NULL) {
+        free(connection);
+        *context = NULL;
+        return;
+    }
+    connection->fd = info->connect_fd;
+    begin_phase(connection, HEAD);
+    pthread_mutex_lock(&server->lock);
+    connection->next = server->connections;
+    server->connections = connection;
+    pthread_cond_signal(&server->wake);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void
+remove_connection(struct http_server *server, struct connection *connection)
+{
+    struct connection **next = &server->connections;
+
+    if (connection == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&server->lock);
+    while (*next != connection) {
+        next = &(*next)->next;
+    }
+    *next = connection->next;
+    pthread_mutex_unlock(&server->lock);
+    free(connection);
+}
+
+static void
+on_connection(void *argument, struct MHD_Connection *connection, void **context,
+              enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        add_connection(argument, connection, context);
+    } else {
+        remove_connection(argument, *context);
+        *context = NULL;
+    }
+}
+
+/* Return whether a client is gone: it has reset the connection, or has closed its side
+ * for long enough. The mutex is held. */
+static bool
+is_gone(struct connection *connection, uint64_t now_ns)
+{
+    struct pollfd place = {.fd = connection->fd, .events = POLLRDHUP};
+
+    if (poll(&place, 1, 0) <= 0) {
+        return false;
+    }
+    if ((place.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
+        return true;
+    }
+    if (connection->closed_ns == 0) {
+        connection->closed_ns = now_ns;
+    }
+    return now_ns - connection->closed_ns >= HTTP_CLOSED_S * CLOCK_SECOND_NS;
+}
+
+/* End connections whose time is up: libmicrohttpd sees the end and closes them. The
+ * mutex is held. */
+static void
+bound_connections(struct http_server *server, uint64_t now_ns)
+{
+    static const uint64_t most_ns[] = {[HEAD] = HTTP_HEAD_S * CLOCK_SECOND_NS,
+                                       [WAIT] = UINT64_MAX,
+                                       [SEND] = HTTP_SEND_S * CLOCK_SECOND_NS};
+
+    for (struct connection *each = server->connections; each != NULL;
+         each = each->next) {
+        if (now_ns - each->since_ns >= most_ns[each->phase]) {
+            (void)shutdown(each->fd, SHUT_RDWR);
+        }
+    }
+}
+
+/* Take requests of clients that are gone out of the queue, and wake who took one. The
+ * mutex is held. */
+static void
+drop_gone(struct http_server *server, uint64_t now_ns)
+{
+    const uint64_t one = 1;
+
+    for (struct http_request *each = server->requests; each != NULL;
+         each = each->next) {
+        if (each->gone || each->of == NULL || each->state == ANSWERED ||
+            !is_gone(each->of, now_ns)) {
+            continue;
+        }
+        each->gone = true;
+        if (each->state == QUEUED) {
+            each->state = ANSWERED;
+            MHD_resume_connection(each->connection);
+        } else {
+            (void)!write(server->queue_fd, &one, sizeof(one));
+        }
+    }
+}
+
+static void *
+watch_clients(void *argument)
+{
+    struct http_server *const server = argument;
+
+    pthread_setname_np(pthread_self(), "ntprof-clients");
+    pthread_mutex_lock(&server->lock);
+    while (!server->closing) {
+        const uint64_t now_ns = clock_now_ns();
+        const struct timespec until = clock_timespec(now_ns + CLOCK_SECOND_NS);
+
+        bound_connections(server, now_ns);
+        drop_gone(server, now_ns);
+        if (server->connections == NULL) {
+            pthread_cond_wait(&server->wake, &server->lock);
+        } else {
+            (void)pthread_cond_timedwait(&server->wake, &server->lock, &until);
+        }
+    }
+    pthread_mutex_unlock(&server->lock);
+    return NULL;
+}
+
 /* ---- requests ---- */
 
+/* Keep an argument of a URL, as two texts with their NULs; for
+ * MHD_get_connection_values_n. */
 static enum MHD_Result
 keep_argument(void *context, enum MHD_ValueKind kind, const char *name,
-              const char *value)
+              size_t name_size, const char *value, size_t value_size)
 {
     struct http_request *const request = context;
 
     (void)kind;
+    request->has_nul |= memchr(name, '\0', name_size) != NULL ||
+                        (value != NULL && memchr(value, '\0', value_size) != NULL);
     buffer_append(&request->arguments, name, strlen(name) + 1);
     buffer_append(&request->arguments, value != NULL ? value : "",
                   value != NULL ? strlen(value) + 1 : 1);
@@ -120,9 +313,10 @@ request_new(struct MHD_Connection *connection, const char *path)
         return NULL;
     }
     request->connection = connection;
+    request->of = connection_of(connection);
     request->path = strdup(path);
-    (void)mhd.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, keep_argument,
-                                    request);
+    (void)MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, keep_argument,
+                                      request);
     if (request->path == NULL || request->arguments.failed) {
         request_delete(request);
         return NULL;
@@ -130,15 +324,15 @@ request_new(struct MHD_Connection *connection, const char *path)
     return request;
 }
 
-const char *
-http_path(const struct http_request *request)
+static const char *
+request_path(const struct http_request *request)
 {
     return request->path;
 }
 
-bool
-http_argument_at(const struct http_request *request, size_t index, const char **name,
-                 const char **value)
+static bool
+request_argument_at(const struct http_request *request, size_t index, const char **name,
+                    const char **value)
 {
     const char *at = (const char *)request->arguments.data;
 
@@ -153,13 +347,13 @@ http_argument_at(const struct http_request *request, size_t index, const char **
     return true;
 }
 
-const char *
-http_argument(const struct http_request *request, const char *name)
+static const char *
+request_argument(const struct http_request *request, const char *name)
 {
     const char *known;
     const char *value;
 
-    for (size_t i = 0; http_argument_at(request, i, &known, &value); i++) {
+    for (size_t i = 0; request_argument_at(request, i, &known, &value); i++) {
         if (strcmp(known, name) == 0) {
             return value;
         }
@@ -180,10 +374,11 @@ queue_request(struct http_server *server, struct http_request *request)
     queued = !server->closing && server->request_count < server->settings.queue_max;
     if (queued) {
         request->state = QUEUED;
+        begin_phase(request->of, WAIT);
         request->next = server->requests;
         server->requests = request;
         server->request_count++;
-        mhd.suspend_connection(request->connection);
+        MHD_suspend_connection(request->connection);
         (void)!write(server->queue_fd, &one, sizeof(one));
     }
     pthread_mutex_unlock(&server->lock);
@@ -201,16 +396,46 @@ finish_request(struct http_server *server, struct http_request *request)
     answered = request->state == ANSWERED;
     answer = request->answer;
     request->answer.bytes = NULL;
+    if (answered) {
+        begin_phase(request->of, SEND);
+    }
     pthread_mutex_unlock(&server->lock);
     if (!answered) {
         return MHD_YES; /* it is still suspended */
     }
-    return answer.status == 0 ? respond_text(request->connection, HTTP_UNAVAILABLE,
-                                             "ntprof ends; try again later\n")
-                              : respond(request->connection, &answer);
+    if (answer.status == 0) {
+        return respond_text(request->connection, HTTP_UNAVAILABLE,
+                            request->gone ? "the client ended its side\n"
+                                          : "ntprof ends; try again later\n");
+    }
+    return respond(request->connection, &answer);
 }
 
 /* ---- the daemon ---- */
+
+static enum MHD_Result
+take_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    struct http_origin *const origin = context;
+    const struct {
+        const char *name;
+        const char **value;
+    } headers[] = {{"Host", &origin->host},
+                   {"Origin", &origin->origin},
+                   {"Sec-Fetch-Site", &origin->site},
+                   {"Sec-Fetch-Mode", &origin->mode},
+                   {"Sec-Fetch-Dest", &origin->destination},
+                   {"Sec-Fetch-User", &origin->user}};
+
+    (void)kind;
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        if (strcasecmp(name, headers[i].name) == 0) {
+            origin->repeated |= *headers[i].value != NULL;
+            *headers[i].value = value != NULL ? value : "";
+        }
+    }
+    return MHD_YES;
+}
 
 static enum MHD_Result
 answer_request(struct http_server *server, struct http_request *request,
@@ -218,21 +443,25 @@ answer_request(struct http_server *server, struct http_request *request,
 {
     struct MHD_Connection *const connection = request->connection;
     struct http_answer answer = {0};
+    struct http_origin origin = {0};
+    const char *why;
+    unsigned refused;
 
+    enter_phase(server, request->of, SEND);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 &&
         strcmp(method, MHD_HTTP_METHOD_HEAD) != 0) {
         return respond_text(connection, HTTP_NO_METHOD, "only GET is answered\n");
     }
-    if (!http_allows_host(&server->settings.address,
-                          mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
-                                                      MHD_HTTP_HEADER_HOST))) {
-        return respond_text(
-            connection, HTTP_FORBIDDEN,
-            "this address is answered by the names localhost, 127.x.x.x "
-            "and [::1] only\n");
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, &origin);
+    refused = http_refuse_origin(&server->settings, &origin, &why);
+    if (refused != 0) {
+        return respond_text(connection, refused, why);
     }
     if (request->argument_count > HTTP_ARGUMENTS_MAX) {
         return respond_text(connection, HTTP_BAD_REQUEST, "too many arguments\n");
+    }
+    if (request->has_nul) {
+        return respond_text(connection, HTTP_BAD_REQUEST, "an argument has a NUL\n");
     }
     if (server->settings.answer(server->settings.context, request, &answer)) {
         return respond(connection, &answer);
@@ -242,6 +471,8 @@ answer_request(struct http_server *server, struct http_request *request,
                                                          server->settings.queue_full);
 }
 
+/* Take the next step of a request: libmicrohttpd calls this when its head begins, when
+ * it is complete, for bytes of a body, and after a pause. */
 static enum MHD_Result
 on_call(void *argument, struct MHD_Connection *connection, const char *url,
         const char *method, const char *version, const char *upload,
@@ -270,6 +501,7 @@ on_call(void *argument, struct MHD_Connection *connection, const char *url,
     return answer_request(server, request, method);
 }
 
+/* Forget a request, which was answered or not: its connection waits for the next. */
 static void
 on_complete(void *argument, struct MHD_Connection *connection, void **context,
             enum MHD_RequestTerminationCode code)
@@ -291,6 +523,7 @@ on_complete(void *argument, struct MHD_Connection *connection, void **context,
         *next = request->next;
         server->request_count--;
     }
+    begin_phase(request->of, HEAD);
     pthread_mutex_unlock(&server->lock);
     request_delete(request);
     *context = NULL;
@@ -311,43 +544,44 @@ start_daemon(struct http_server *server)
     /* By poll: select knows no descriptors above 1023, which events of a large machine
      * have used. Without MHD_OPTION_LISTENING_ADDRESS_REUSE, which sets SO_REUSEPORT: a
      * second server would be given half of the connections. */
-    daemon = mhd.start_daemon(
+    daemon = MHD_start_daemon(
         MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | v6,
         0, NULL, NULL, on_call, server, MHD_OPTION_SOCK_ADDR, address,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_TIMEOUT_S,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-        MHD_OPTION_NOTIFY_COMPLETED, on_complete, server, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_complete, server, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, server, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     return daemon;
 }
 
-struct http_server *
-http_server_start(const struct http_settings *settings, char *why, size_t size)
+static void
+init_locks(struct http_server *server)
 {
-    struct http_server *const server = calloc(1, sizeof(*server));
+    pthread_condattr_t monotonic;
 
-    if (server == NULL) {
-        snprintf(why, size, "out of memory");
-        return NULL;
-    }
-    if (!microhttpd_load(&mhd)) {
-        snprintf(why, size, "install Debian's libmicrohttpd12");
-        free(server);
-        return NULL;
-    }
-    server->settings = *settings;
     pthread_mutex_init(&server->lock, NULL);
-    server->queue_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
-    errno = 0;
-    server->daemon = server->queue_fd >= 0 ? start_daemon(server) : NULL;
-    if (server->daemon == NULL) {
-        snprintf(why, size, "%s",
-                 errno != 0 ? strerror(errno) : "it cannot be started");
-        http_server_stop(server);
-        return NULL;
-    }
-    return server;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* Start the thread that looks at clients. Returns 0 or errno. */
+static int
+start_watcher(struct http_server *server)
+{
+    sigset_t all;
+    sigset_t old;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    error = pthread_create(&server->watcher, NULL, watch_clients, server);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    server->watching = error == 0;
+    return error;
 }
 
 /* Let answers reach their clients, for a second at most: MHD_stop_daemon drops them. */
@@ -367,48 +601,70 @@ wait_for_answers(struct http_server *server)
     }
 }
 
-void
-http_server_stop(struct http_server *server)
+static void
+server_stop(struct http_server *server)
 {
-    if (server == NULL) {
-        return;
-    }
     pthread_mutex_lock(&server->lock);
     server->closing = true;
     for (struct http_request *request = server->requests; request != NULL;
          request = request->next) {
         if (request->state != ANSWERED) {
             request->state = ANSWERED;
-            mhd.resume_connection(request->connection);
+            MHD_resume_connection(request->connection);
         }
     }
+    pthread_cond_signal(&server->wake);
     pthread_mutex_unlock(&server->lock);
+    if (server->watching) {
+        pthread_join(server->watcher, NULL);
+    }
     if (server->daemon != NULL) {
         wait_for_answers(server);
-        mhd.stop_daemon(server->daemon);
+        MHD_stop_daemon(server->daemon);
     }
     if (server->queue_fd >= 0) {
         close(server->queue_fd);
     }
+    pthread_cond_destroy(&server->wake);
     pthread_mutex_destroy(&server->lock);
     free(server);
 }
 
-int
-http_server_fd(const struct http_server *server)
+static struct http_server *
+server_start(const struct http_settings *settings, char *why, size_t size)
 {
-    return server != NULL ? server->queue_fd : -1;
-}
+    struct http_server *const server = calloc(1, sizeof(*server));
 
-struct http_request *
-http_server_take(struct http_server *server)
-{
-    struct http_request *oldest = NULL;
-    uint64_t one;
-
-    if (server == NULL || read(server->queue_fd, &one, sizeof(one)) < 0) {
+    if (server == NULL) {
+        snprintf(why, size, "out of memory");
         return NULL;
     }
+    server->settings = *settings;
+    init_locks(server);
+    server->queue_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    errno = server->queue_fd >= 0 ? start_watcher(server) : errno;
+    server->daemon = errno == 0 ? start_daemon(server) : NULL;
+    if (server->daemon == NULL) {
+        snprintf(why, size, "%s",
+                 errno != 0 ? strerror(errno) : "it cannot be started");
+        server_stop(server);
+        return NULL;
+    }
+    return server;
+}
+
+static int
+server_fd(const struct http_server *server)
+{
+    return server->queue_fd;
+}
+
+static struct http_request *
+server_take(struct http_server *server)
+{
+    struct http_request *oldest = NULL;
+    uint64_t count;
+
     pthread_mutex_lock(&server->lock);
     for (struct http_request *request = server->requests; request != NULL;
          request = request->next) {
@@ -418,18 +674,43 @@ http_server_take(struct http_server *server)
     }
     if (oldest != NULL) {
         oldest->state = TAKEN;
+    } else {
+        (void)!read(server->queue_fd, &count, sizeof(count));
     }
     pthread_mutex_unlock(&server->lock);
     return oldest;
 }
 
-void
-http_server_answer(struct http_server *server, struct http_request *request,
-                   const struct http_answer *answer)
+static bool
+server_is_gone(struct http_server *server, const struct http_request *request)
+{
+    bool gone;
+
+    pthread_mutex_lock(&server->lock);
+    gone = request->gone;
+    pthread_mutex_unlock(&server->lock);
+    return gone;
+}
+
+static void
+server_answer(struct http_server *server, struct http_request *request,
+              const struct http_answer *answer)
 {
     pthread_mutex_lock(&server->lock);
     request->answer = *answer;
     request->state = ANSWERED;
-    mhd.resume_connection(request->connection);
+    MHD_resume_connection(request->connection);
     pthread_mutex_unlock(&server->lock);
 }
+
+MODULE_INTERFACE(struct http_module, http) = {
+    .start = server_start,
+    .stop = server_stop,
+    .fd = server_fd,
+    .take = server_take,
+    .is_gone = server_is_gone,
+    .answer = server_answer,
+    .path = request_path,
+    .argument = request_argument,
+    .argument_at = request_argument_at,
+};

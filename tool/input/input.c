@@ -1,29 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* input.c - see input.h. */
+/* input.c - checks values of the options, reads a file or a selection of a store, and
+ * joins its intervals. */
 #include "input/input.h"
 
+#include "base/buffer.h"
 #include "base/clock.h"
+#include "base/message.h"
+#include "base/progress.h"
 #include "base/text.h"
-#include "cli/cmd.h"
+#include "profile/join.h"
+#include "view/report/report.h"
 
 #include <stdio.h>
 
-static const char *const names[] = {"since", "until", "host",
-                                    "unit",  "label", "build-id"};
-
-enum { NAMES = sizeof(names) / sizeof(names[0]) };
-
 bool
-input_is_option(int option)
+input_select(struct input_options *options, const char *command, const char *name,
+             const char *value)
 {
-    return option >= INPUT_SINCE && option < INPUT_SINCE + NAMES;
-}
-
-bool
-input_set(struct input_options *options, const char *command, int option,
-          const char *value)
-{
-    const char *const name = names[option - INPUT_SINCE];
     struct pprof_error error;
 
     options->given = options->given != NULL ? options->given : name;
@@ -35,12 +28,57 @@ input_set(struct input_options *options, const char *command, int option,
     return true;
 }
 
+static bool
+take_selected(void *into, const struct options_given *given)
+{
+    return input_select(into, given->command, given->row->name, given->value);
+}
+
+static bool
+take_value(void *into, const struct options_given *given)
+{
+    *(const char **)into = given->value;
+    return given->value[0] != '\0' || options_refuse(given, "an empty name");
+}
+
+const struct options_row input_rows[INPUT_ROWS] = {
+    {.help = "Of a store, named by its URL (ntprof help store):"},
+    {"since", 0, "TIME", "windows that end after it: 1h (ago), 2026-11-23T10:30",
+     "1h 1d 7d", OPTIONS_CALL(take_selected)},
+    {"until", 0, "TIME", "windows that start before it", "1h 1d 7d",
+     OPTIONS_CALL(take_selected)},
+    {"host", 0, "GLOB", "windows of hosts called so", "<host>",
+     OPTIONS_CALL(take_selected)},
+    {"unit", 0, "GLOB", "rows of systemd units, containers, cgroups called so", NULL,
+     OPTIONS_CALL(take_selected)},
+    {"label", 0, "KEY=VALUE", "windows with this label; repeatable", NULL,
+     OPTIONS_CALL(take_selected)},
+    {"build-id", 0, "PREFIX", "rows of images whose build-id starts so", NULL,
+     OPTIONS_CALL(take_selected)},
+    {0},
+};
+
+const struct options_row input_foreign_rows[] = {
+    {.help = "Of a file of another tool:"},
+    {"value", 0, "NAME",
+     "this of its values, such as inuse_space, instead of those that count", NULL,
+     OPTIONS_INTO(take_value, struct input_options, value)},
+    {0},
+};
+
 struct profile *
-input_read(const char *word, const struct input_options *options,
-           struct pprof_error *error)
+input_read_apart(const char *word, const struct input_options *options,
+                 struct pprof_error *error)
 {
     char shown[128];
 
+    if (store_is_url(word) && options->value != NULL) {
+        snprintf(error->text, sizeof(error->text),
+                 "%s is a store: --value chooses in files of other tools; -e chooses a "
+                 "source",
+                 text_show(shown, sizeof(shown), word));
+        return NULL;
+    }
     if (store_is_url(word)) {
         return store_read_url(word, &options->selection, error);
     }
@@ -51,5 +89,42 @@ input_read(const char *word, const struct input_options *options,
                  text_show(shown, sizeof(shown), word), options->given);
         return NULL;
     }
-    return pprof_read(word, error);
+    return pprof_read_value(word, options->value, error);
+}
+
+struct profile *
+input_read(const char *word, const struct input_options *options,
+           struct pprof_error *error)
+{
+    struct profile *const profile = input_read_apart(word, options, error);
+    struct pprof_error why;
+    char shown[128];
+
+    if (profile != NULL && !profile_join_intervals(profile, &why)) {
+        snprintf(error->text, sizeof(error->text), "%s: %.300s",
+                 text_show(shown, sizeof(shown), word), why.text);
+        profile_delete(profile);
+        return NULL;
+    }
+    return profile;
+}
+
+struct profile *
+input_read_plain(const char *command, const char *word,
+                 const struct input_options *options, struct pprof_error *error)
+{
+    struct profile *const profile = input_read(word, options, error);
+    struct buffer lines = {0};
+
+    if (profile == NULL) {
+        return NULL;
+    }
+    profile_join_buckets(profile);
+    report_put_units(&lines, command, profile);
+    if (lines.size > 0 && buffer_text(&lines) != NULL) {
+        progress_end();
+        fputs(buffer_text(&lines), stderr);
+    }
+    buffer_finish(&lines);
+    return profile;
 }

@@ -8,6 +8,7 @@
  */
 #include "profile/chance.h"
 
+#include <assert.h>
 #include <math.h>
 
 /*
@@ -90,6 +91,8 @@ tail(const struct distribution *of, double seen, double probability, bool upward
     return sum;
 }
 
+/* Return the chance that by chance something is as far from the mean as what was seen,
+ * on either side. */
 static double
 both_tails(const struct distribution *of, double seen, double mean, double variance,
            double log_probability)
@@ -145,6 +148,9 @@ chance_correct(double **probabilities, size_t count)
 {
     double before = 0;
 
+    for (size_t i = 1; i < count; i++) {
+        assert(*probabilities[i - 1] <= *probabilities[i]);
+    }
     for (size_t i = 0; i < count; i++) {
         const double corrected = *probabilities[i] * (double)(count - i);
 

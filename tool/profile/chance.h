@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chance.h - how likely a change of hits is by chance. Only tool/profile and
- * tool/view/report include it.
+ * chance.h - how likely a change of hits is by chance.
  *
  * Hits are a sample: running the same program again gives other counts. For two counts,
  * each function returns the two-sided probability of counts that differ at least as

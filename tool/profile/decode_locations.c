@@ -34,6 +34,7 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
         return false;
     }
     entry.function = function->index;
+    entry.dropped = function->dropped;
     return decoder_append(decoder, &decoder->lines, &entry, sizeof(entry));
 }
 
@@ -127,6 +128,7 @@ decoder_read_location(struct decoder *decoder, const struct protobuf_field *oute
     if (result != PROTOBUF_END) {
         return decoder_fail_broken(decoder, "location");
     }
+    decoder_drop_lines(decoder, &location);
     return set_location_lines(decoder, &location) &&
            set_location_image(decoder, &location, mapping_id) &&
            decoder_append(decoder, &decoder->locations, &location, sizeof(location));

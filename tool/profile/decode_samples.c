@@ -42,7 +42,7 @@ find_role(const struct decoder *decoder, uint64_t key)
         {LABEL_PROCESS, LABEL_IS_PROCESS},
         {"comm", LABEL_IS_PROCESS},
         {"process_name", LABEL_IS_PROCESS},
-        {"pid", LABEL_IS_PID},
+        {LABEL_PID, LABEL_IS_PID},
         {"process_id", LABEL_IS_PID},
         {LABEL_UNIT, LABEL_IS_UNIT},
         {LABEL_THREAD, LABEL_IS_THREAD},
@@ -55,6 +55,7 @@ find_role(const struct decoder *decoder, uint64_t key)
         {"thread native id", LABEL_IS_TID},
         {LABEL_CPU, LABEL_IS_CPU},
         {LABEL_BUCKET_BYTES, LABEL_IS_BUCKET_BYTES},
+        {LABEL_INTERVAL, LABEL_IS_INTERVAL},
     };
 
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
@@ -65,6 +66,7 @@ find_role(const struct decoder *decoder, uint64_t key)
     return LABEL_OTHER;
 }
 
+/* Return what a label's key means to us. It is found out once for each text. */
 static enum label_role
 role_of(struct decoder *decoder, uint64_t key)
 {
@@ -79,9 +81,10 @@ role_of(struct decoder *decoder, uint64_t key)
     return (enum label_role)strings[key].role;
 }
 
-/* Return the number of a processor plus 1, or 0 if the label is not one. */
+/* Return the number that a label is, also as text; UINT32_MAX if it is none or too
+ * large. */
 static uint32_t
-cpu_of(struct decoder *decoder, const struct label *label)
+number_of(struct decoder *decoder, const struct label *label)
 {
     uint64_t number = label->number;
 
@@ -90,14 +93,23 @@ cpu_of(struct decoder *decoder, const struct label *label)
         char *end = NULL;
 
         if (text == NULL || text[0] < '0' || text[0] > '9') {
-            return 0;
+            return UINT32_MAX;
         }
         number = strtoull(text, &end, 10);
         if (*end != '\0') {
-            return 0;
+            return UINT32_MAX;
         }
     }
-    return number < UINT32_MAX ? (uint32_t)number + 1 : 0;
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+/* Return the id of a process, or 0 if the label is not one. */
+static uint32_t
+pid_of(struct decoder *decoder, const struct label *label)
+{
+    const uint32_t number = number_of(decoder, label);
+
+    return number <= INT32_MAX ? number : 0;
 }
 
 static bool
@@ -131,12 +143,16 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
         sample->tid = label;
         break;
     case LABEL_IS_CPU:
-        sample->cpu_plus_1 = cpu_of(decoder, &label);
+        /* The number of no processor becomes 0. */
+        sample->cpu_plus_1 = number_of(decoder, &label) + 1;
         break;
     case LABEL_IS_BUCKET_BYTES:
         if (profile->bucket_bytes == 0 && label.number <= UINT32_MAX) {
             profile->bucket_bytes = (uint32_t)label.number;
         }
+        break;
+    case LABEL_IS_INTERVAL:
+        sample->interval = label.number;
         break;
     case LABEL_NOT_ASKED:
     case LABEL_OTHER:
@@ -145,16 +161,21 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
     return true;
 }
 
-/* Keep only the leaf, which is the first location. */
-static void
-read_stack(struct protobuf_field *field, struct sample *sample)
+/* Keep only the leaf, which is the first location, unless frames may be dropped. */
+static bool
+read_stack(struct decoder *decoder, struct protobuf_field *field, struct sample *sample)
 {
     uint64_t caller;
 
-    if (sample->leaf == 0 && !protobuf_get_repeated(field, &sample->leaf)) {
-        return;
+    while (decoder->drop.compiled && protobuf_get_repeated(field, &caller)) {
+        if (!decoder_append(decoder, &decoder->stack, &caller, sizeof(caller))) {
+            return false;
+        }
     }
-    sample->has_callers |= protobuf_get_repeated(field, &caller);
+    if (sample->leaf != 0 || protobuf_get_repeated(field, &sample->leaf)) {
+        sample->has_callers |= protobuf_get_repeated(field, &caller);
+    }
+    return true;
 }
 
 /* Read a sample, with its values in decoder->values. */
@@ -168,7 +189,9 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
 
     while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
         if (field.number == SAMPLE_LOCATION_ID) {
-            read_stack(&field, sample);
+            if (!read_stack(decoder, &field, sample)) {
+                return false;
+            }
         } else if (field.number == SAMPLE_VALUE) {
             while (protobuf_get_repeated(&field, &number)) {
                 if (!decoder_append(decoder, &decoder->values, &number,
@@ -265,12 +288,35 @@ nowhere(struct decoder *decoder, struct location *location)
     return location;
 }
 
+/* Return the source of a column's value: of several intervals the sample says which.
+ * Returns COLUMN_IGNORED with the error set if it does not. */
+static uint32_t
+source_of(struct decoder *decoder, size_t column, uint64_t interval)
+{
+    const uint32_t first = decoder->column_source[column];
+    struct profile_source wanted = decoder->profile->sources[first];
+    const struct profile_source *found;
+
+    if (!decoder->column_several[column]) {
+        return first;
+    }
+    wanted.granted = interval;
+    found = profile_find_interval(decoder->profile, &wanted);
+    if (found == NULL) {
+        decoder_fail(decoder,
+                     "sample %" PRIu64 " does not say which of several intervals its "
+                     "hits are of; merge files by ntprof merge",
+                     decoder->samples);
+        return COLUMN_IGNORED;
+    }
+    return (uint32_t)(found - decoder->profile->sources);
+}
+
 /* Add a value of a column to a row. */
 static bool
 add_value(struct decoder *decoder, struct profile_row *row, size_t column,
-          uint64_t value)
+          uint32_t source, uint64_t value)
 {
-    const uint32_t source = decoder->column_source[column];
     const uint64_t hits =
         column == decoder->clock_column ? value / decoder->clock_period : value;
 
@@ -288,9 +334,21 @@ add_value(struct decoder *decoder, struct profile_row *row, size_t column,
     return true;
 }
 
+/* Return how many counters each row has beyond one for each value of a sample. A file
+ * could make rows with many counters out of few bytes, so they are charged. */
+static size_t
+hidden_counters(const struct decoder *decoder)
+{
+    const size_t columns = COUNT(decoder->types, struct value_type);
+    const size_t sources = decoder->profile->source_count;
+
+    return sources > columns ? sources - columns : 0;
+}
+
 /* Add decoder->values to the row of place. */
 static bool
-add_values(struct decoder *decoder, const struct profile_place *place)
+add_values(struct decoder *decoder, const struct profile_place *place,
+           uint64_t interval)
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
@@ -302,12 +360,21 @@ add_values(struct decoder *decoder, const struct profile_place *place)
         return decoder_fail_memory(decoder);
     }
     if (decoder->profile->row_count > rows &&
-        !decoder_take_memory(decoder, ENTRY_BYTES + sizeof(*row) + ROW_NAMES_BYTES)) {
+        !decoder_take_memory(decoder,
+                             ENTRY_BYTES + sizeof(*row) + ROW_NAMES_BYTES +
+                                 hidden_counters(decoder) * sizeof(uint64_t))) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (decoder->column_source[i] != COLUMN_IGNORED &&
-            !add_value(decoder, row, i, values[i])) {
+        uint32_t source;
+
+        if (decoder->column_source[i] == COLUMN_IGNORED ||
+            (values[i] == 0 && decoder->column_several[i])) {
+            continue;
+        }
+        source = source_of(decoder, i, interval);
+        if (source == COLUMN_IGNORED ||
+            !add_value(decoder, row, i, source, values[i])) {
             return false;
         }
     }
@@ -336,10 +403,12 @@ add_sample(struct decoder *decoder, const struct sample *sample)
         .line = location->line,
         .caller = location->caller,
         .cpu_plus_1 = sample->cpu_plus_1,
+        .pid = pid_of(decoder, &sample->pid),
     };
     return add_process(decoder, sample, &place.process) &&
            add_unit(decoder, sample, &place.unit) &&
-           add_thread(decoder, sample, &place.thread) && add_values(decoder, &place);
+           add_thread(decoder, sample, &place.thread) &&
+           add_values(decoder, &place, sample->interval);
 }
 
 bool
@@ -353,7 +422,9 @@ decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
     }
     decoder->samples++;
     decoder->values.size = 0;
-    if (!read_sample_fields(decoder, field->bytes, &sample)) {
+    decoder->stack.size = 0;
+    if (!read_sample_fields(decoder, field->bytes, &sample) ||
+        (decoder->drop.compiled && !decoder_drop_frames(decoder, &sample))) {
         return false;
     }
     if (COUNT(decoder->values, uint64_t) != types) {
@@ -395,7 +466,7 @@ decoder_find_clock(struct decoder *decoder)
 {
     const struct value_type *types = (const void *)decoder->types.data;
 
-    if (decoder_has_count_column(decoder)) {
+    if (decoder->value != NULL || decoder_has_count_column(decoder)) {
         return true;
     }
     for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
@@ -414,7 +485,8 @@ static void
 put_columns_left_out(struct decoder *decoder, struct buffer *note)
 {
     const struct value_type *types = (const void *)decoder->types.data;
-    const char *before = note->size > 0 ? "; values left out: " : "values left out: ";
+    const char *before = note->size > 0 ? "; values left out, which --value shows: "
+                                        : "values left out, which --value shows: ";
 
     for (size_t i = 0; i < COUNT(decoder->types, *types); i++) {
         const char *name = NULL;
@@ -428,6 +500,21 @@ put_columns_left_out(struct decoder *decoder, struct buffer *note)
             buffer_append_text(note, name);
             before = ", ";
         }
+    }
+}
+
+static void
+put_frames_left_out(const struct decoder *decoder, struct buffer *note)
+{
+    const char *const before = note->size > 0 ? "; " : "";
+
+    if (decoder->drop_why[0] != '\0') {
+        buffer_print(note, "%s%s", before, decoder->drop_why);
+    } else if (decoder->dropped > 0) {
+        buffer_print(note,
+                     "%sframes that the file's drop_frames matches left out: %" PRIu64
+                     " of %" PRIu64 " samples had some",
+                     before, decoder->dropped, decoder->samples);
     }
 }
 
@@ -446,6 +533,7 @@ decoder_note_left_out(struct decoder *decoder)
                      " of %" PRIu64 " samples had some",
                      decoder->stacks, decoder->samples);
     }
+    put_frames_left_out(decoder, &note);
     put_columns_left_out(decoder, &note);
     if (buffer_text(&note) == NULL) {
         buffer_finish(&note);

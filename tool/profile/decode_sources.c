@@ -71,6 +71,7 @@ read_source_word(struct profile_source *source, uint64_t *column, char *word)
         {"taken", &source->taken},
         {"counted", &source->counted},
         {"outside", &source->outside},
+        {"outside_kernel", &source->outside_kernel},
         {"lost", &source->lost},
         {"throttled", &source->throttled},
         {"missed", &source->missed},
@@ -122,6 +123,26 @@ add_statistics(struct decoder *decoder, uint32_t source,
            decoder_fail_sum(decoder, "statistics", source);
 }
 
+/* Give a source its column. Sources of one name share it if their intervals differ. */
+static bool
+set_column(struct decoder *decoder, uint64_t column, uint32_t source)
+{
+    const struct profile_source *const sources = decoder->profile->sources;
+    const uint32_t first = decoder->column_source[column];
+
+    if (first == COLUMN_IGNORED) {
+        decoder->column_source[column] = source;
+        return true;
+    }
+    if (sources[first].name != sources[source].name ||
+        sources[first].unit != sources[source].unit || sources[first].granted == 0 ||
+        sources[source].granted == 0) {
+        return decoder_fail(decoder, "damaged: two sources share one column of values");
+    }
+    decoder->column_several[column] = true;
+    return true;
+}
+
 /* Read the name, then words key=value. Unknown keys belong to later versions. */
 static bool
 read_source_comment(struct decoder *decoder, char *line)
@@ -145,11 +166,19 @@ read_source_comment(struct decoder *decoder, char *line)
         return decoder_fail(decoder,
                             "damaged: a source has more hits outside than taken");
     }
+    if (source.outside_kernel > source.outside) {
+        return decoder_fail(decoder, "damaged: a source has more hits outside in "
+                                     "kernel mode than outside");
+    }
     text_unescape(name);
     source.name = name;
     if (column >= count) {
         return decoder_fail(decoder, "damaged: source %zu has no column of values",
                             before);
+    }
+    if (before == SAMPLE_TYPES_MAX) {
+        return decoder_fail(decoder, "it has more than %d sources",
+                            SAMPLE_TYPES_MAX - 1);
     }
     if (!profile_add_source(decoder->profile, &source, &index)) {
         return decoder_fail_memory(decoder);
@@ -157,11 +186,7 @@ read_source_comment(struct decoder *decoder, char *line)
     if (decoder->profile->source_count == before) {
         return add_statistics(decoder, index, &source);
     }
-    if (decoder->column_source[column] != COLUMN_IGNORED) {
-        return decoder_fail(decoder, "damaged: two sources share one column of values");
-    }
-    decoder->column_source[column] = index;
-    return true;
+    return set_column(decoder, column, index);
 }
 
 /* Read a key, a blank and a value. Of a file that other tools merged, the first label
@@ -193,6 +218,7 @@ read_comment(struct decoder *decoder, char *comment)
     char *source = text_after_key(comment, COMMENT_SOURCE);
     char *label = text_after_key(comment, COMMENT_LABEL);
     char *bucket = text_after_key(comment, COMMENT_BUCKET_BYTES);
+    char *least = text_after_key(comment, COMMENT_BUCKET_LEAST);
     struct profile *profile = decoder->profile;
 
     if (source != NULL) {
@@ -205,6 +231,11 @@ read_comment(struct decoder *decoder, char *comment)
         const uint64_t bytes = parse_number(bucket);
 
         profile->bucket_bytes = bytes > UINT32_MAX ? 0 : (uint32_t)bytes;
+    }
+    if (least != NULL) {
+        const uint64_t bytes = parse_number(least);
+
+        profile->bucket_least = bytes > UINT32_MAX ? 0 : (uint32_t)bytes;
     }
     return decoder_keep_text(decoder, &profile->command,
                              text_after_key(comment, COMMENT_COMMAND)) &&
@@ -303,13 +334,31 @@ decoder_is_clock(const struct decoder *decoder, const struct value_type *type)
            clock_period_ns(decoder) > 0;
 }
 
+/* Give a source of values that count nothing, such as bytes, their unit. They are sums,
+ * so there is no interval, and nothing is left to chance. */
+static bool
+set_unit(struct decoder *decoder, const struct value_type *type,
+         struct profile_source *source)
+{
+    const char *const unit = decoder_string(decoder, type->unit);
+
+    if (unit == NULL) {
+        return false;
+    }
+    if (unit[0] != '\0' && strcmp(unit, "count") != 0 &&
+        strcmp(unit, UNIT_100NS) != 0) {
+        source->unit = unit;
+        source->granted = 1;
+    }
+    return true;
+}
+
 static bool
 add_foreign_source(struct decoder *decoder, size_t column)
 {
     const struct value_type *type =
         (const struct value_type *)(const void *)decoder->types.data + column;
     const uint64_t period_ns = clock_period_ns(decoder);
-    const size_t before = decoder->profile->source_count;
     struct profile_source source = {.nt_name = "", .unit = "events"};
     uint32_t index;
 
@@ -325,18 +374,78 @@ add_foreign_source(struct decoder *decoder, size_t column)
         source.granted = period_ns / 100;
     } else {
         source.name = decoder_string(decoder, type->type);
+        if (!set_unit(decoder, type, &source)) {
+            return false;
+        }
     }
     if (source.name == NULL) {
         return false;
     }
+    /* Of two columns with one name only the first is used, not their sum. */
+    if (profile_find_source(decoder->profile, source.name) != NULL) {
+        return true;
+    }
     if (!profile_add_source(decoder->profile, &source, &index)) {
         return decoder_fail_memory(decoder);
     }
-    /* Of two columns with one name only the first is used, not their sum. */
-    if (decoder->profile->source_count > before) {
-        decoder->column_source[column] = index;
-    }
+    decoder->column_source[column] = index;
     return true;
+}
+
+/* Return whether a text is NAME or NAME/UNIT. */
+static bool
+is_value(const char *text, const char *name, const char *unit)
+{
+    const size_t length = strlen(name);
+
+    return strncmp(text, name, length) == 0 &&
+           (text[length] == '\0' ||
+            (text[length] == '/' && strcmp(text + length + 1, unit) == 0));
+}
+
+static bool
+fail_value(struct decoder *decoder, struct buffer *list)
+{
+    char shown[80];
+    const char *const had = buffer_text(list);
+
+    return had == NULL
+               ? decoder_fail_memory(decoder)
+               : decoder_fail(decoder, "--value %s: it has no such value; it has %s",
+                              text_show(shown, sizeof(shown), decoder->value), had);
+}
+
+/* Add the column that decoder->value names. */
+static bool
+add_value_source(struct decoder *decoder)
+{
+    const struct value_type *types = (const void *)decoder->types.data;
+    struct buffer list = {0};
+    bool done = true;
+    bool found = false;
+
+    for (size_t i = 0; done && !found && i < COUNT(decoder->types, *types); i++) {
+        const char *const name = decoder_string(decoder, types[i].type);
+        const char *const unit = decoder_string(decoder, types[i].unit);
+
+        done = name != NULL && unit != NULL;
+        found = done && is_value(decoder->value, name, unit);
+        if (done) {
+            buffer_append_text(&list, i > 0 ? ", " : "");
+            text_escape(&list, name);
+            buffer_append_text(&list, " (");
+            text_escape(&list, unit);
+            buffer_append_text(&list, ")");
+        }
+        if (found) {
+            done = add_foreign_source(decoder, i);
+        }
+    }
+    if (done && !found) {
+        done = fail_value(decoder, &list);
+    }
+    buffer_finish(&list);
+    return done;
 }
 
 /* Add the columns that count as sources, or all columns if none does. The file's
@@ -348,6 +457,9 @@ decoder_add_foreign_sources(struct decoder *decoder)
     const size_t count = COUNT(decoder->types, *types);
     const bool counts_only = decoder_has_count_column(decoder);
 
+    if (decoder->value != NULL) {
+        return add_value_source(decoder);
+    }
     for (size_t i = 0; i < 2 * count; i++) {
         const struct value_type *type = &types[i % count];
 

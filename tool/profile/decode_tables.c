@@ -104,6 +104,13 @@ read_function(struct decoder *decoder, struct protobuf_reader bytes)
         case FUNCTION_START_LINE:
             function.start_line = field.value;
             break;
+        case FUNCTION_ADDRESS:
+            function.has_address = true;
+            function.address = field.value;
+            break;
+        case FUNCTION_DEFINITION:
+            function.definition = field.value;
+            break;
         default:
             break;
         }
@@ -169,6 +176,12 @@ decoder_read_table_field(struct decoder *decoder, const struct protobuf_field *f
         return true;
     case PROFILE_COMMENT:
         return read_comments(decoder, *field);
+    case PROFILE_DROP_FRAMES:
+        decoder->drop_frames = field->value;
+        return true;
+    case PROFILE_KEEP_FRAMES:
+        decoder->keep_frames = field->value;
+        return true;
     case PROFILE_DEFAULT_SAMPLE_TYPE:
         decoder->default_type = field->value;
         return true;
@@ -179,7 +192,7 @@ decoder_read_table_field(struct decoder *decoder, const struct protobuf_field *f
 
 /* --- tables by id --- */
 
-/* All entries start with their id. */
+/* Compare two entries of a table by their id, with which all entries start. */
 static int
 compare_ids(const void *left, const void *right)
 {
@@ -191,7 +204,8 @@ compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Most files are sorted already; sorting them would take a tenth of the time. */
+/* Is a table sorted by its ids? Most are, and sorting them would take a tenth of the
+ * time. */
 static bool
 is_sorted(const struct buffer *table, size_t entry_size)
 {
@@ -316,10 +330,19 @@ decoder_add_functions(struct decoder *decoder)
             .system_name = decoder_string(decoder, functions[i].system_name),
             .file = decoder_string(decoder, functions[i].filename),
             .start_line = decoder_clamp_line(functions[i].start_line),
+            .has_address = functions[i].has_address,
+            .address = functions[i].address,
+            .definition = decoder_string(decoder, functions[i].definition),
         };
 
         if (function.name == NULL || function.system_name == NULL ||
-            function.file == NULL) {
+            function.file == NULL || function.definition == NULL) {
+            return false;
+        }
+        if (decoder->ours && function.has_address && function.system_name[0] == '\0') {
+            function.name = ""; /* the file has one for other readers */
+        }
+        if (!decoder_drop_function(decoder, function.name, &functions[i])) {
             return false;
         }
         if (function.name[0] == '\0' && !decoder->ours) {

@@ -15,6 +15,7 @@
 
 #include "base/buffer.h"
 #include "base/hash_index.h"
+#include "profile/name_pattern.h"
 #include "profile/pprof.h"
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
@@ -45,6 +46,7 @@ enum label_role {
     LABEL_IS_TID,
     LABEL_IS_CPU,
     LABEL_IS_BUCKET_BYTES,
+    LABEL_IS_INTERVAL,
 };
 
 /* string_entry - a string of the table. It is interned only once, since copies of long
@@ -67,18 +69,25 @@ struct mapping {
 };
 
 struct function {
-    uint64_t id, name, system_name, filename, start_line;
+    uint64_t id, name, system_name, filename, start_line, address, definition;
     uint32_t index;
+    bool has_address;
+    bool dropped; /* by drop_frames */
 };
+
+/* drop - what drop_frames leaves of a location. */
+enum drop { DROP_NOTHING, DROP_INLINED, DROP_ALL };
 
 struct location {
     uint64_t id, address;
     uint32_t image, function, line, caller;
+    enum drop drop;
 };
 
 /* line - one line of a location; function is an index. */
 struct line {
     uint32_t function, line;
+    bool dropped;
 };
 
 struct label {
@@ -93,6 +102,7 @@ struct sample {
     uint64_t thread;  /* string; 0: unknown */
     struct label pid; /* text or number; all 0: unknown */
     struct label tid;
+    uint64_t interval; /* 0: unknown */
     uint32_t cpu_plus_1;
     bool has_callers;
 };
@@ -100,6 +110,7 @@ struct sample {
 struct decoder {
     struct profile *profile;
     struct pprof_error *error;
+    const char *value; /* the only column that is a source; NULL: those that count */
     struct protobuf_reader bytes;
     uint64_t memory_limit, memory_left; /* in bytes, for all entries */
     /* The buffers are arrays, first in the order of the file and later sorted by id. */
@@ -112,14 +123,20 @@ struct decoder {
     struct buffer comments;  /* uint64_t: numbers of strings */
     struct buffer text;      /* the current string, terminated by NUL */
     struct buffer values;    /* uint64_t: of the current sample */
+    struct buffer stack;     /* uint64_t: its locations, where frames are dropped */
     struct value_type period_type;
     uint64_t period, time_ns, duration_ns, samples;
     uint64_t default_type; /* string: the column to show first; 0: unknown */
     uint64_t stacks;       /* number of samples with callers, which are left out */
-    size_t clock_column;   /* column of time, a hit for each clock_period; or none */
+    uint64_t drop_frames, keep_frames; /* strings: regular expressions; 0: none */
+    struct name_pattern drop, keep;
+    char drop_why[120];  /* why they are not obeyed; "": they are */
+    uint64_t dropped;    /* number of samples that lost frames by them */
+    size_t clock_column; /* column of time, a hit for each clock_period; or none */
     uint64_t clock_period;
-    uint32_t column_source[SAMPLE_TYPES_MAX];
-    uint64_t totals[SAMPLE_TYPES_MAX]; /* sum of the hits of each source */
+    uint32_t column_source[SAMPLE_TYPES_MAX]; /* the first one */
+    bool column_several[SAMPLE_TYPES_MAX];    /* it has sources of several intervals */
+    uint64_t totals[SAMPLE_TYPES_MAX];        /* sum of the hits of each source */
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
     bool ours;
 };
@@ -171,6 +188,17 @@ uint32_t decoder_clamp_line(uint64_t line);
 /* Locations: decode_locations.c. */
 bool decoder_read_location(struct decoder *decoder, const struct protobuf_field *field);
 bool decoder_need_no_image(struct decoder *decoder);
+
+/*
+ * Frames to drop: decode_frames.c. compile reads the expressions, of foreign files
+ * only; drop_function sets function->dropped, drop_lines leaves out lines of the
+ * location at hand, drop_frames finds the leaf of decoder->stack.
+ */
+bool decoder_compile_frames(struct decoder *decoder);
+bool decoder_drop_function(struct decoder *decoder, const char *name,
+                           struct function *function);
+void decoder_drop_lines(struct decoder *decoder, struct location *location);
+bool decoder_drop_frames(struct decoder *decoder, struct sample *sample);
 
 /* Sources: decode_sources.c. */
 bool decoder_is_ours(const struct decoder *decoder);

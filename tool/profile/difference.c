@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.c - the difference of two profiles: values, chances, order.
+ * difference.c - the difference of two profiles: values, chances, order.
  *
  * Rows are sorted by weight, the least amount by which a row changed: the size of the
  * change minus its error. So a large but uncertain change of few hits is not above a
@@ -11,6 +11,7 @@
 #include "profile/chance.h"
 #include "profile/difference_rows.h"
 #include "profile/estimate.h"
+#include "profile/join.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 
 /* --- values --- */
 
+/* Find for how much a hit of each side stands. If that is not known of one, hits are
+ * compared. */
 static void
 find_intervals(struct diff_source *source)
 {
@@ -34,11 +37,31 @@ find_intervals(struct diff_source *source)
 }
 
 static double
-share_of(uint64_t hits, uint64_t total)
+share_of(uint64_t units, uint64_t total)
 {
-    return total > 0 ? (double)hits / (double)total : 0;
+    return total > 0 ? (double)units / (double)total : 0;
 }
 
+/* Return the units that a hit of one side is on average, as its variance has it. */
+static double
+units_of_hit(const struct diff_source *source, unsigned side)
+{
+    const double total = (double)source->of->totals[side];
+
+    return total > 0 ? source->of->variances[side] / total : 1;
+}
+
+/* Return how many hits of one size have the same error as these units. */
+static uint64_t
+equal_hits(const struct diff_source *source, unsigned side, uint64_t units)
+{
+    const double hits = (double)units / units_of_hit(source, side);
+
+    return hits < (double)UINT64_MAX ? (uint64_t)(hits + 0.5) : UINT64_MAX;
+}
+
+/* Set the values of both sides, their difference and its error: shares if normalized,
+ * otherwise what the hits stand for. */
 static void
 set_values(const struct diff_source *source, bool normalize, struct diff_row *row)
 {
@@ -47,14 +70,14 @@ set_values(const struct diff_source *source, bool normalize, struct diff_row *ro
     for (unsigned side = 0; side < PAIR_SIDES; side++) {
         const uint64_t total = source->of->totals[side];
         const double interval = source->intervals[side];
-        const double hits = (double)row->hits[side];
-        const double share = share_of(row->hits[side], total);
+        const double share = share_of(row->units[side], total);
 
-        row->values[side] = normalize ? share : hits * interval;
+        row->values[side] = normalize ? share : (double)row->units[side] * interval;
         if (!normalize) {
-            variance += hits * interval * interval;
+            variance += row->variances[side] * interval * interval;
         } else if (total > 0) {
-            variance += share * (1 - share) / (double)total;
+            variance +=
+                share * (1 - share) * units_of_hit(source, side) / (double)total;
         }
     }
     row->change = row->values[PAIR_NEW] - row->values[PAIR_OLD];
@@ -65,16 +88,23 @@ static double
 chance_of_row(const struct diff_source *source, bool normalize,
               const struct diff_row *row)
 {
-    const double old_interval = source->intervals[PAIR_OLD];
+    uint64_t hits[PAIR_SIDES];
+    uint64_t totals[PAIR_SIDES];
+    double intervals[PAIR_SIDES];
 
+    for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        hits[side] = equal_hits(source, side, row->units[side]);
+        totals[side] = equal_hits(source, side, source->of->totals[side]);
+        intervals[side] = source->intervals[side] * units_of_hit(source, side);
+    }
     if (normalize) {
-        return chance_of_shares(row->hits[PAIR_OLD], source->of->totals[PAIR_OLD],
-                                row->hits[PAIR_NEW], source->of->totals[PAIR_NEW]);
+        return chance_of_shares(hits[PAIR_OLD], totals[PAIR_OLD], hits[PAIR_NEW],
+                                totals[PAIR_NEW]);
     }
     /* A side with a shorter interval is expected to have more of the hits. */
-    return chance_of_counts(row->hits[PAIR_OLD], row->hits[PAIR_NEW],
-                            old_interval /
-                                (old_interval + source->intervals[PAIR_NEW]));
+    return chance_of_counts(hits[PAIR_OLD], hits[PAIR_NEW],
+                            intervals[PAIR_OLD] /
+                                (intervals[PAIR_OLD] + intervals[PAIR_NEW]));
 }
 
 static bool
@@ -88,6 +118,23 @@ is_tested(const struct diff_row *row)
 
 /* --- rows --- */
 
+/* Set what a row has of one side: the pair has the parts of several intervals as
+ * sources of their own. */
+static void
+set_counts(const struct diff *diff, size_t number, unsigned side, struct diff_row *row)
+{
+    const struct pair_source *const of = &diff->pair.sources[number];
+    struct profile_source source = *of->sides[side];
+    const uint64_t *const counters = report_group_counters(&diff->groups, row->group);
+    const size_t column = PAIR_SIDES * number + side;
+
+    source.first_part = of->parts_at[side];
+    row->units[side] = counters[column];
+    row->hits[side] = profile_hits(&source, column, counters);
+    row->variances[side] = profile_variance(&source, column, counters);
+}
+
+/* Make the rows of a source: the groups that have hits on either side. */
 static bool
 make_rows(struct diff *diff, size_t number)
 {
@@ -103,8 +150,7 @@ make_rows(struct diff *diff, size_t number)
         struct diff_row row = {.group = group};
 
         for (unsigned side = 0; side < PAIR_SIDES; side++) {
-            row.hits[side] =
-                report_group_hits(&diff->groups, group, PAIR_SIDES * number + side);
+            set_counts(diff, number, side, &row);
         }
         if (row.hits[PAIR_OLD] == 0 && row.hits[PAIR_NEW] == 0) {
             continue;
@@ -182,6 +228,14 @@ add_clamped(uint64_t *sum, uint64_t more)
     }
 }
 
+static void
+add_side(struct diff_row *sum, const struct diff_row *row, unsigned side)
+{
+    add_clamped(&sum->hits[side], row->hits[side]);
+    add_clamped(&sum->units[side], row->units[side]);
+    sum->variances[side] += row->variances[side];
+}
+
 /* Sum up all rows, and those that chance explains. */
 static void
 sum_rows(const struct diff *diff, struct diff_source *source)
@@ -192,9 +246,9 @@ sum_rows(const struct diff *diff, struct diff_source *source)
         const struct diff_row *row = &source->rows[i];
 
         for (unsigned side = 0; side < PAIR_SIDES; side++) {
-            add_clamped(&source->whole.hits[side], row->hits[side]);
+            add_side(&source->whole, row, side);
             if (!row->beyond_chance) {
-                add_clamped(&source->rest.hits[side], row->hits[side]);
+                add_side(&source->rest, row, side);
             }
         }
     }
@@ -233,14 +287,15 @@ diff_new(const struct profile *old_profile, const struct profile *new_profile,
          const struct diff_options *options)
 {
     /* The pair has applied the filters. */
-    const struct report_options grouping = {.keys = options->report.keys};
+    const struct report_grouping grouping = {.keys = options->by.keys,
+                                             .join_builds = true};
     struct diff *diff = calloc(1, sizeof(*diff));
 
     if (diff == NULL) {
         return NULL;
     }
     diff->options = options;
-    if (!pair_init(&diff->pair, old_profile, new_profile, &options->report) ||
+    if (!pair_init(&diff->pair, old_profile, new_profile, &options->by) ||
         !report_group_rows(diff->pair.joined, &grouping, &diff->groups) ||
         !compare_sources(diff)) {
         diff_delete(diff);
@@ -291,7 +346,7 @@ size_t
 diff_rows_shown(const struct diff *diff, const struct diff_source *source)
 {
     const size_t asked = diff_rows_asked(diff, source);
-    const size_t rows = diff->options->report.rows;
+    const size_t rows = diff->options->rows;
 
     return rows == 0 || rows > asked ? asked : rows;
 }
@@ -328,23 +383,4 @@ diff_grew(const struct diff *diff, double percent)
         }
     }
     return false;
-}
-
-bool
-diff_print(FILE *out, const struct diff *diff)
-{
-    bool done = false;
-
-    switch (diff->options->report.format) {
-    case REPORT_TABLE:
-        done = diff_print_table(out, diff) && diff_print_notes(out, diff);
-        break;
-    case REPORT_JSON:
-        done = diff_print_json(out, diff);
-        break;
-    case REPORT_CSV:
-        done = diff_print_csv(out, diff);
-        break;
-    }
-    return done && fflush(out) == 0 && !ferror(out);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff.h - compares two profiles, and finds the changes that chance does not explain.
- *
- * Names are escaped here as in report.h.
+ * difference.h - compares two profiles, and finds the changes that chance does not
+ * explain.
  */
 #ifndef PROFILE_DIFFERENCE_H
 #define PROFILE_DIFFERENCE_H
 
-#include "view/report/report.h"
+#include "profile/grouping.h"
+#include "profile/profile.h"
 
 /* Fraction of all comparisons without any change that report a changed row: 5%. */
 #define DIFF_LEVEL 0.05
 
 struct diff_options {
-    /* keys except by source, filters, format, rows, ... */
-    struct report_options report;
-    bool normalize; /* compare shares instead of time and events */
-    bool all;       /* show also rows that chance explains */
+    struct report_grouping by; /* keys except by source, filters */
+    size_t rows;               /* of each source that are shown; 0: all */
+    bool normalize;            /* compare shares instead of time and events */
+    bool all;                  /* show also rows that chance explains */
 };
 
 struct diff;
@@ -35,9 +35,6 @@ size_t diff_source_count(const struct diff *diff);
 /* Return the number of rows of all sources that have hits on either side and pass the
  * filters. */
 size_t diff_row_count(const struct diff *diff);
-
-/* Print the difference. Returns false if memory runs out or writing to out fails. */
-bool diff_print(FILE *out, const struct diff *diff);
 
 /* Return whether a row grew, beyond chance, by more than percent of the old total; if
  * normalized, by more than percent points of its share. */

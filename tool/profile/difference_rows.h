@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diffp.h - the rows of a difference. Only diff*.c include it. */
+/* difference_rows.h - the rows of a difference, for those who print it. */
 #ifndef PROFILE_DIFFERENCE_ROWS_H
 #define PROFILE_DIFFERENCE_ROWS_H
 
@@ -10,6 +10,8 @@
 struct diff_row {
     const struct report_group *group;
     uint64_t hits[PAIR_SIDES];
+    uint64_t units[PAIR_SIDES];   /* of the granted interval: hits, unless of several */
+    double variances[PAIR_SIDES]; /* of units */
     /* ns or events, or shares from 0 to 1; hits if the interval is unknown */
     double values[PAIR_SIDES];
     double change; /* new value - old value */
@@ -21,7 +23,7 @@ struct diff_row {
 
 struct diff_source {
     const struct pair_source *of;
-    double intervals[PAIR_SIDES]; /* value of one hit; 1 if unknown */
+    double intervals[PAIR_SIDES]; /* value of one unit; 1 if unknown */
     bool known;                   /* intervals are in ns or events */
     struct diff_row *rows; /* those beyond chance first, each part sorted by weight */
     size_t row_count;
@@ -49,13 +51,5 @@ const char *diff_source_name(const struct diff_source *source);
 
 /* Return "changed", "new" or "gone". */
 const char *diff_row_kind(const struct diff_row *row);
-
-bool diff_print_table(FILE *out, const struct diff *diff);
-bool diff_print_json(FILE *out, const struct diff *diff);
-bool diff_print_csv(FILE *out, const struct diff *diff);
-
-/* Print the lines below the table: what was compared, and what limits the comparison.
- * Returns false if memory runs out. */
-bool diff_print_notes(FILE *out, const struct diff *diff);
 
 #endif

@@ -18,15 +18,39 @@ report_is_time(const struct profile_source *source)
     return strcmp(source->unit, UNIT_100NS) == 0;
 }
 
+bool
+report_is_value(const struct profile_source *source)
+{
+    return !report_is_time(source) && strcmp(source->unit, "events") != 0;
+}
+
+/* Add the hits that were taken, and all that there should have been, times interval. */
+static void
+add_taken(const struct profile_source *source, double *taken, double *all)
+{
+    const double interval = (double)source->granted;
+
+    *taken += (double)source->taken * interval;
+    *all += ((double)source->taken + (double)source->lost + (double)source->throttled +
+             (double)source->missed) *
+            interval;
+}
+
 double
 report_interval(const struct profile_source *source)
 {
     double interval = (double)source->granted;
+    double taken = 0;
+    double all = 0;
 
-    if (source->taken > 0) {
-        interval *= ((double)source->taken + (double)source->lost +
-                     (double)source->throttled + (double)source->missed) /
-                    (double)source->taken;
+    for (size_t i = 0; i < source->part_count; i++) {
+        add_taken(&source->parts[i], &taken, &all);
+    }
+    if (source->part_count == 0) {
+        add_taken(source, &taken, &all);
+    }
+    if (taken > 0) {
+        interval *= all / taken;
     }
     return report_is_time(source) ? interval * NS_PER_100NS : interval;
 }
@@ -34,19 +58,19 @@ report_interval(const struct profile_source *source)
 bool
 report_is_exact(const struct profile_source *source)
 {
-    return !report_is_time(source) && source->granted == 1 && source->lost == 0 &&
-           source->throttled == 0 && source->missed == 0;
+    return !report_is_time(source) && source->part_count == 0 && source->granted == 1 &&
+           source->lost == 0 && source->throttled == 0 && source->missed == 0;
 }
 
 double
-report_error(uint64_t hits, uint64_t total)
+report_error(double hits, double total)
 {
-    const double n = (double)total;
-    const double p = n > 0 ? (double)hits / n : 0;
+    const double n = total;
+    const double p = n > 0 ? hits / n : 0;
     double middle;
     double half;
 
-    if (total == 0) {
+    if (!(total > 0)) {
         return 0;
     }
     middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n);
@@ -160,17 +184,17 @@ report_ratio_find(const struct profile *profile, size_t source,
 
 bool
 report_ratio_value(const struct profile *profile, const struct report_ratio *ratio,
-                   uint64_t numerator_hits, uint64_t denominator_hits, double *value)
+                   const struct report_count *numerator,
+                   const struct report_count *denominator, double *value)
 {
-    const double numerator = report_interval(&profile->sources[ratio->numerator]);
-    const double denominator = report_interval(&profile->sources[ratio->denominator]);
+    const double above = report_interval(&profile->sources[ratio->numerator]);
+    const double below = report_interval(&profile->sources[ratio->denominator]);
 
-    if (numerator_hits < REPORT_RATIO_HITS_MIN ||
-        denominator_hits < REPORT_RATIO_HITS_MIN || !(numerator > 0) ||
-        !(denominator > 0)) {
+    if (numerator->hits < REPORT_RATIO_HITS_MIN ||
+        denominator->hits < REPORT_RATIO_HITS_MIN || !(above > 0) || !(below > 0)) {
         return false;
     }
-    *value = (double)numerator_hits * numerator /
-             ((double)denominator_hits * denominator) * ratio->per;
+    *value = (double)numerator->units * above / ((double)denominator->units * below) *
+             ratio->per;
     return true;
 }

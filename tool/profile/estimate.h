@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * estimate.h - estimates from hits: time or events, their errors, and ratios to another
- * source. Only tool/view/report includes it.
+ * source.
  */
 #ifndef PROFILE_ESTIMATE_H
 #define PROFILE_ESTIMATE_H
@@ -15,15 +15,27 @@ enum { REPORT_SURE_HITS = 10000 };
 /* With fewer hits on either side a ratio is noise. */
 enum { REPORT_RATIO_HITS_MIN = 20 };
 
+/* report_count - hits, and what they add up to in units of the granted interval: the
+ * same number unless the source has several intervals (profile/join.h). */
+struct report_count {
+    uint64_t hits;
+    uint64_t units;
+};
+
 /* Return whether the source's unit is time; otherwise it is events. */
 bool report_is_time(const struct profile_source *source);
 
 /*
- * Return what a hit stands for, in ns or events: the granted interval, increased in
+ * Return what a unit stands for, in ns or events: the granted interval, increased in
  * proportion to the hits that the statistics report as missing: granted * (taken + lost
- * + throttled + missed) / taken. 0: unknown.
+ * + throttled + missed) / taken. Of several intervals, those sums are of hits times
+ * interval. 0: unknown.
  */
 double report_interval(const struct profile_source *source);
+
+/* Return whether hits are sums of another tool's values, such as bytes, whose unit is
+ * source->unit. */
+bool report_is_value(const struct profile_source *source);
 
 /* Return whether every event is a hit and none is missing, so that nothing is
  * estimated. */
@@ -34,7 +46,7 @@ bool report_is_exact(const struct profile_source *source);
  * were independent: the distance to the farther end of Wilson's score interval, which
  * also holds for few hits and for 0 and 1. 0 if total is 0.
  */
-double report_error(uint64_t hits, uint64_t total);
+double report_error(double hits, double total);
 
 /* Append a value such as 2.26s, 310ms; 1.24G, 12. */
 void report_put_time(struct buffer *out, double ns);
@@ -58,7 +70,7 @@ bool report_ratio_find(const struct profile *profile, size_t source,
 
 /* Compute it. Returns false if either has too few hits. */
 bool report_ratio_value(const struct profile *profile, const struct report_ratio *ratio,
-                        uint64_t numerator_hits, uint64_t denominator_hits,
-                        double *value);
+                        const struct report_count *numerator,
+                        const struct report_count *denominator, double *value);
 
 #endif

@@ -5,7 +5,6 @@
 #include "profile/match.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const char *
 filter_kind_name(enum report_filter_kind kind)
@@ -37,22 +36,18 @@ name_count(const struct profile *profile, enum report_filter_kind kind)
     return 0;
 }
 
+/* Does entry index of the table that the filter is about match its pattern? */
 static bool
 matches(const struct profile *profile, const struct report_filter *filter, size_t index,
         struct buffer *scratch)
 {
-    const struct profile_function *function;
-
     switch (filter->kind) {
     case REPORT_FILTER_IMAGE:
         return match_image(filter->glob, &profile->images[index], scratch);
     case REPORT_FILTER_PROCESS:
         return match_name(filter->glob, profile->processes[index], scratch);
     case REPORT_FILTER_SYMBOL:
-        function = &profile->functions[index];
-        return match_name(filter->glob, function->name, scratch) ||
-               (function->system_name != function->name &&
-                match_name(filter->glob, function->system_name, scratch));
+        return match_function(filter->glob, &profile->functions[index], NULL, scratch);
     case REPORT_FILTER_KINDS:
         break;
     }
@@ -78,11 +73,15 @@ mark(const struct profile *profile, const struct report_filter *filter, bool *pa
 
 bool
 row_filter_init(struct row_filter *filter, const struct profile *profile,
-                const struct report_options *options)
+                const struct report_grouping *grouping)
 {
-    memset(filter, 0, sizeof(*filter));
-    for (size_t i = 0; i < options->filter_count; i++) {
-        const struct report_filter *one = &options->filters[i];
+    *filter = (struct row_filter){
+        .profile = profile,
+        .grouping = grouping,
+        .by_inline = report_has_key(&grouping->keys, REPORT_BY_INLINE),
+    };
+    for (size_t i = 0; i < grouping->filter_count; i++) {
+        const struct report_filter *one = &grouping->filters[i];
         bool **passes = &filter->kinds[one->kind];
 
         if (*passes == NULL) {
@@ -101,34 +100,72 @@ row_filter_finish(struct row_filter *filter)
     for (size_t i = 0; i < REPORT_FILTER_KINDS; i++) {
         free(filter->kinds[i]);
     }
+    buffer_finish(&filter->scratch);
 }
 
-bool
-row_filter_passes(const struct row_filter *filter, const struct profile_row *row)
+/* Does code without a name pass? It is called by its image and address, so the row
+ * decides. */
+static bool
+passes_nameless(struct row_filter *filter, const struct profile_row *row,
+                uint32_t function)
 {
-    const uint32_t index[] = {
-        [REPORT_FILTER_IMAGE] = row->image,
-        [REPORT_FILTER_PROCESS] = row->process,
-        [REPORT_FILTER_SYMBOL] = row->function,
-    };
+    const struct profile *const profile = filter->profile;
 
-    for (size_t i = 0; i < REPORT_FILTER_KINDS; i++) {
-        if (filter->kinds[i] != NULL && !filter->kinds[i][index[i]]) {
-            return false;
+    for (size_t i = 0; i < filter->grouping->filter_count; i++) {
+        const struct report_filter *const one = &filter->grouping->filters[i];
+
+        if (one->kind == REPORT_FILTER_SYMBOL &&
+            match_function(one->glob, &profile->functions[function],
+                           &profile->images[row->image], &filter->scratch)) {
+            return true;
         }
     }
-    return true;
+    return false;
+}
+
+/* Does a row pass by its function, which is the one that a table has it under? */
+static bool
+passes_symbol(struct row_filter *filter, const struct profile_row *row)
+{
+    const bool *const passes = filter->kinds[REPORT_FILTER_SYMBOL];
+    const uint32_t outer = profile_outer_function(filter->profile, row);
+
+    return passes[outer] || (filter->by_inline && passes[row->function]) ||
+           (filter->profile->functions[outer].name[0] == '\0' &&
+            passes_nameless(filter, row, outer));
 }
 
 bool
-filter_matches_any(const struct profile *profile, const struct report_filter *filter,
-                   bool *matched)
+row_filter_passes(struct row_filter *filter, const struct profile_row *row)
 {
-    const size_t count = name_count(profile, filter->kind);
-    bool *passes = calloc(count + 1, sizeof(*passes));
-    const bool done = passes != NULL && mark(profile, filter, passes);
+    const bool *const images = filter->kinds[REPORT_FILTER_IMAGE];
+    const bool *const processes = filter->kinds[REPORT_FILTER_PROCESS];
 
-    *matched = done && memchr(passes, true, count * sizeof(*passes)) != NULL;
-    free(passes);
+    return (images == NULL || images[row->image]) &&
+           (processes == NULL || processes[row->process]) &&
+           (filter->kinds[REPORT_FILTER_SYMBOL] == NULL || passes_symbol(filter, row));
+}
+
+bool
+row_filter_failed(const struct row_filter *filter)
+{
+    return filter->scratch.failed;
+}
+
+bool
+filter_matches_any(const struct profile *profile, const struct report_keys *keys,
+                   const struct report_filter *one, bool *matched)
+{
+    const struct report_grouping grouping = {
+        .keys = *keys, .filters = one, .filter_count = 1};
+    struct row_filter filter;
+    bool done = row_filter_init(&filter, profile, &grouping);
+
+    *matched = false;
+    for (size_t i = 0; done && !*matched && i < profile->row_count; i++) {
+        *matched = row_filter_passes(&filter, &profile->rows[i]);
+    }
+    done = done && !row_filter_failed(&filter);
+    row_filter_finish(&filter);
     return done;
 }

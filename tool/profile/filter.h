@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.h - filters the rows of a profile. Only tool/view/report includes it.
+ * filter.h - filters the rows of a profile.
  *
  * Each name is matched once, not once per row.
  */
 #ifndef PROFILE_FILTER_H
 #define PROFILE_FILTER_H
 
-#include "view/report/report.h"
+#include "base/buffer.h"
+#include "profile/grouping.h"
+#include "profile/profile.h"
 
 /* row_filter - all zero lets every row pass. */
 struct row_filter {
+    const struct profile *profile;
+    const struct report_grouping *grouping; /* borrowed */
+    bool by_inline;        /* rows are shown by innermost functions too */
+    struct buffer scratch; /* the text of a name */
     /* by index of the name: whether it passes; NULL: all pass */
     bool *kinds[REPORT_FILTER_KINDS];
 };
@@ -18,14 +24,18 @@ struct row_filter {
 /* Match all names. Returns false if memory runs out; finish must be called in any
  * case. */
 bool row_filter_init(struct row_filter *filter, const struct profile *profile,
-                     const struct report_options *options);
+                     const struct report_grouping *grouping);
 void row_filter_finish(struct row_filter *filter);
 
-bool row_filter_passes(const struct row_filter *filter, const struct profile_row *row);
+/* Return whether a row passes. Without memory it does not: see row_filter_failed. */
+bool row_filter_passes(struct row_filter *filter, const struct profile_row *row);
 
-/* Set *matched if one filter lets any name of the profile pass. Returns false if memory
- * runs out. */
-bool filter_matches_any(const struct profile *profile,
+/* Return whether memory ran out, so that rows may have been left out. */
+bool row_filter_failed(const struct row_filter *filter);
+
+/* Set *matched if one filter alone lets any row pass. Returns false if memory runs
+ * out. */
+bool filter_matches_any(const struct profile *profile, const struct report_keys *keys,
                         const struct report_filter *filter, bool *matched);
 
 /* Return "image" for the option --image, and so on. */

@@ -3,20 +3,18 @@
  * group.c - groups the rows of a profile by keys. Strings of a profile are interned, so
  * names are compared by pointer.
  *
- * Invariant: a group has one counter for each source or, grouped by source, only that
- * of its own source. So memory is proportional to the hits of the profile, not to their
+ * Invariant: a group has the counters of a row or, grouped by source, only those of its
+ * own source. So memory is proportional to the hits of the profile, not to their
  * square.
  */
 #include "profile/group.h"
-
-#include "view/report/summary.h"
 
 #include "base/hash_index.h"
 #include "base/text.h"
 #include "profile/estimate.h"
 #include "profile/filter.h"
+#include "profile/join.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,30 +22,30 @@
 
 /* Keys that name an image, and those of them that name a place in it. */
 #define IMAGE_KEYS (PLACE_KEYS | BIT(REPORT_BY_IMAGE))
-#define PLACE_KEYS                                                            \
-    (BIT(REPORT_BY_FUNCTION) | BIT(REPORT_BY_LINE) | BIT(REPORT_BY_ADDRESS) | \
-     BIT(REPORT_BY_BUCKET))
+#define PLACE_KEYS                                                           \
+    (BIT(REPORT_BY_FUNCTION) | BIT(REPORT_BY_INLINE) | BIT(REPORT_BY_LINE) | \
+     BIT(REPORT_BY_ADDRESS) | BIT(REPORT_BY_BUCKET))
 #define ADDRESS_KEYS (BIT(REPORT_BY_ADDRESS) | BIT(REPORT_BY_BUCKET))
 
 struct grouper {
     const struct profile *profile;
     unsigned keys;
+    bool join_builds;
     struct report_groups *groups;
     size_t width; /* number of counters of a group */
+    size_t row_width;
+    bool mixed; /* addresses are joined at the widest of several buckets */
     size_t capacity;
     struct hash_index index;
 };
 
+/* --- keys of a row --- */
+
+/* Are rows grouped by at least one of these keys? */
 static bool
-has_keys(const struct grouper *grouper, unsigned keys)
+has_any_key(const struct grouper *grouper, unsigned keys)
 {
     return (grouper->keys & keys) != 0;
-}
-
-static bool
-is_named(const struct profile_function *function)
-{
-    return function->name[0] != '\0';
 }
 
 static uint64_t
@@ -56,77 +54,74 @@ pointer_bits(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
+/* Set the line of a row's code or, where functions are grouped, of their definition. */
+static void
+set_line(const struct grouper *grouper, const struct profile_row *row,
+         struct report_group *group)
+{
+    const struct profile_function *shown = group->function;
+
+    if (has_any_key(grouper, ADDRESS_KEYS | BIT(REPORT_BY_LINE))) {
+        group->file = group->inner->file;
+        group->line = row->line;
+        return;
+    }
+    if (grouper->keys == BIT(REPORT_BY_INLINE)) {
+        shown = group->inner;
+    }
+    group->file = identity_file(shown);
+    group->line = shown->start_line;
+}
+
+static uint64_t
+row_address(const struct grouper *grouper, const struct profile_row *row)
+{
+    return grouper->mixed ? profile_bucket_start(grouper->profile,
+                                                 &grouper->profile->images[row->image],
+                                                 row->address)
+                          : row->address;
+}
+
 /* Return the group of a row, without hits and source. */
 static struct report_group
 group_of_row(const struct grouper *grouper, const struct profile_row *row)
 {
     const struct profile *profile = grouper->profile;
-    const struct profile_function *function = &profile->functions[row->function];
+    const struct identities *identities = &grouper->groups->identities;
+    const size_t number = (size_t)(row - profile->rows);
     struct report_group group = {0};
 
-    if (has_keys(grouper, IMAGE_KEYS)) {
+    if (has_any_key(grouper, IMAGE_KEYS)) {
         group.image = &profile->images[row->image];
     }
-    if (has_keys(grouper, PLACE_KEYS)) {
-        group.function = is_named(function) ? function : NULL;
-        group.address = row->address;
+    if (has_any_key(grouper, PLACE_KEYS)) {
+        group.function = &profile->functions[profile_outer_function(profile, row)];
+        group.inner = &profile->functions[row->function];
+        group.function_id = identities->outer[number];
+        group.inner_id = identities->inner[number];
+        group.address = row_address(grouper, row);
         group.has_address = true;
-        group.line = has_keys(grouper, ADDRESS_KEYS | BIT(REPORT_BY_LINE))
-                         ? row->line
-                         : function->start_line;
+        set_line(grouper, row, &group);
     }
-    if (has_keys(grouper, BIT(REPORT_BY_PROCESS))) {
+    if (has_any_key(grouper, BIT(REPORT_BY_PROCESS) | BIT(REPORT_BY_PID))) {
         group.process = profile->processes[row->process];
     }
-    if (has_keys(grouper, BIT(REPORT_BY_THREAD))) {
+    if (has_any_key(grouper, BIT(REPORT_BY_PID))) {
+        group.pid = row->pid;
+    }
+    if (has_any_key(grouper, BIT(REPORT_BY_THREAD))) {
         group.thread = profile->threads[row->thread];
     }
-    if (has_keys(grouper, BIT(REPORT_BY_UNIT))) {
+    if (has_any_key(grouper, BIT(REPORT_BY_UNIT))) {
         group.unit = profile->units[row->unit];
     }
-    if (has_keys(grouper, BIT(REPORT_BY_CPU))) {
+    if (has_any_key(grouper, BIT(REPORT_BY_CPU))) {
         group.cpu_plus_1 = row->cpu_plus_1;
     }
     return group;
 }
 
-/* Whether groups with different addresses differ: code without names has nothing
- * else. */
-static bool
-is_by_address(const struct grouper *grouper, const struct report_group *group)
-{
-    return group->has_address &&
-           (has_keys(grouper, ADDRESS_KEYS) || group->function == NULL);
-}
-
-static uint32_t
-hash_group(const struct grouper *grouper, const struct report_group *group)
-{
-    uint32_t hash = hash_mix(group->cpu_plus_1, pointer_bits(group->process));
-
-    if (group->thread != NULL) {
-        hash = hash_mix(hash, pointer_bits(group->thread));
-    }
-    if (group->unit != NULL) {
-        hash = hash_mix(hash, pointer_bits(group->unit));
-    }
-    if (group->source != NULL) {
-        hash = hash_mix(hash, pointer_bits(group->source));
-    }
-    if (group->image != NULL) {
-        hash = hash_mix(hash, pointer_bits(group->image->path));
-        hash = hash_mix(hash, pointer_bits(group->image->build_id));
-    }
-    if (group->function != NULL) {
-        hash = hash_mix(hash, pointer_bits(group->function->name));
-        hash = hash_mix(hash, pointer_bits(group->function->system_name));
-    }
-    if (group->function != NULL && has_keys(grouper, BIT(REPORT_BY_LINE))) {
-        hash = hash_mix(hash, pointer_bits(group->function->file));
-        hash = hash_mix(hash, group->line);
-    }
-    return is_by_address(grouper, group) ? hash_mix(hash, group->address) : hash;
-}
+/* --- which rows are one --- */
 
 static bool
 same_image(const struct profile_image *a, const struct profile_image *b)
@@ -136,18 +131,79 @@ same_image(const struct profile_image *a, const struct profile_image *b)
 }
 
 static bool
-same_function(const struct profile_function *a, const struct profile_function *b)
+same_path(const struct profile_image *a, const struct profile_image *b)
 {
-    return a == b || (a != NULL && b != NULL && a->name == b->name &&
-                      a->system_name == b->system_name);
+    return a == b || (a != NULL && b != NULL && a->path == b->path);
 }
 
-/* Grouped by line: whether two groups of one function have the same line. */
+/* Are groups of different builds kept apart? Functions know their image; its build
+ * matters where rows are of images or addresses. */
 static bool
-same_line(const struct report_group *a, const struct report_group *b)
+is_by_build(const struct grouper *grouper)
 {
-    return a->function == NULL ||
-           (a->line == b->line && a->function->file == b->function->file);
+    return has_any_key(grouper, ADDRESS_KEYS | BIT(REPORT_BY_IMAGE));
+}
+
+/* Whether a row is all code of a wide bucket, which may be several functions. Address 0
+ * stands for one that is not known. */
+static bool
+is_by_bucket(const struct grouper *grouper, const struct report_group *group)
+{
+    return grouper->mixed && group->address != 0;
+}
+
+static uint32_t
+hash_group(const struct grouper *grouper, const struct report_group *group)
+{
+    uint32_t hash = hash_mix(group->cpu_plus_1, pointer_bits(group->process));
+
+    if (group->pid != 0) {
+        hash = hash_mix(hash, group->pid);
+    }
+    if (group->thread != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->thread));
+    }
+    if (group->unit != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->unit));
+    }
+    if (group->source != NULL) {
+        hash = hash_mix(hash, pointer_bits(group->source));
+    }
+    if (group->image != NULL && is_by_build(grouper)) {
+        hash = hash_mix(hash, pointer_bits(group->image->path));
+        if (!grouper->join_builds) {
+            hash = hash_mix(hash, pointer_bits(group->image->build_id));
+        }
+    }
+    if (is_by_bucket(grouper, group)) {
+        return hash_mix(hash, group->address);
+    }
+    if (has_any_key(grouper, PLACE_KEYS)) {
+        hash = hash_mix(hash, group->function_id);
+    }
+    if (has_any_key(grouper, BIT(REPORT_BY_INLINE))) {
+        hash = hash_mix(hash, group->inner_id);
+    }
+    if (has_any_key(grouper, BIT(REPORT_BY_LINE))) {
+        hash = hash_mix(hash_mix(hash, pointer_bits(group->file)), group->line);
+    }
+    return has_any_key(grouper, ADDRESS_KEYS) ? hash_mix(hash, group->address) : hash;
+}
+
+/* Is the code of two groups the same by what rows are grouped by? */
+static bool
+same_place(const struct grouper *grouper, const struct report_group *a,
+           const struct report_group *b)
+{
+    if (is_by_bucket(grouper, a)) {
+        return a->address == b->address;
+    }
+    return a->function_id == b->function_id &&
+           (!has_any_key(grouper, BIT(REPORT_BY_INLINE)) ||
+            a->inner_id == b->inner_id) &&
+           (!has_any_key(grouper, BIT(REPORT_BY_LINE)) ||
+            (a->line == b->line && a->file == b->file)) &&
+           (!has_any_key(grouper, ADDRESS_KEYS) || a->address == b->address);
 }
 
 static bool
@@ -155,11 +211,15 @@ same_group(const struct grouper *grouper, const struct report_group *a,
            const struct report_group *b)
 {
     return a->process == b->process && a->thread == b->thread && a->unit == b->unit &&
-           a->cpu_plus_1 == b->cpu_plus_1 && a->source == b->source &&
-           same_image(a->image, b->image) && same_function(a->function, b->function) &&
-           (!has_keys(grouper, BIT(REPORT_BY_LINE)) || same_line(a, b)) &&
-           (!is_by_address(grouper, a) || a->address == b->address);
+           a->cpu_plus_1 == b->cpu_plus_1 && a->pid == b->pid &&
+           a->source == b->source &&
+           (!is_by_build(grouper) ||
+            (grouper->join_builds ? same_path(a->image, b->image)
+                                  : same_image(a->image, b->image))) &&
+           same_place(grouper, a, b);
 }
+
+/* --- hits of groups --- */
 
 static struct report_group *
 append_group(struct grouper *grouper, const struct report_group *wanted)
@@ -224,19 +284,53 @@ hits_of(const struct report_groups *groups, const struct report_group *group)
     return (uint64_t *)(void *)groups->hits.data + group->hits_at;
 }
 
-/* Find or add the group equal to wanted. Returns NULL if memory runs out. */
+/* Find or add the group equal to wanted, and drop what the rows of it do not share.
+ * Returns NULL if memory runs out. */
 static struct report_group *
 widened_group(struct grouper *grouper, const struct report_group *wanted)
 {
     struct report_group *group = find_or_append(grouper, wanted);
 
-    if (group != NULL && wanted->address < group->address) {
+    if (group == NULL) {
+        return NULL;
+    }
+    if (wanted->address < group->address) {
         group->address = wanted->address;
+    }
+    if (!same_image(group->image, wanted->image)) {
+        group->several_builds = true;
+    }
+    if (group->inner_id != wanted->inner_id) {
+        group->inner = NULL;
     }
     return group;
 }
 
-/* Grouped by source: each source with hits of the row has its own group. */
+/* Add the counters of one source to those of a group of its own. */
+static void
+add_own(struct grouper *grouper, const struct report_group *group, size_t source,
+        const uint64_t *counters)
+{
+    const struct profile_source *const own = &grouper->profile->sources[source];
+    uint64_t *const hits = hits_of(grouper->groups, group);
+
+    add_clamped(&hits[0], counters[source]);
+    for (size_t k = 0; k < own->part_count; k++) {
+        add_clamped(&hits[1 + k], counters[own->first_part + k]);
+    }
+}
+
+/* Add all counters to those of a group. */
+static void
+add_all(uint64_t *sums, const uint64_t *counters, size_t width)
+{
+    for (size_t i = 0; i < width; i++) {
+        add_clamped(&sums[i], counters[i]);
+    }
+}
+
+/* Add a row to the groups of its sources: grouped by source, each with hits of the row
+ * has its own group. */
 static bool
 add_row_by_source(struct grouper *grouper, const struct profile_row *row)
 {
@@ -253,7 +347,7 @@ add_row_by_source(struct grouper *grouper, const struct profile_row *row)
         if (group == NULL) {
             return false;
         }
-        add_clamped(hits_of(grouper->groups, group), row->hits[i]);
+        add_own(grouper, group, i, row->hits);
     }
     return true;
 }
@@ -264,20 +358,21 @@ add_row(struct grouper *grouper, const struct profile_row *row)
     const struct report_group wanted = group_of_row(grouper, row);
     struct report_group *group;
 
-    if (has_keys(grouper, BIT(REPORT_BY_SOURCE))) {
+    if (has_any_key(grouper, BIT(REPORT_BY_SOURCE))) {
         return add_row_by_source(grouper, row);
     }
     group = widened_group(grouper, &wanted);
     if (group == NULL) {
         return false;
     }
-    for (size_t i = 0; i < grouper->profile->source_count; i++) {
-        add_clamped(&hits_of(grouper->groups, group)[i], row->hits[i]);
-    }
+    add_all(hits_of(grouper->groups, group), row->hits, grouper->width);
     return true;
 }
 
-/* Grouped only by source: sources without hits are groups too. */
+/* --- order --- */
+
+/* Make a group of each source, also of those without hits: rows are grouped only by
+ * source. */
 static bool
 group_sources(struct grouper *grouper)
 {
@@ -288,7 +383,7 @@ group_sources(struct grouper *grouper)
         if (group == NULL) {
             return false;
         }
-        *hits_of(grouper->groups, group) = grouper->groups->selected[i];
+        add_own(grouper, group, i, grouper->groups->selected);
     }
     return true;
 }
@@ -305,7 +400,8 @@ compare_texts(const char *a, const char *b)
     return a == b ? 0 : strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-/* Hits of different sources cannot be compared; their shares can. */
+/* Compare groups of different sources by their shares: their hits cannot be compared.
+ * */
 static int
 compare_shares(const struct grouper *grouper, const struct report_group *a,
                const struct report_group *b)
@@ -319,6 +415,14 @@ compare_shares(const struct grouper *grouper, const struct report_group *a,
     return (a_share < b_share) - (a_share > b_share);
 }
 
+/* Return by how many counters groups are compared: those of a source's parts decide
+ * nothing. */
+static size_t
+compared_counters(const struct grouper *grouper, const struct report_group *group)
+{
+    return group->source != NULL ? 1 : grouper->profile->source_count;
+}
+
 static int
 compare_hits(const struct grouper *grouper, const struct report_group *a,
              const struct report_group *b)
@@ -330,7 +434,7 @@ compare_hits(const struct grouper *grouper, const struct report_group *a,
     if (a->source != b->source) {
         return compare_shares(grouper, a, b);
     }
-    for (size_t i = 0; order == 0 && i < grouper->width; i++) {
+    for (size_t i = 0; order == 0 && i < compared_counters(grouper, a); i++) {
         order = compare_numbers(b_hits[i], a_hits[i]);
     }
     return order;
@@ -342,6 +446,9 @@ compare_names(const struct report_group *a, const struct report_group *b)
 {
     int order = compare_texts(a->process, b->process);
 
+    if (order == 0) {
+        order = compare_numbers(a->pid, b->pid);
+    }
     if (order == 0) {
         order = compare_texts(a->thread, b->thread);
     }
@@ -382,19 +489,19 @@ compare_groups(const void *left, const void *right, void *context)
                : compare_numbers(pointer_bits(a->source), pointer_bits(b->source));
 }
 
+/* --- grouping --- */
+
 /* Add a row to its group if it passes the filters. */
 static bool
-take_row(struct grouper *grouper, const struct row_filter *filter,
+take_row(struct grouper *grouper, struct row_filter *filter,
          const struct profile_row *row)
 {
     struct report_groups *groups = grouper->groups;
     const bool passes = row_filter_passes(filter, row);
 
-    for (size_t i = 0; i < grouper->profile->source_count; i++) {
-        add_clamped(&groups->totals[i], row->hits[i]);
-        if (passes) {
-            add_clamped(&groups->selected[i], row->hits[i]);
-        }
+    add_all(groups->totals, row->hits, grouper->row_width);
+    if (passes) {
+        add_all(groups->selected, row->hits, grouper->row_width);
     }
     return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) || add_row(grouper, row);
 }
@@ -408,8 +515,9 @@ sort_groups(struct grouper *grouper)
     }
 }
 
+/* Group all rows that pass, and sort the groups. */
 static bool
-group_rows(struct grouper *grouper, const struct row_filter *filter)
+group_rows(struct grouper *grouper, struct row_filter *filter)
 {
     for (size_t i = 0; i < grouper->profile->row_count; i++) {
         if (!take_row(grouper, filter, &grouper->profile->rows[i])) {
@@ -426,24 +534,46 @@ group_rows(struct grouper *grouper, const struct row_filter *filter)
 static unsigned
 key_bits(const struct report_keys *keys)
 {
-    unsigned bits = keys->count == 0 ? BIT(REPORT_BY_FUNCTION) : 0;
+    const struct report_keys *const used = report_keys_used(keys);
+    unsigned bits = 0;
 
-    for (size_t i = 0; i < keys->count; i++) {
-        bits |= BIT(keys->list[i]);
+    for (size_t i = 0; i < used->count; i++) {
+        bits |= BIT(used->list[i]);
     }
     return bits;
 }
 
+/* Return how many counters a group has: those of a row or, grouped by source, one for
+ * the source and as many more as any source has parts. */
+static size_t
+group_width(const struct profile *profile, unsigned keys)
+{
+    size_t parts = 0;
+
+    if ((keys & BIT(REPORT_BY_SOURCE)) == 0) {
+        return profile_width(profile);
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (profile->sources[i].part_count > parts) {
+            parts = profile->sources[i].part_count;
+        }
+    }
+    return 1 + parts;
+}
+
 bool
-report_group_rows(const struct profile *profile, const struct report_options *options,
+report_group_rows(const struct profile *profile, const struct report_grouping *grouping,
                   struct report_groups *groups)
 {
-    const unsigned keys = key_bits(&options->keys);
+    const unsigned keys = key_bits(&grouping->keys);
     struct grouper grouper = {
         .profile = profile,
         .keys = keys,
+        .join_builds = grouping->join_builds,
         .groups = groups,
-        .width = (keys & BIT(REPORT_BY_SOURCE)) != 0 ? 1 : profile->source_count,
+        .width = group_width(profile, keys),
+        .row_width = profile_width(profile),
+        .mixed = (keys & ADDRESS_KEYS) != 0 && profile->bucket_least != 0,
     };
     struct row_filter filter = {.kinds = {NULL}};
     bool done;
@@ -451,96 +581,162 @@ report_group_rows(const struct profile *profile, const struct report_options *op
     memset(groups, 0, sizeof(*groups));
     groups->profile = profile;
     groups->keys = keys;
-    groups->filtered = options->filter_count > 0;
-    groups->totals = calloc(profile->source_count + 1, sizeof(*groups->totals));
-    groups->selected = calloc(profile->source_count + 1, sizeof(*groups->selected));
+    groups->filtered = grouping->filter_count > 0;
+    groups->totals = calloc(grouper.row_width + 1, sizeof(*groups->totals));
+    groups->selected = calloc(grouper.row_width + 1, sizeof(*groups->selected));
     done = groups->totals != NULL && groups->selected != NULL &&
-           row_filter_init(&filter, profile, options) && group_rows(&grouper, &filter);
+           identities_find(profile, &groups->identities) &&
+           row_filter_init(&filter, profile, grouping) &&
+           group_rows(&grouper, &filter) && !row_filter_failed(&filter);
     row_filter_finish(&filter);
     hash_index_finish(&grouper.index);
     return done;
 }
 
-/* Names of the row for hits outside of all known mappings, of the row for hits in user
- * mode that were not counted, and of the row for hits elsewhere than in a region. */
+/* --- hits outside --- */
+
+/* Numbers of rows that are no functions of the profile. */
+#define OUTSIDE_ID UINT32_MAX
+
+/* Names of the row for hits outside of all known mappings, of those for hits in user
+ * mode and in kernel mode that were not counted, and of the row for hits elsewhere than
+ * in a region. */
 static const struct profile_image no_image = {
     .path = "[no image]", .build_id = "", .named = true};
 static const struct profile_function no_function = {
-    .name = "[no image]", .system_name = "", .file = ""};
+    .name = "[no image]", .system_name = "", .file = "", .definition = ""};
 static const struct profile_image user_mode = {
     .path = "[user mode]", .build_id = "", .named = true};
 static const struct profile_function user_function = {
-    .name = "[user mode]", .system_name = "", .file = ""};
+    .name = "[user mode]", .system_name = "", .file = "", .definition = ""};
+static const struct profile_image kernel_mode = {
+    .path = "[kernel, unknown]", .build_id = "", .named = true};
+static const struct profile_function kernel_function = {
+    .name = "[kernel, unknown]", .system_name = "", .file = "", .definition = ""};
 static const struct profile_image elsewhere = {
     .path = "[outside of the region]", .build_id = "", .named = true};
 static const struct profile_function elsewhere_function = {
-    .name = "[outside of the region]", .system_name = "", .file = ""};
+    .name = "[outside of the region]", .system_name = "", .file = "", .definition = ""};
 
-/* Whether all outside hits are in user mode, which the recording left out. */
+/* Return the outside hits of a source that are in one mode; those outside of a region
+ * are in one row. */
+static uint64_t
+outside_in(const struct profile *profile, const struct profile_source *source,
+           bool kernel)
+{
+    const uint64_t in_kernel = report_is_region(profile) ? 0 : source->outside_kernel;
+
+    return kernel ? in_kernel : source->outside - in_kernel;
+}
+
+/* Whether user mode was left out by each source with outside hits in it. */
 static bool
 is_user_left_out(const struct profile *profile)
 {
     for (size_t i = 0; i < profile->source_count; i++) {
-        if (profile->sources[i].outside > 0 && !profile->sources[i].user_left_out) {
+        if (outside_in(profile, &profile->sources[i], false) > 0 &&
+            !profile->sources[i].user_left_out) {
             return false;
         }
     }
     return true;
 }
 
-/* Add a row for the outside hits of one source, or of all if it is NULL. */
+/* Add a row for the outside hits in one mode, which are in counters, of one source or,
+ * if NULL, of all. */
 static bool
-add_outside_row(struct report_groups *groups, const struct profile_source *source)
+add_outside_row(struct report_groups *groups, const uint64_t *counters,
+                const struct profile_source *source, bool kernel)
 {
     const struct profile *const profile = groups->profile;
     const bool user = is_user_left_out(profile);
     const bool region = report_is_region(profile);
-    const struct profile_image *const image = user     ? &user_mode
+    const struct profile_image *const image = kernel   ? &kernel_mode
+                                              : user   ? &user_mode
                                               : region ? &elsewhere
                                                        : &no_image;
+    const struct profile_function *const function = kernel   ? &kernel_function
+                                                    : user   ? &user_function
+                                                    : region ? &elsewhere_function
+                                                             : &no_function;
     const struct report_group wanted = {
-        .function = user     ? &user_function
-                    : region ? &elsewhere_function
-                             : &no_function,
+        .function = function,
+        .inner = function,
+        .function_id = OUTSIDE_ID - kernel,
+        .inner_id = OUTSIDE_ID - kernel,
+        .file = "",
         .image = image,
-        .process = report_groups_by(groups, REPORT_BY_PROCESS) ? image->path : "",
+        .process = report_groups_by(groups, REPORT_BY_PROCESS) ||
+                           report_groups_by(groups, REPORT_BY_PID)
+                       ? image->path
+                       : "",
         .thread = "",
         .unit = "",
         .source = source};
     struct grouper grouper = {.profile = profile,
                               .groups = groups,
-                              .width = source != NULL ? 1 : profile->source_count,
+                              .width = group_width(profile, groups->keys),
                               .capacity = groups->count};
     struct report_group *added = append_group(&grouper, &wanted);
 
     if (added == NULL) {
         return false;
     }
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (source == NULL) {
-            hits_of(groups, added)[i] = profile->sources[i].outside;
-        } else if (source == &profile->sources[i]) {
-            *hits_of(groups, added) = profile->sources[i].outside;
-        }
+    if (source == NULL) {
+        add_all(hits_of(groups, added), counters, grouper.width);
+    } else {
+        add_own(&grouper, added, (size_t)(source - profile->sources), counters);
     }
     return true;
 }
 
-/* Grouped only by source, the outside hits are added to the source's row. */
+/* Add a row for each mode with outside hits, of one source or, if NULL, of all. */
 static bool
-add_to_source(struct report_groups *groups, const struct profile_source *source)
+add_outside_rows(struct report_groups *groups, const struct profile_source *source)
 {
+    const struct profile *const profile = groups->profile;
+    const size_t width = profile_width(profile);
+    uint64_t *const counters = calloc(width + 1, sizeof(*counters));
+    bool done = counters != NULL;
+
+    for (size_t kernel = 0; done && kernel < 2; kernel++) {
+        bool any = false;
+
+        for (size_t i = 0; i < profile->source_count; i++) {
+            any = any || ((source == NULL || source == &profile->sources[i]) &&
+                          outside_in(profile, &profile->sources[i], kernel != 0) > 0);
+        }
+        profile_set_outside(profile,
+                            report_is_region(profile) ? PROFILE_OUTSIDE_ALL
+                            : kernel != 0             ? PROFILE_OUTSIDE_KERNEL
+                                                      : PROFILE_OUTSIDE_USER,
+                            counters);
+        done = !any || add_outside_row(groups, counters, source, kernel != 0);
+    }
+    free(counters);
+    return done;
+}
+
+/* Add outside hits to the row of their source, which is there where rows are grouped
+ * only by source; otherwise as rows of their own. */
+static bool
+add_to_source(struct report_groups *groups, const uint64_t *counters,
+              const struct profile_source *source)
+{
+    struct grouper grouper = {.profile = groups->profile, .groups = groups};
+
     for (size_t i = 0; i < groups->count; i++) {
         if (groups->groups[i].source == source) {
-            add_clamped(hits_of(groups, &groups->groups[i]), source->outside);
+            add_own(&grouper, &groups->groups[i],
+                    (size_t)(source - groups->profile->sources), counters);
             return true;
         }
     }
-    return add_outside_row(groups, source);
+    return add_outside_rows(groups, source);
 }
 
 static bool
-add_outside_by_source(struct report_groups *groups)
+add_outside_by_source(struct report_groups *groups, const uint64_t *counters)
 {
     const struct profile *const profile = groups->profile;
     const bool only_source = groups->keys == BIT(REPORT_BY_SOURCE);
@@ -548,35 +744,36 @@ add_outside_by_source(struct report_groups *groups)
     for (size_t i = 0; i < profile->source_count; i++) {
         const struct profile_source *const source = &profile->sources[i];
 
-        if (source->outside > 0 && !(only_source ? add_to_source(groups, source)
-                                                 : add_outside_row(groups, source))) {
+        if (source->outside > 0 &&
+            !(only_source ? add_to_source(groups, counters, source)
+                          : add_outside_rows(groups, source))) {
             return false;
         }
     }
     return true;
 }
 
-bool
-report_groups_add_outside(struct report_groups *groups)
+/* Add rows for the outside hits, which are in counters. */
+static bool
+add_outside(struct report_groups *groups, const uint64_t *counters)
 {
     const struct profile *const profile = groups->profile;
-    const bool by_source = report_groups_by(groups, REPORT_BY_SOURCE);
-    struct grouper grouper = {.profile = profile,
-                              .groups = groups,
-                              .width = by_source ? 1 : profile->source_count};
+    struct grouper grouper = {.profile = profile, .groups = groups};
     bool outside = false;
 
     for (size_t i = 0; i < profile->source_count; i++) {
-        outside = outside || profile->sources[i].outside > 0;
-        add_clamped(&groups->totals[i], profile->sources[i].outside);
-        if (!groups->filtered) {
-            add_clamped(&groups->selected[i], profile->sources[i].outside);
-        }
+        outside = outside || counters[i] > 0;
+    }
+    add_all(groups->totals, counters, profile_width(profile));
+    if (!groups->filtered) {
+        add_all(groups->selected, counters, profile_width(profile));
     }
     if (!outside || groups->filtered) {
         return true;
     }
-    if (!(by_source ? add_outside_by_source(groups) : add_outside_row(groups, NULL))) {
+    if (!(report_groups_by(groups, REPORT_BY_SOURCE)
+              ? add_outside_by_source(groups, counters)
+              : add_outside_rows(groups, NULL))) {
         return false;
     }
     if (groups->keys != BIT(REPORT_BY_SOURCE)) {
@@ -585,13 +782,38 @@ report_groups_add_outside(struct report_groups *groups)
     return true;
 }
 
+bool
+report_groups_add_outside(struct report_groups *groups)
+{
+    const size_t width = profile_width(groups->profile);
+    uint64_t *const counters = calloc(width + 1, sizeof(*counters));
+    bool done;
+
+    if (counters == NULL) {
+        return false;
+    }
+    profile_set_outside(groups->profile, PROFILE_OUTSIDE_ALL, counters);
+    done = add_outside(groups, counters);
+    free(counters);
+    return done;
+}
+
+/* --- what reports ask --- */
+
 void
 report_groups_finish(struct report_groups *groups)
 {
+    identities_finish(&groups->identities);
     free(groups->groups);
     free(groups->totals);
     free(groups->selected);
     buffer_finish(&groups->hits);
+}
+
+bool
+report_groups_have_functions(const struct report_groups *groups)
+{
+    return (groups->keys & PLACE_KEYS) != 0;
 }
 
 bool
@@ -600,89 +822,9 @@ report_groups_by(const struct report_groups *groups, enum report_key key)
     return (groups->keys & BIT(key)) != 0;
 }
 
-uint64_t
-report_group_hits(const struct report_groups *groups, const struct report_group *group,
-                  size_t source)
+bool
+report_is_region(const struct profile *profile)
 {
-    if (group->source == NULL) {
-        return hits_of(groups, group)[source];
-    }
-    return group->source == &groups->profile->sources[source] ? *hits_of(groups, group)
-                                                              : 0;
-}
-
-size_t
-report_group_main_source(const struct report_groups *groups,
-                         const struct report_group *group)
-{
-    return group->source != NULL ? (size_t)(group->source - groups->profile->sources)
-                                 : 0;
-}
-
-static double
-share_of(uint64_t hits, uint64_t total)
-{
-    return total > 0 ? (double)hits / (double)total : 0;
-}
-
-double
-report_group_share(const struct report_groups *groups, const struct report_group *group,
-                   size_t source)
-{
-    if (source >= groups->profile->source_count) {
-        return 0;
-    }
-    return share_of(report_group_hits(groups, group, source), groups->totals[source]);
-}
-
-double
-report_group_error(const struct report_groups *groups, const struct report_group *group,
-                   size_t source)
-{
-    if (source >= groups->profile->source_count ||
-        report_is_exact(&groups->profile->sources[source]) ||
-        (groups->keys == BIT(REPORT_BY_SOURCE) && !groups->filtered)) {
-        return 0; /* exact counts, or the share is 1 by definition */
-    }
-    return report_error(report_group_hits(groups, group, source),
-                        groups->totals[source]);
-}
-
-double
-report_selected_share(const struct report_groups *groups, size_t source)
-{
-    return share_of(groups->selected[source], groups->totals[source]);
-}
-
-uint64_t
-report_group_bucket_end(const struct report_groups *groups,
-                        const struct report_group *group)
-{
-    const uint64_t bytes = groups->profile->bucket_bytes;
-
-    return bytes > 0 && group->address <= UINT64_MAX - bytes ? group->address + bytes
-                                                             : 0;
-}
-
-void
-report_image_name(const struct profile_image *image, struct buffer *out)
-{
-    const char *slash = strrchr(image->path, '/');
-    const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : image->path;
-
-    text_escape(out, name[0] != '\0' ? name : "[unknown]");
-}
-
-void
-report_group_name(const struct report_group *group, struct buffer *out)
-{
-    if (group->function != NULL) {
-        text_escape(out, group->function->name);
-        return;
-    }
-    if (group->image != NULL) {
-        report_image_name(group->image, out);
-        buffer_print(out, "+0x%" PRIx64,
-                     group->address - group->image->start + group->image->offset);
-    }
+    return profile->limits != NULL &&
+           strstr(profile->limits, PROFILE_REGION_ONLY) != NULL;
 }

@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group.h - the rows of a report: rows of a profile, grouped by keys. Only tool/profile
- * and tool/view/report include it.
+ * group.h - the rows of a report: rows of a profile, grouped by keys.
  */
 #ifndef PROFILE_GROUP_H
 #define PROFILE_GROUP_H
 
-#include "view/report/report.h"
+#include "profile/grouping.h"
+#include "profile/profile.h"
+
+#include "profile/estimate.h"
 
 #include "base/buffer.h"
+#include "profile/display.h"
+#include "profile/identity.h"
 
 /* report_group - one row. Members that its keys do not determine are NULL, false or
  * 0. */
 struct report_group {
-    const struct profile_function *function; /* NULL: no name */
-    const struct profile_image *image;
+    /* In whose machine code the hits are; its numbers are those of identity.h. */
+    const struct profile_function *function;
+    const struct profile_function *inner; /* innermost, if all hits are in one */
+    uint32_t function_id;
+    uint32_t inner_id;
+    enum display_detail detail; /* of the names in tables */
+    enum display_detail inner_detail;
+    const struct profile_image *image; /* of several builds one */
+    bool several_builds;
+    const char *file; /* of line */
     const char *process;
     const char *thread;                  /* "": unknown */
     const char *unit;                    /* "": unknown */
@@ -23,25 +35,28 @@ struct report_group {
     uint64_t hits_at;                    /* index into hits */
     uint32_t line;
     uint32_t cpu_plus_1; /* 0: unknown */
+    uint32_t pid;        /* 0: unknown */
     bool has_address;
 };
 
 struct report_groups {
     const struct profile *profile;
     unsigned keys; /* bits, 1 << enum report_key */
+    struct identities identities;
     bool filtered; /* a filter may leave rows out */
     struct report_group *groups;
     size_t count;
-    /* uint64_t: one for each source; grouped by source, one for each group */
+    /* uint64_t: counters as those of a row (profile/join.h); grouped by source, only
+     * those of the group's own, the sum first */
     struct buffer hits;
-    uint64_t *totals;   /* one for each source: hits of all rows of the profile */
+    uint64_t *totals;   /* counters: of all rows of the profile */
     uint64_t *selected; /* the same of the rows that pass the filters */
 };
 
 /* Group the rows, largest first. Returns false if memory runs out; finish must be
  * called in any case. */
 bool report_group_rows(const struct profile *profile,
-                       const struct report_options *options,
+                       const struct report_grouping *grouping,
                        struct report_groups *groups);
 
 /*
@@ -54,18 +69,36 @@ bool report_groups_add_outside(struct report_groups *groups);
 
 void report_groups_finish(struct report_groups *groups);
 
+/* Return whether the grouping keys determine functions. */
+bool report_groups_have_functions(const struct report_groups *groups);
+
 /* Return whether key is one of the grouping keys. */
 bool report_groups_by(const struct report_groups *groups, enum report_key key);
 
+/* Return what a row, all rows, or all rows that pass the filters have of a source. */
+struct report_count report_group_count(const struct report_groups *groups,
+                                       const struct report_group *group, size_t source);
+struct report_count report_total(const struct report_groups *groups, size_t source);
+struct report_count report_selected(const struct report_groups *groups, size_t source);
+
+/* Return the hits of report_group_count. */
 uint64_t report_group_hits(const struct report_groups *groups,
                            const struct report_group *group, size_t source);
+
+/* Return its counters, unless rows are grouped by source. */
+const uint64_t *report_group_counters(const struct report_groups *groups,
+                                      const struct report_group *group);
+
+/* Return the variance of its units: 0 if the group has another source. */
+double report_group_variance(const struct report_groups *groups,
+                             const struct report_group *group, size_t source);
 
 /* Return the source that is shown first: 0, or the group's own. The profile must have
  * sources. */
 size_t report_group_main_source(const struct report_groups *groups,
                                 const struct report_group *group);
 
-/* Return the share of all hits of a source, filtered or not: 0 to 1. */
+/* Return the share of all units of a source, filtered or not: 0 to 1. */
 double report_group_share(const struct report_groups *groups,
                           const struct report_group *group, size_t source);
 
@@ -73,18 +106,33 @@ double report_group_share(const struct report_groups *groups,
 double report_group_error(const struct report_groups *groups,
                           const struct report_group *group, size_t source);
 
-/* Return the share of a source's hits that pass the filters. */
+/* Return the share of a source's units that pass the filters. */
 double report_selected_share(const struct report_groups *groups, size_t source);
 
-/* Append the text of the function column, escaped: a name, or image+0xoffset. */
-void report_group_name(const struct report_group *group, struct buffer *out);
+/* Let the first groups of a table read differently where their functions differ. With
+ * full, names are never shortened. Returns false if memory runs out. */
+bool report_groups_tell_apart(const struct report_groups *groups, size_t count,
+                              bool full);
+
+/* Append the name of the function, escaped, with a detail of at least this one. */
+void report_group_name(const struct report_group *group, enum display_detail detail,
+                       struct buffer *out);
+
+/* Append the name of the innermost function in the same way and, unless the function
+ * has a column of its own, what it is inlined in. */
+void report_group_inner_name(const struct report_groups *groups,
+                             const struct report_group *group,
+                             enum display_detail detail, struct buffer *out);
+
+/* Return whether the innermost function was inlined into another. */
+bool report_group_is_inlined(const struct report_group *group);
 
 /* Return the first byte after the bucket of a group with an address, or 0 if
  * unknown. */
 uint64_t report_group_bucket_end(const struct report_groups *groups,
                                  const struct report_group *group);
 
-/* Append the last part of the image's path, escaped. */
-void report_image_name(const struct profile_image *image, struct buffer *out);
+/* Return whether only a region was profiled: outside hits are those elsewhere. */
+bool report_is_region(const struct profile *profile);
 
 #endif

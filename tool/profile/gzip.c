@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* gzip.c - compresses and expands gzip members piece by piece, within a limit of the
+ * size and of the ratio. */
 #include "profile/gzip.h"
 
 #include "profile/pprof.h"

@@ -2,16 +2,10 @@
 /* image_names.c - images by path and by file name. */
 #include "profile/image_names.h"
 
+#include "base/path.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-const char *
-image_file_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
 
 static uint32_t
 hash_text(const char *text)
@@ -40,16 +34,17 @@ find_name(const struct image_names *names, const char *name)
     uint32_t at;
 
     while ((at = hash_index_find(&names->by_name, hash, &probe)) != HASH_INDEX_NONE &&
-           strcmp(image_file_name(names->profile->images[at].path), name) != 0) {
+           strcmp(path_file_name(names->profile->images[at].path), name) != 0) {
     }
     return at;
 }
 
+/* Add an image, and note whether another path has the same last part. */
 static bool
-add(struct image_names *names, uint32_t image)
+add_image(struct image_names *names, uint32_t image)
 {
     const char *path = names->profile->images[image].path;
-    const char *name = image_file_name(path);
+    const char *name = path_file_name(path);
     uint32_t first;
 
     if (find_path(names, path) != HASH_INDEX_NONE) {
@@ -73,7 +68,7 @@ image_names_init(struct image_names *names, const struct profile *profile)
         return false;
     }
     for (size_t i = 0; i < profile->image_count; i++) {
-        if (!add(names, (uint32_t)i)) {
+        if (!add_image(names, (uint32_t)i)) {
             return false;
         }
     }
@@ -97,7 +92,7 @@ image_names_have(const struct image_names *names, const char *path)
 bool
 image_names_share(const struct image_names *names, const char *path)
 {
-    const uint32_t first = find_name(names, image_file_name(path));
+    const uint32_t first = find_name(names, path_file_name(path));
 
     return first != HASH_INDEX_NONE && names->shared[first];
 }

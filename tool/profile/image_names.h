@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* image_names.h - finds images with the same path or file name in a profile. Only
- * tool/view/report includes it. */
+/* image_names.h - finds images with the same path or file name in a profile. */
 #ifndef PROFILE_IMAGE_NAMES_H
 #define PROFILE_IMAGE_NAMES_H
 
@@ -23,8 +22,5 @@ bool image_names_have(const struct image_names *names, const char *path);
 
 /* Return whether images with different paths have the file name of this path. */
 bool image_names_share(const struct image_names *names, const char *path);
-
-/* Return the file name of a path. */
-const char *image_file_name(const char *path);
 
 #endif

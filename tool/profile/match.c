@@ -3,6 +3,7 @@
 #include "profile/match.h"
 
 #include "base/text.h"
+#include "profile/display.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -31,6 +32,49 @@ match_name(const char *glob, const char *name, struct buffer *scratch)
 {
     return is_shown_as(name, glob, scratch) ||
            (!scratch->failed && fnmatch(glob, (const char *)scratch->data, 0) == 0);
+}
+
+bool
+match_shown(const struct profile_function *function, const struct profile_image *image,
+            match_text *matches, const char *text, struct buffer *scratch)
+{
+    /* The name of code without one is the same with each detail. */
+    const int end = function->name[0] != '\0' ? DISPLAY_DETAILS : DISPLAY_SHORT + 1;
+    bool found = false;
+
+    for (int detail = DISPLAY_SHORT; !found && detail < end; detail++) {
+        const char *shown;
+
+        scratch->size = 0;
+        display_function(function, image, (enum display_detail)detail, scratch);
+        shown = buffer_text(scratch);
+        found = shown != NULL && matches(text, shown);
+    }
+    return found;
+}
+
+/* Whether glob equals what a table shows, is that when cut, or matches it. */
+static bool
+matches_shown(const char *glob, const char *shown)
+{
+    return strcmp(shown, glob) == 0 || display_is_cut(glob, shown) ||
+           fnmatch(glob, shown, 0) == 0;
+}
+
+bool
+match_function(const char *glob, const struct profile_function *function,
+               const struct profile_image *image, struct buffer *scratch)
+{
+    if (function->name[0] != '\0' &&
+        (match_name(glob, function->name, scratch) ||
+         (function->system_name != function->name &&
+          match_name(glob, function->system_name, scratch)))) {
+        return true;
+    }
+    if (function->name[0] == '\0' && image == NULL) {
+        return false;
+    }
+    return match_shown(function, image, matches_shown, glob, scratch);
 }
 
 bool

@@ -13,10 +13,24 @@
  * out. */
 bool match_name(const char *glob, const char *name, struct buffer *scratch);
 
+/* Do the same for a function: its name in full or as tables show it, or that of the
+ * symbol table. image is where it is; NULL: code without a name does not match. */
+bool match_function(const char *glob, const struct profile_function *function,
+                    const struct profile_image *image, struct buffer *scratch);
+
 /* Do the same for an image: its path, the last part of its path, or a prefix of its
  * build-id. */
 bool match_image(const char *glob, const struct profile_image *image,
                  struct buffer *scratch);
+
+/* Returns whether a name that a table shows matches text. */
+typedef bool match_text(const char *text, const char *shown);
+
+/* Return whether the name of a function, with any detail with which tables show it,
+ * matches text. Without memory it does not, and scratch has failed. */
+bool match_shown(const struct profile_function *function,
+                 const struct profile_image *image, match_text *matches,
+                 const char *text, struct buffer *scratch);
 
 /* Return the index of the source with this name, or profile->source_count if there is
  * none. */

@@ -2,19 +2,22 @@
 /*
  * merge.c - adds profiles up.
  *
- * Invariants: sum is NULL or contains everything added before first; by_image finds the
- * images of sum by the key that identifies them. Each rule gives the same result for (a
- * + b) + c and a + (b + c): tables keep the order in which entries first occurred, sums
- * are integers, and of two values that cannot be added the first one is kept, or a
- * third one that does not depend on the order.
+ * Invariants: the first profile waits in first, and is added to sum when a second one
+ * comes; so sum is NULL or has all profiles up to now. images finds the images of sum
+ * by what identifies them.
+ *
+ * Each rule gives the same result for (a + b) + c and a + (b + c): tables keep the
+ * order in which entries first occurred, sums are integers, and of two values that
+ * cannot be added the first one is kept, or a third one that does not depend on the
+ * order.
  */
 #include "profile/merge.h"
 
-#include "base/hash_index.h"
 #include "base/text.h"
+#include "profile/image_join.h"
+#include "profile/uses.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,15 +31,18 @@
 struct profile_merger {
     struct profile *first; /* the only profile so far; not in sum yet */
     struct profile *sum;
-    uint64_t *totals; /* sum of the hits of each source in sum */
-    struct hash_index by_image;
-    bool labelled; /* sum has labels of the first profile */
+    uint64_t *totals;         /* sum of the hits of each source in sum */
+    struct image_join images; /* of sum */
+    bool labelled;            /* sum has labels of the first profile */
     struct pprof_error *error;
 };
 
 /* translation - by index in the current profile: index of the same entry in the sum. */
 struct translation {
-    uint32_t *sources, *images, *functions, *frames, *processes, *units, *threads;
+    uint32_t *sources, *images, *processes, *units, *threads;
+    /* By place kind: for builds, and for code whose addresses are of one run. */
+    uint32_t *functions[PLACE_KINDS], *frames[PLACE_KINDS];
+    struct profile_uses uses;
     uint64_t *shifts; /* by image: added to its addresses */
 };
 
@@ -52,7 +58,7 @@ profile_merger_delete(struct profile_merger *merger)
     if (merger != NULL) {
         profile_delete(merger->first);
         profile_delete(merger->sum);
-        hash_index_finish(&merger->by_image);
+        image_join_finish(&merger->images);
         free(merger->totals);
         free(merger);
     }
@@ -60,7 +66,7 @@ profile_merger_delete(struct profile_merger *merger)
 
 /* Set the error. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) static bool
-fail(struct profile_merger *merger, const char *format, ...)
+fail_sum(struct profile_merger *merger, const char *format, ...)
 {
     va_list arguments;
 
@@ -73,41 +79,59 @@ fail(struct profile_merger *merger, const char *format, ...)
 static bool
 fail_memory(struct profile_merger *merger)
 {
-    return fail(merger, "out of memory for the sum");
+    return fail_sum(merger, "out of memory for the sum");
 }
 
 /* --- sources --- */
 
-static void
-print_interval(char *text, size_t size, const struct profile_source *source)
-{
-    if (source->granted == 0) {
-        snprintf(text, size, "an interval that is not known");
-    } else if (strcmp(source->unit, "100ns") == 0) {
-        snprintf(text, size, "one hit each %.6g ms", (double)source->granted / 1e4);
-    } else {
-        snprintf(text, size, "one hit each %" PRIu64 " events", source->granted);
-    }
-}
-
-/* Check that hits of both sources stand for the same: only then can they be added. */
 static bool
-check_source(struct profile_merger *merger, const struct profile_source *known,
+fail_unknown(struct profile_merger *merger, const struct profile_source *known,
              const struct profile_source *added)
 {
-    char before[80];
-    char now[80];
     char shown[80];
 
-    if (strcmp(known->unit, added->unit) == 0 && known->granted == added->granted) {
+    return fail_sum(
+        merger,
+        "its source %s has %s, those before have %s: such hits do not add up; "
+        "merge files of one kind, or compare them with ntprof diff",
+        text_show(shown, sizeof(shown), added->name),
+        added->granted == 0 ? "an interval that is not known" : "an interval",
+        known->granted == 0 ? "one that is not known" : "one");
+}
+
+/* Check that hits of both sources stand for something that adds up. */
+static bool
+check_source(struct profile_merger *merger, const struct profile *before,
+             const struct profile_source *added)
+{
+    const struct profile_source *const known = profile_find_source(before, added->name);
+    char shown[80];
+
+    if (known == NULL) {
         return true;
     }
-    print_interval(before, sizeof(before), known);
-    print_interval(now, sizeof(now), added);
-    return fail(merger,
-                "its source %s has %s, those before have %s: such hits do not add up; "
-                "merge files of one interval, or compare them with ntprof diff",
-                text_show(shown, sizeof(shown), added->name), now, before);
+    if (strcmp(known->unit, added->unit) != 0) {
+        return fail_sum(
+            merger,
+            "its source %s counts other units than those before: such hits do "
+            "not add up",
+            text_show(shown, sizeof(shown), added->name));
+    }
+    return (known->granted == 0) == (added->granted == 0) ||
+           fail_unknown(merger, known, added);
+}
+
+static bool
+check_sources(struct profile_merger *merger, const struct profile *added)
+{
+    const struct profile *const before =
+        merger->sum != NULL ? merger->sum : merger->first;
+    bool correct = true;
+
+    for (size_t i = 0; correct && i < added->source_count; i++) {
+        correct = check_source(merger, before, &added->sources[i]);
+    }
+    return correct;
 }
 
 /* Whether the sum has all sources of profile, which is required before rows are
@@ -116,7 +140,7 @@ static bool
 contains_sources(const struct profile *sum, const struct profile *profile)
 {
     for (size_t i = 0; i < profile->source_count; i++) {
-        if (profile_find_source(sum, profile->sources[i].name) == NULL) {
+        if (profile_find_interval(sum, &profile->sources[i]) == NULL) {
             return false;
         }
     }
@@ -140,7 +164,7 @@ declare_sources(struct profile_merger *merger, const struct profile *profile)
         };
         uint32_t index;
 
-        if (profile_find_source(merger->sum, from->name) == NULL &&
+        if (profile_find_interval(merger->sum, from) == NULL &&
             !profile_add_source(merger->sum, &declared, &index)) {
             return fail_memory(merger);
         }
@@ -148,28 +172,17 @@ declare_sources(struct profile_merger *merger, const struct profile *profile)
     return true;
 }
 
-/* Number of events that the kernel counted. It is an integer, since measured is an
- * integer divided by taken. */
-static double
-counted_events(const struct profile_source *source)
-{
-    const double events = source->measured * (double)source->taken;
-
-    return isfinite(events) && events > 0 ? round(events) : 0;
-}
-
 static bool
 add_statistics(struct profile_merger *merger, struct profile_source *sum,
                const struct profile_source *more)
 {
-    const double events = counted_events(sum) + counted_events(more);
     char shown[80];
 
     if (!profile_source_add(sum, more)) {
-        return fail(merger, "the statistics of source %s add up to more than 64 bits",
-                    text_show(shown, sizeof(shown), sum->name));
+        return fail_sum(merger,
+                        "the statistics of source %s add up to more than 64 bits",
+                        text_show(shown, sizeof(shown), sum->name));
     }
-    sum->measured = sum->taken > 0 ? events / (double)sum->taken : 0;
     /* Different requests were granted the same interval. */
     sum->asked = sum->asked == more->asked ? sum->asked : sum->granted;
     return true;
@@ -183,10 +196,9 @@ add_sources(struct profile_merger *merger, const struct profile *profile,
 
     for (size_t i = 0; i < profile->source_count; i++) {
         const struct profile_source *from = &profile->sources[i];
-        struct profile_source *known = profile_find_source(sum, from->name);
+        struct profile_source *known = profile_find_interval(sum, from);
 
-        if (known == NULL || !check_source(merger, known, from) ||
-            !add_statistics(merger, known, from)) {
+        if (known == NULL || !add_statistics(merger, known, from)) {
             return false;
         }
         if (known->nt_name[0] == '\0' && from->nt_name[0] != '\0') {
@@ -201,152 +213,42 @@ add_sources(struct profile_merger *merger, const struct profile *profile,
     return true;
 }
 
-/* --- images --- */
-
-static const char *
-base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* Whether the image is a mapped file, not the kernel, the vdso or JIT code. */
-static bool
-is_file(const struct profile_image *image)
-{
-    return image->path[0] != '\0' && image->path[0] != '[';
-}
-
-/* Whether the image is a file of a known build: such files have the same code at the
- * same place in each run. */
-static bool
-is_build(const struct profile_image *image)
-{
-    return is_file(image) && image->build_id[0] != '\0';
-}
-
-/* Difference between addresses and file offsets of an image. */
-static uint64_t
-load_bias(const struct profile_image *image)
-{
-    return image->start - image->offset;
-}
-
-/* Whether two images of a file have the same addresses: its segments may have different
- * ones. An unknown range matches any. */
-static bool
-same_place(const struct profile_image *a, const struct profile_image *b)
-{
-    return a->limit <= a->start || b->limit <= b->start || load_bias(a) == load_bias(b);
-}
-
-/* Whether the profile has run-time addresses, as those of other tools; ours have
- * link-time addresses of files. */
-static bool
-has_run_addresses(const struct profile *profile)
-{
-    return profile->bucket_bytes == 0;
-}
-
-static bool
-same_image(const struct profile_merger *merger, const struct profile_image *a,
-           const struct profile_image *b)
-{
-    if (strcmp(a->build_id, b->build_id) != 0) {
-        return false;
-    }
-    if (is_build(a) && is_build(b)) {
-        return strcmp(base_name(a->path), base_name(b->path)) == 0 &&
-               (has_run_addresses(merger->sum) || same_place(a, b));
-    }
-    return strcmp(a->path, b->path) == 0 &&
-           (!is_file(a) || !has_run_addresses(merger->sum) ||
-            load_bias(a) == load_bias(b));
-}
-
-static uint32_t
-hash_image(const struct profile_image *image)
-{
-    const char *name = is_build(image) ? base_name(image->path) : image->path;
-
-    return hash_mix(hash_bytes(image->build_id, strlen(image->build_id)),
-                    hash_bytes(name, strlen(name)));
-}
-
-/* Extend the image of the sum to cover the other one, after shifting that to its
- * addresses. */
-static void
-widen_image(struct profile_image *sum, const struct profile_image *image,
-            uint64_t shift)
-{
-    const uint64_t start = image->start + shift;
-    const uint64_t limit = image->limit + shift;
-
-    sum->named |= image->named;
-    if (image->limit <= image->start) {
-        return;
-    }
-    if (sum->limit <= sum->start) {
-        sum->start = start;
-        sum->limit = limit;
-        sum->offset = image->offset;
-        return;
-    }
-    if (start < sum->start) {
-        sum->start = start;
-        sum->offset = image->offset;
-    }
-    if (limit > sum->limit) {
-        sum->limit = limit;
-    }
-}
-
-static bool
-add_image(struct profile_merger *merger, const struct profile_image *image,
-          uint32_t *index, uint64_t *shift)
-{
-    const uint32_t hash = hash_image(image);
-    size_t probe = 0;
-
-    *shift = 0;
-    while ((*index = hash_index_find(&merger->by_image, hash, &probe)) !=
-           HASH_INDEX_NONE) {
-        struct profile_image *known = &merger->sum->images[*index];
-
-        if (same_image(merger, known, image)) {
-            if (is_build(image) && has_run_addresses(merger->sum)) {
-                *shift = load_bias(known) - load_bias(image);
-            }
-            widen_image(known, image, *shift);
-            return true;
-        }
-    }
-    return (profile_add_image(merger->sum, image, index) &&
-            hash_index_add(&merger->by_image, hash, *index)) ||
-           fail_memory(merger);
-}
-
 /* --- names --- */
+
+/* May the functions of a row keep their addresses? They may where those of the sum are
+ * the same. */
+static unsigned
+place_kind(const struct profile_merger *merger, const struct profile_row *row,
+           const struct translation *to)
+{
+    return image_join_is_build(&merger->sum->images[to->images[row->image]]) &&
+                   to->shifts[row->image] == 0
+               ? PLACED
+               : UNPLACED;
+}
 
 static bool
 add_functions(struct profile_merger *merger, const struct profile *profile,
-              struct translation *to)
+              struct translation *to, unsigned placed)
 {
     for (size_t i = 0; i < profile->function_count; i++) {
-        if (!profile_add_function(merger->sum, &profile->functions[i],
-                                  &to->functions[i])) {
+        const struct profile_function function =
+            profile_uses_function(profile, i, placed);
+
+        if (to->uses.functions[PLACE_KINDS * i + placed] &&
+            !profile_add_function(merger->sum, &function, &to->functions[placed][i])) {
             return fail_memory(merger);
         }
     }
     for (size_t i = 1; i < profile->frame_count; i++) {
         const struct profile_frame frame = {
-            .function = to->functions[profile->frames[i].function],
+            .function = to->functions[placed][profile->frames[i].function],
             .line = profile->frames[i].line,
-            .caller = to->frames[profile->frames[i].caller],
+            .caller = to->frames[placed][profile->frames[i].caller],
         };
 
-        if (!profile_add_frame(merger->sum, &frame, &to->frames[i])) {
+        if (frame.function != 0 && to->uses.frames[PLACE_KINDS * i + placed] &&
+            !profile_add_frame(merger->sum, &frame, &to->frames[placed][i])) {
             return fail_memory(merger);
         }
     }
@@ -358,8 +260,9 @@ add_tables(struct profile_merger *merger, const struct profile *profile,
            struct translation *to)
 {
     for (size_t i = 0; i < profile->image_count; i++) {
-        if (!add_image(merger, &profile->images[i], &to->images[i], &to->shifts[i])) {
-            return false;
+        if (!image_join_add(&merger->images, merger->sum, &profile->images[i],
+                            &to->images[i], &to->shifts[i])) {
+            return fail_memory(merger);
         }
     }
     for (size_t i = 0; i < profile->process_count; i++) {
@@ -378,7 +281,13 @@ add_tables(struct profile_merger *merger, const struct profile *profile,
             return fail_memory(merger);
         }
     }
-    return add_functions(merger, profile, to);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+
+        profile_uses_mark(&to->uses, profile, row, place_kind(merger, row, to));
+    }
+    return add_functions(merger, profile, to, UNPLACED) &&
+           add_functions(merger, profile, to, PLACED);
 }
 
 /* --- rows --- */
@@ -416,8 +325,9 @@ add_hits(struct profile_merger *merger, struct profile_row *row, uint32_t source
 
     /* The format has 63-bit numbers, and the sum of all rows must fit too. */
     if (hits > INT64_MAX - merger->totals[source]) {
-        return fail(merger, "the hits of source %s add up to more than a file holds",
-                    text_show(shown, sizeof(shown), merger->sum->sources[source].name));
+        return fail_sum(
+            merger, "the hits of source %s add up to more than a file holds",
+            text_show(shown, sizeof(shown), merger->sum->sources[source].name));
     }
     merger->totals[source] += hits;
     row->hits[source] += hits;
@@ -429,18 +339,20 @@ add_row(struct profile_merger *merger, const struct profile *profile,
         const struct profile_row *from, const struct translation *to)
 {
     struct profile *sum = merger->sum;
+    const bool build = image_join_is_build(&sum->images[to->images[from->image]]);
+    const unsigned placed = place_kind(merger, from, to);
     const struct profile_place place = {
         .image = to->images[from->image],
         .process = to->processes[from->process],
         .address = from->address + to->shifts[from->image],
-        .function = to->functions[from->function],
+        .function = to->functions[placed][from->function],
         .line = from->line,
-        .caller = to->frames[from->caller],
+        .caller = to->frames[placed][from->caller],
         .unit = to->units[from->unit],
         .thread = to->threads[from->thread],
         .cpu_plus_1 = from->cpu_plus_1,
+        .pid = from->pid,
     };
-    const bool build = is_build(&sum->images[place.image]);
     struct profile_row *row = profile_row_at(sum, &place, !build);
 
     if (row == NULL) {
@@ -491,6 +403,7 @@ contains_part(const char *text, const char *part, size_t length, const char *sep
     return false;
 }
 
+/* Append a part to a text that is joined by separators, unless it has that part. */
 static void
 append_part(struct buffer *text, const char *part, size_t length, const char *separator)
 {
@@ -578,7 +491,7 @@ add_times(struct profile_merger *merger, const struct profile *profile)
     }
     if (profile->duration_ns > INT64_MAX ||
         sum->duration_ns > INT64_MAX - profile->duration_ns) {
-        return fail(merger, "the durations add up to more than a file holds");
+        return fail_sum(merger, "the durations add up to more than a file holds");
     }
     sum->duration_ns += profile->duration_ns;
     return true;
@@ -593,13 +506,18 @@ translation_init(struct translation *to, const struct profile *profile)
     to->sources = calloc(profile->source_count + 1, sizeof(*to->sources));
     to->images = calloc(profile->image_count + 1, sizeof(*to->images));
     to->shifts = calloc(profile->image_count + 1, sizeof(*to->shifts));
-    to->functions = calloc(profile->function_count + 1, sizeof(*to->functions));
-    to->frames = calloc(profile->frame_count + 1, sizeof(*to->frames));
+    for (size_t i = 0; i < PLACE_KINDS; i++) {
+        to->functions[i] =
+            calloc(profile->function_count + 1, sizeof(*to->functions[i]));
+        to->frames[i] = calloc(profile->frame_count + 1, sizeof(*to->frames[i]));
+    }
     to->processes = calloc(profile->process_count + 1, sizeof(*to->processes));
     to->units = calloc(profile->unit_count + 1, sizeof(*to->units));
     to->threads = calloc(profile->thread_count + 1, sizeof(*to->threads));
     return to->sources != NULL && to->images != NULL && to->shifts != NULL &&
-           to->functions != NULL && to->frames != NULL && to->processes != NULL &&
+           to->functions[UNPLACED] != NULL && to->functions[PLACED] != NULL &&
+           to->frames[UNPLACED] != NULL && to->frames[PLACED] != NULL &&
+           profile_uses_init(&to->uses, profile) && to->processes != NULL &&
            to->units != NULL && to->threads != NULL;
 }
 
@@ -609,8 +527,11 @@ translation_finish(struct translation *to)
     free(to->sources);
     free(to->images);
     free(to->shifts);
-    free(to->functions);
-    free(to->frames);
+    for (size_t i = 0; i < PLACE_KINDS; i++) {
+        free(to->functions[i]);
+        free(to->frames[i]);
+    }
+    profile_uses_finish(&to->uses);
     free(to->processes);
     free(to->units);
     free(to->threads);
@@ -638,13 +559,14 @@ static bool
 start_sum(struct profile_merger *merger, const struct profile *before,
           const struct profile *added)
 {
-    hash_index_clear(&merger->by_image);
+    image_join_clear(&merger->images);
     merger->labelled = false;
     merger->sum = profile_new();
     if (merger->sum == NULL) {
         return fail_memory(merger);
     }
     merger->sum->bucket_bytes = before->bucket_bytes;
+    merger->sum->bucket_least = before->bucket_least;
     if (!declare_sources(merger, before) || !declare_sources(merger, added)) {
         return false;
     }
@@ -670,35 +592,42 @@ prepare_sum(struct profile_merger *merger, const struct profile *added)
     return done;
 }
 
-static void
-print_bucket(char *text, size_t size, const struct profile *profile)
-{
-    if (profile->bucket_bytes == 0) {
-        snprintf(text, size, "of another tool, which has no buckets");
-    } else {
-        snprintf(text, size, "with buckets of %" PRIu32 " bytes",
-                 profile->bucket_bytes);
-    }
-}
-
-/* Bucket sizes must agree: a large bucket cannot be divided, and small ones would lose
- * their names in a large one. */
+/* Check that all files are ntprof's or none is: addresses in files of other tools are
+ * those of one run. */
 static bool
 check_bucket(struct profile_merger *merger, const struct profile *added)
 {
     const struct profile *before = merger->sum != NULL ? merger->sum : merger->first;
-    char known[64];
-    char now[64];
 
-    if (before->bucket_bytes == added->bucket_bytes) {
+    if ((before->bucket_bytes == 0) == (added->bucket_bytes == 0)) {
         return true;
     }
-    print_bucket(known, sizeof(known), before);
-    print_bucket(now, sizeof(now), added);
-    return fail(merger,
-                "is a profile %s, those before are %s: merge files of one kind, taken "
-                "with the same --bucket",
-                now, known);
+    return fail_sum(
+        merger, "is a profile of %s, those before are of %s: merge files of one kind",
+        added->bucket_bytes == 0 ? "another tool" : "ntprof",
+        before->bucket_bytes == 0 ? "another tool" : "ntprof");
+}
+
+/* Return the width of a profile's narrowest buckets. */
+static uint32_t
+least_bucket(const struct profile *profile)
+{
+    return profile->bucket_least != 0 ? profile->bucket_least : profile->bucket_bytes;
+}
+
+/* Take over the width of buckets. Rows keep their own addresses; the widest buckets are
+ * what all can be shown by. */
+static void
+add_bucket(struct profile *sum, const struct profile *added)
+{
+    const uint32_t known = least_bucket(sum);
+    const uint32_t now = least_bucket(added);
+    const uint32_t least = now < known ? now : known;
+
+    if (added->bucket_bytes > sum->bucket_bytes) {
+        sum->bucket_bytes = added->bucket_bytes;
+    }
+    sum->bucket_least = least != sum->bucket_bytes ? least : 0;
 }
 
 bool
@@ -712,8 +641,11 @@ profile_merger_add(struct profile_merger *merger, struct profile *profile,
         merger->first = profile;
         return true;
     }
-    done = check_bucket(merger, profile) && prepare_sum(merger, profile) &&
-           add_content(merger, profile);
+    done = check_bucket(merger, profile) && check_sources(merger, profile) &&
+           prepare_sum(merger, profile) && add_content(merger, profile);
+    if (done) {
+        add_bucket(merger->sum, profile);
+    }
     profile_delete(profile);
     return done;
 }
@@ -726,9 +658,9 @@ profile_merger_take(struct profile_merger *merger, struct pprof_error *error)
     merger->error = error;
     merger->first = NULL;
     merger->sum = NULL;
-    hash_index_clear(&merger->by_image);
+    image_join_clear(&merger->images);
     if (taken == NULL) {
-        fail(merger, "there is no profile to merge");
+        fail_sum(merger, "there is no profile to merge");
     }
     return taken;
 }

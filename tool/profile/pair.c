@@ -3,15 +3,14 @@
 #include "profile/pair.h"
 
 #include "base/hash_index.h"
+#include "base/path.h"
 #include "profile/filter.h"
 #include "profile/image_names.h"
+#include "profile/join.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Name of code without a name in a build that the other profile does not contain. */
-#define NO_NAME "[no names]"
 
 /* JIT code of any process: pids differ between runs. */
 #define ANONYMOUS "[anon:"
@@ -26,7 +25,9 @@ struct pair_side {
     struct row_filter filter;
     /* the other profile has this build, so equal addresses mean equal code */
     bool *comparable;
-    uint32_t *images, *functions, *processes, *threads, *units, *columns;
+    uint32_t *images, *processes, *threads, *units, *columns;
+    uint32_t *functions;
+    uint64_t *outside; /* counters as those of a row */
 };
 
 static void
@@ -39,23 +40,55 @@ add_clamped(uint64_t *sum, uint64_t more)
 
 /* --- sources --- */
 
-/* Add the column of one side of a source. */
+static const char *const side_names[] = {"old", "new"};
+
+/* Add a column of one side, under a name that it shares with no other. */
 static bool
-add_column(struct profile *joined, const struct profile_source *source, unsigned side)
+add_column(struct profile *joined, const struct profile_source *source,
+           const char *kind, const char *name)
 {
-    static const char *const names[] = {"old ", "new "};
     struct profile_source column = *source;
-    char *name = NULL;
+    char *full_name = NULL;
     uint32_t index;
     bool done;
 
-    if (asprintf(&name, "%s%s", names[side], source->name) < 0) {
+    if (asprintf(&full_name, "%s %s", kind, name) < 0) {
         return false;
     }
-    column.name = name;
+    column.name = full_name;
     done = profile_add_source(joined, &column, &index);
-    free(name);
+    free(full_name);
     return done;
+}
+
+/* Add the columns of the parts of one side. */
+static bool
+add_parts_of(struct pair *pair, struct pair_source *source, unsigned side)
+{
+    const struct profile_source *const sum = source->sides[side];
+
+    source->parts_at[side] = pair->joined->source_count;
+    for (size_t i = 0; i < sum->part_count; i++) {
+        char number[32];
+
+        snprintf(number, sizeof(number), "%zu", pair->joined->source_count);
+        if (!add_column(pair->joined, &sum->parts[i], "part", number)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+add_parts(struct pair *pair)
+{
+    for (size_t i = 0; i < pair->source_count; i++) {
+        if (!add_parts_of(pair, &pair->sources[i], PAIR_OLD) ||
+            !add_parts_of(pair, &pair->sources[i], PAIR_NEW)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Add the sources that both profiles have, in the order of the old one. */
@@ -76,13 +109,14 @@ add_sources(struct pair *pair)
         if (other == NULL || strcmp(mine->unit, other->unit) != 0) {
             continue;
         }
-        if (!add_column(pair->joined, mine, PAIR_OLD) ||
-            !add_column(pair->joined, other, PAIR_NEW)) {
+        if (!add_column(pair->joined, mine, side_names[PAIR_OLD], mine->name) ||
+            !add_column(pair->joined, other, side_names[PAIR_NEW], mine->name)) {
             return false;
         }
-        pair->sources[pair->source_count++] = (struct pair_source){{mine, other}, {0}};
+        pair->sources[pair->source_count++] =
+            (struct pair_source){.sides = {mine, other}};
     }
-    return true;
+    return add_parts(pair);
 }
 
 /* --- images --- */
@@ -96,12 +130,13 @@ is_file(const struct profile_image *image)
 static uint32_t
 hash_build(const struct profile_image *image)
 {
-    const char *name = image_file_name(image->path);
+    const char *name = path_file_name(image->path);
 
     return hash_mix(hash_bytes(image->build_id, strlen(image->build_id)),
                     hash_bytes(name, strlen(name)));
 }
 
+/* Does the other profile have an image of this name and build-id? */
 static bool
 find_build(const struct profile *profile, const struct hash_index *builds,
            const struct profile_image *image)
@@ -112,8 +147,8 @@ find_build(const struct profile *profile, const struct hash_index *builds,
 
     while ((at = hash_index_find(builds, hash, &probe)) != HASH_INDEX_NONE) {
         if (strcmp(profile->images[at].build_id, image->build_id) == 0 &&
-            strcmp(image_file_name(profile->images[at].path),
-                   image_file_name(image->path)) == 0) {
+            strcmp(path_file_name(profile->images[at].path),
+                   path_file_name(image->path)) == 0) {
             return true;
         }
     }
@@ -167,17 +202,24 @@ common_name(const struct image_names sides[PAIR_SIDES], unsigned side,
                    (image_names_share(&sides[PAIR_OLD], image->path) ||
                     image_names_share(&sides[PAIR_NEW], image->path))
                ? image->path
-               : image_file_name(image->path);
+               : path_file_name(image->path);
 }
 
+/* Add the images of a side. Those whose addresses cannot be compared are those of a
+ * build of their own. */
 static bool
 add_images(struct pair_side *side, const struct image_names names[PAIR_SIDES])
 {
+    static const char *const builds[PAIR_SIDES] = {"old", "new"};
+
     for (size_t i = 0; i < side->profile->image_count; i++) {
         const struct profile_image *from = &side->profile->images[i];
         struct profile_image image = {.path = common_name(names, side->side, from),
-                                      .build_id = ""};
+                                      .build_id = builds[side->side]};
 
+        if (side->comparable[i]) {
+            image.build_id = "";
+        }
         if (side->comparable[i] && !has_run_addresses(side)) {
             image.start = from->start;
             image.offset = from->offset;
@@ -189,6 +231,8 @@ add_images(struct pair_side *side, const struct image_names names[PAIR_SIDES])
     return true;
 }
 
+/* Return at which address a row of one side is compared; 0: at none, as the two builds
+ * differ. */
 static uint64_t
 address_of(const struct pair_side *side, const struct profile_row *row)
 {
@@ -197,19 +241,29 @@ address_of(const struct pair_side *side, const struct profile_row *row)
     if (!side->comparable[row->image]) {
         return 0;
     }
-    return has_run_addresses(side) ? row->address - image->start + image->offset
-                                   : row->address;
+    return has_run_addresses(side)
+               ? row->address - image->start + image->offset
+               : profile_bucket_start(side->pair->joined, image, row->address);
 }
 
 /* --- names --- */
 
+/* Add the functions of a side, without what differs between builds: folders and lines
+ * of definitions, and mangled names of Rust. Of a mangled name its first letters stay:
+ * they say that the name is demangled C++, which tables show shorter. */
 static bool
 add_functions(struct pair_side *side)
 {
     for (size_t i = 0; i < side->profile->function_count; i++) {
         const struct profile_function *from = &side->profile->functions[i];
         const struct profile_function function = {
-            .name = from->name, .system_name = "", .file = image_file_name(from->file)};
+            .name = from->name,
+            .system_name = strncmp(from->system_name, "_Z", 2) == 0 ? "_Z" : "",
+            .file = path_file_name(from->file),
+            .definition = path_file_name(from->definition),
+            .has_address = from->has_address,
+            .address = from->address,
+        };
 
         if (!profile_add_function(side->pair->joined, &function, &side->functions[i])) {
             return false;
@@ -262,26 +316,61 @@ add_names(struct pair_side *side)
 
 /* --- rows --- */
 
+/* Set the innermost function and, if that was inlined, the outermost one. */
+static bool
+set_functions(const struct pair_side *side, const struct profile_row *row,
+              struct profile_place *place)
+{
+    const struct profile_frame frame = {
+        .function = side->functions[profile_outer_function(side->profile, row)]};
+
+    place->function = side->functions[row->function];
+    return row->caller == 0 ||
+           profile_add_frame(side->pair->joined, &frame, &place->caller);
+}
+
+/* Find the place in the joined profile that a row of one side is counted at. */
 static bool
 place_of(const struct pair_side *side, const struct profile_row *row,
          struct profile_place *place)
 {
-    const struct profile_function no_name = {
-        .name = NO_NAME, .system_name = "", .file = ""};
-
     *place = (struct profile_place){
         .image = side->images[row->image],
         .process = side->processes[row->process],
         .thread = side->threads[row->thread],
         .unit = side->units[row->unit],
         .cpu_plus_1 = row->cpu_plus_1,
-        .function = side->functions[row->function],
         .line = row->line,
         .address = address_of(side, row),
     };
-    return side->profile->functions[row->function].name[0] != '\0' ||
-           side->comparable[row->image] ||
-           profile_add_function(side->pair->joined, &no_name, &place->function);
+    return set_functions(side, row, place);
+}
+
+/* Add a row's counters to the totals of a source. */
+static void
+add_total(struct pair_side *side, size_t number, const uint64_t *counters)
+{
+    struct pair_source *const source = &side->pair->sources[number];
+    const struct profile_source *const of = source->sides[side->side];
+    const uint32_t column = side->columns[number];
+
+    add_clamped(&source->totals[side->side], counters[column]);
+    add_clamped(&source->total_hits[side->side], profile_hits(of, column, counters));
+    source->variances[side->side] += profile_variance(of, column, counters);
+}
+
+/* Add a row's counters of a source to those of a row of the pair. */
+static void
+add_counters(const struct pair_side *side, size_t number, const uint64_t *from,
+             uint64_t *to)
+{
+    const struct pair_source *const source = &side->pair->sources[number];
+    const struct profile_source *const of = source->sides[side->side];
+
+    add_clamped(&to[PAIR_SIDES * number + side->side], from[side->columns[number]]);
+    for (size_t k = 0; k < of->part_count; k++) {
+        add_clamped(&to[source->parts_at[side->side] + k], from[of->first_part + k]);
+    }
 }
 
 static bool
@@ -300,11 +389,9 @@ add_row(struct pair_side *side, const struct profile_row *row)
         }
     }
     for (size_t i = 0; i < side->pair->source_count; i++) {
-        const uint64_t hits = row->hits[side->columns[i]];
-
-        add_clamped(&side->pair->sources[i].totals[side->side], hits);
+        add_total(side, i, row->hits);
         if (passes) {
-            add_clamped(&joined->hits[PAIR_SIDES * i + side->side], hits);
+            add_counters(side, i, row->hits, joined->hits);
         }
     }
     return true;
@@ -314,22 +401,22 @@ static bool
 add_rows(struct pair_side *side)
 {
     /* Shares are of all hits, including those in no row. */
+    profile_set_outside(side->profile, PROFILE_OUTSIDE_ALL, side->outside);
     for (size_t i = 0; i < side->pair->source_count; i++) {
-        add_clamped(&side->pair->sources[i].totals[side->side],
-                    side->profile->sources[side->columns[i]].outside);
+        add_total(side, i, side->outside);
     }
     for (size_t i = 0; i < side->profile->row_count; i++) {
         if (!add_row(side, &side->profile->rows[i])) {
             return false;
         }
     }
-    return true;
+    return !row_filter_failed(&side->filter);
 }
 
 /* --- public functions --- */
 
 static bool
-side_init(struct pair_side *side, const struct report_options *options)
+side_init(struct pair_side *side, const struct report_grouping *grouping)
 {
     const struct profile *profile = side->profile;
 
@@ -340,16 +427,17 @@ side_init(struct pair_side *side, const struct report_options *options)
     side->threads = calloc(profile->thread_count + 1, sizeof(*side->threads));
     side->units = calloc(profile->unit_count + 1, sizeof(*side->units));
     side->columns = calloc(side->pair->source_count + 1, sizeof(*side->columns));
+    side->outside = calloc(profile_width(profile) + 1, sizeof(*side->outside));
     if (side->comparable == NULL || side->images == NULL || side->functions == NULL ||
         side->processes == NULL || side->threads == NULL || side->units == NULL ||
-        side->columns == NULL) {
+        side->columns == NULL || side->outside == NULL) {
         return false;
     }
     for (size_t i = 0; i < side->pair->source_count; i++) {
         side->columns[i] =
             (uint32_t)(side->pair->sources[i].sides[side->side] - profile->sources);
     }
-    return row_filter_init(&side->filter, profile, options);
+    return row_filter_init(&side->filter, profile, grouping);
 }
 
 static void
@@ -363,11 +451,13 @@ side_finish(struct pair_side *side)
     free(side->threads);
     free(side->units);
     free(side->columns);
+    free(side->outside);
 }
 
+/* Add the rows of one side that pass to the joined profile. */
 static bool
 add_side(struct pair *pair, unsigned number, const struct image_names names[PAIR_SIDES],
-         const struct report_options *options)
+         const struct report_grouping *grouping)
 {
     struct pair_side side = {
         .pair = pair,
@@ -375,7 +465,7 @@ add_side(struct pair *pair, unsigned number, const struct image_names names[PAIR
         .other = pair->sides[PAIR_SIDES - 1 - number],
         .side = number,
     };
-    const bool done = side_init(&side, options) && compare_builds(&side) &&
+    const bool done = side_init(&side, grouping) && compare_builds(&side) &&
                       add_images(&side, names) && add_names(&side) && add_rows(&side);
 
     side_finish(&side);
@@ -383,28 +473,49 @@ add_side(struct pair *pair, unsigned number, const struct image_names names[PAIR
 }
 
 static bool
-add_sides(struct pair *pair, const struct report_options *options)
+add_sides(struct pair *pair, const struct report_grouping *grouping)
 {
     struct image_names names[PAIR_SIDES] = {0};
     const bool done = image_names_init(&names[PAIR_OLD], pair->sides[PAIR_OLD]) &&
                       image_names_init(&names[PAIR_NEW], pair->sides[PAIR_NEW]) &&
-                      add_side(pair, PAIR_OLD, names, options) &&
-                      add_side(pair, PAIR_NEW, names, options);
+                      add_side(pair, PAIR_OLD, names, grouping) &&
+                      add_side(pair, PAIR_NEW, names, grouping);
 
     image_names_finish(&names[PAIR_OLD]);
     image_names_finish(&names[PAIR_NEW]);
     return done;
 }
 
+/* Choose the width of rows by address: that of the widest bucket of both, if there are
+ * several. */
+static void
+set_bucket(struct pair *pair)
+{
+    const struct profile *const old_profile = pair->sides[PAIR_OLD];
+    const struct profile *const new_profile = pair->sides[PAIR_NEW];
+    const uint32_t old_bytes = old_profile->bucket_bytes;
+    const uint32_t new_bytes = new_profile->bucket_bytes;
+
+    if (old_bytes != 0 && new_bytes != 0 &&
+        (old_bytes != new_bytes || old_profile->bucket_least != 0 ||
+         new_profile->bucket_least != 0)) {
+        pair->joined->bucket_bytes = old_bytes > new_bytes ? old_bytes : new_bytes;
+        pair->joined->bucket_least = 1;
+    }
+}
+
 bool
 pair_init(struct pair *pair, const struct profile *old_profile,
-          const struct profile *new_profile, const struct report_options *options)
+          const struct profile *new_profile, const struct report_grouping *grouping)
 {
     memset(pair, 0, sizeof(*pair));
     pair->sides[PAIR_OLD] = old_profile;
     pair->sides[PAIR_NEW] = new_profile;
     pair->joined = profile_new();
-    return pair->joined != NULL && add_sources(pair) && add_sides(pair, options);
+    if (pair->joined != NULL) {
+        set_bucket(pair);
+    }
+    return pair->joined != NULL && add_sources(pair) && add_sides(pair, grouping);
 }
 
 void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pair.h - joins two profiles into one that is grouped like any other: a source that
- * both have becomes two sources of it. Only tool/view/report includes it.
+ * both have becomes two sources of it.
  *
  * Two builds have only names in common, so names decide what is the same: images by
  * file name (or by path, if both profiles have the path and several images have that
@@ -11,28 +11,36 @@
 #ifndef PROFILE_PAIR_H
 #define PROFILE_PAIR_H
 
-#include "view/report/report.h"
+#include "profile/grouping.h"
+#include "profile/profile.h"
 
 enum { PAIR_OLD, PAIR_NEW, PAIR_SIDES };
 
 /* pair_source - a source that both profiles have. */
 struct pair_source {
     const struct profile_source *sides[PAIR_SIDES]; /* borrowed */
-    uint64_t totals[PAIR_SIDES]; /* hits of all rows, filtered or not */
+    uint64_t totals[PAIR_SIDES]; /* units of all rows, filtered or not */
+    uint64_t total_hits[PAIR_SIDES];
+    double variances[PAIR_SIDES]; /* of totals */
+    /* in joined: the first source with the hits of a part of this side, if it has any
+     */
+    size_t parts_at[PAIR_SIDES];
 };
 
 struct pair {
     const struct profile *sides[PAIR_SIDES]; /* borrowed */
-    /* source 2 * i is the old side of sources[i], source 2 * i + 1 the new one */
+    /* source 2 * i is the old side of sources[i], source 2 * i + 1 the new one; behind
+     * them are the parts of sides with several intervals (profile/join.h) */
     struct profile *joined;
     struct pair_source *sources;
     size_t source_count; /* 0: the profiles have no source in common */
 };
 
-/* Join two profiles and apply the filters of options. Returns false if memory runs out;
- * finish must be called in any case. */
+/* Join two profiles and apply the filters of grouping. Returns false if memory runs
+ * out; finish must be called in any case. */
 bool pair_init(struct pair *pair, const struct profile *old_profile,
-               const struct profile *new_profile, const struct report_options *options);
+               const struct profile *new_profile,
+               const struct report_grouping *grouping);
 void pair_finish(struct pair *pair);
 
 #endif

@@ -13,7 +13,9 @@ struct wire;
 /* An error for the user: what failed, on what, why. */
 struct pprof_error {
     char text[512];
-    bool lasting; /* only if store_add failed: it will fail again with this profile */
+    bool lasting;   /* only if store_add failed: it will fail again with this profile */
+    bool busy;      /* only of a store: another program has locked it */
+    bool no_window; /* only if store_read failed: it has none that is selected */
 };
 
 /* The error of pprof_decode if memory ran out, so the bytes may be right. */
@@ -46,6 +48,11 @@ bool pprof_check_writable(const char *path, struct pprof_error *error);
  * on failure. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
+/* Read a foreign file with one column of its values, of any unit, as the only source.
+ * value is its name, or NAME/UNIT; NULL: those that pprof_read takes. */
+struct profile *pprof_read_value(const char *path, const char *value,
+                                 struct pprof_error *error);
+
 /* What that process does. */
 void pprof_serve(struct wire *wire);
 
@@ -60,5 +67,7 @@ void pprof_serve(struct wire *wire);
 
 /* Do the same from memory, gzipped or not. */
 struct profile *pprof_decode(const void *bytes, size_t size, struct pprof_error *error);
+struct profile *pprof_decode_value(const void *bytes, size_t size, const char *value,
+                                   struct pprof_error *error);
 
 #endif

@@ -4,12 +4,17 @@
  * flat profile (the leaf of each stack, with what it was inlined into).
  */
 #include "profile/decoder.h"
+#include "profile/file_kind.h"
 #include "profile/gzip.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The start of errors that say so. */
+#define NOT_A_PROFILE "not a profile"
 
 /* Set the error. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) bool
@@ -104,11 +109,17 @@ decode(struct decoder *decoder)
         return decoder_fail(decoder, "not a profile: it has no sample types");
     }
     decoder->ours = decoder_is_ours(decoder);
+    if (decoder->ours && decoder->value != NULL) {
+        return decoder_fail(decoder,
+                            "--value chooses in files of other tools; ntprof's "
+                            "own have sources, which -e chooses");
+    }
     decoder->profile->time_ns = decoder->time_ns;
     decoder->profile->duration_ns = decoder->duration_ns;
-    return (decoder->ours ? decoder_read_our_comments(decoder)
-                          : decoder_find_clock(decoder) &&
-                                decoder_add_foreign_sources(decoder)) &&
+    return (decoder->ours
+                ? decoder_read_our_comments(decoder)
+                : decoder_find_clock(decoder) && decoder_add_foreign_sources(decoder) &&
+                      decoder_compile_frames(decoder)) &&
            fill_texts(decoder) && decoder_add_mappings(decoder) &&
            decoder_add_functions(decoder) &&
            decoder_walk(decoder, decoder_read_location) &&
@@ -129,6 +140,9 @@ decoder_finish(struct decoder *decoder)
     buffer_finish(&decoder->comments);
     buffer_finish(&decoder->text);
     buffer_finish(&decoder->values);
+    buffer_finish(&decoder->stack);
+    name_pattern_finish(&decoder->drop);
+    name_pattern_finish(&decoder->keep);
 }
 
 static uint64_t
@@ -142,10 +156,11 @@ memory_for(size_t file_size)
 /* Decode uncompressed bytes, at most memory_limit of them. */
 static struct profile *
 decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
-             struct pprof_error *error)
+             const char *value, struct pprof_error *error)
 {
     struct decoder decoder = {
         .error = error,
+        .value = value,
         .bytes = {bytes, bytes + size},
         .memory_limit = memory_limit,
         .memory_left = memory_limit - size,
@@ -167,8 +182,39 @@ decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
     return decoder.profile;
 }
 
+/* Do the same, or report what the bytes are instead. */
+static struct profile *
+decode_expanded(const uint8_t *bytes, size_t size, uint64_t memory_limit,
+                const char *value, struct pprof_error *error)
+{
+    const char *what = gzip_is(bytes, size)
+                           ? "compressed by gzip more than once; unpack it first: "
+                             "gzip -dc FILE > NEW"
+                           : file_kind_known(bytes, size);
+    struct profile *profile = NULL;
+
+    if (what == NULL) {
+        profile = decode_plain(bytes, size, memory_limit, value, error);
+        if (profile == NULL &&
+            strncmp(error->text, NOT_A_PROFILE, strlen(NOT_A_PROFILE)) == 0) {
+            what = file_kind_guess(bytes, size);
+        }
+    }
+    if (what != NULL) {
+        snprintf(error->text, sizeof(error->text), "%s", what);
+    }
+    return profile;
+}
+
 struct profile *
 pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
+{
+    return pprof_decode_value(bytes, size, NULL, error);
+}
+
+struct profile *
+pprof_decode_value(const void *bytes, size_t size, const char *value,
+                   struct pprof_error *error)
 {
     const uint64_t memory_limit = memory_for(size);
     struct profile *profile = NULL;
@@ -180,7 +226,7 @@ pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
         return NULL;
     }
     if (!gzip_is(bytes, size)) {
-        return decode_plain(bytes, size, memory_limit, error);
+        return decode_expanded(bytes, size, memory_limit, value, error);
     }
     why = gzip_expand(bytes, size, memory_limit, &expanded);
     if (why == NULL && expanded.size == 0) {
@@ -189,7 +235,8 @@ pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
     if (why != NULL) {
         snprintf(error->text, sizeof(error->text), "%s", why);
     } else {
-        profile = decode_plain(expanded.data, expanded.size, memory_limit, error);
+        profile =
+            decode_expanded(expanded.data, expanded.size, memory_limit, value, error);
     }
     buffer_finish(&expanded);
     return profile;

@@ -10,7 +10,10 @@
  * Ids are index + 1, even if the order in the file differs (the main program's mapping
  * is first): the reader sorts by id and so restores the tables.
  */
+#include "profile/display.h"
 #include "profile/gzip.h"
+#include "profile/join.h"
+#include "profile/main_image.h"
 #include "profile/pprof.h"
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
@@ -22,14 +25,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* encoded_source - a source, as the file has it: of one interval. */
+struct encoded_source {
+    const struct profile_source *source;
+    size_t hits;   /* which of a row's counters */
+    size_t column; /* of values; sources of one name share it */
+    size_t first;  /* index of the first one of its column */
+    bool several;  /* other intervals have the same column */
+};
+
 struct encoder {
     const struct profile *profile;
+    struct encoded_source *sources;
+    size_t source_count;
     struct string_set strings;
     struct buffer text;    /* the current string, escaped */
     struct buffer part;    /* the current nested message */
     struct buffer message; /* the current field of the profile */
     struct buffer file;
     struct gzip_writer gzip;
+    struct buffer nameless; /* uint64_t pairs: image, and function without a name */
+    struct hash_index by_nameless;
     uint32_t *location_of_row; /* id */
     uint32_t *process_strings; /* by index of the process */
     uint32_t *unit_strings;
@@ -37,9 +53,11 @@ struct encoder {
     uint32_t label_keys[PROFILE_LABELS_MAX];
     uint32_t label_values[PROFILE_LABELS_MAX];
     uint32_t *source_strings;
-    size_t time_source; /* the source with two columns; source_count: none */
+    size_t time_source; /* the first one with two columns; source_count: none */
     bool failed;
 };
+
+/* --- arithmetic --- */
 
 static uint64_t
 as_int64(uint64_t value)
@@ -54,6 +72,8 @@ multiply_int64(uint64_t a, uint64_t b)
 
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : as_int64(product);
 }
+
+/* --- strings and messages --- */
 
 /* Add encoder->text to the string table and clear it. Returns its number. */
 static uint32_t
@@ -108,6 +128,8 @@ put_profile_number(struct encoder *encoder, uint32_t field, uint64_t value)
     part->size = 0;
 }
 
+/* --- sample types --- */
+
 static void
 put_value_type(struct encoder *encoder, uint32_t field, const char *type,
                const char *unit)
@@ -117,16 +139,38 @@ put_value_type(struct encoder *encoder, uint32_t field, const char *type,
     put_message(encoder, field);
 }
 
+/* Whether a source is the first of its column. */
+static bool
+has_column(const struct encoder *encoder, size_t source)
+{
+    return encoder->sources[source].first == source;
+}
+
+/* Whether a source has a second column, for time. */
+static bool
+is_time(const struct encoder *encoder, size_t source)
+{
+    return encoder->sources[source].first == encoder->time_source;
+}
+
 static void
 put_sample_types(struct encoder *encoder)
 {
-    for (size_t i = 0; i < encoder->profile->source_count; i++) {
-        if (i == encoder->time_source) {
+    for (size_t i = 0; i < encoder->source_count; i++) {
+        if (!has_column(encoder, i)) {
+            continue;
+        }
+        if (is_time(encoder, i)) {
             put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_SAMPLES, "count");
             put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_CPU, "nanoseconds");
         } else {
-            put_value_type(encoder, PROFILE_SAMPLE_TYPE,
-                           encoder->profile->sources[i].name, "count");
+            const struct profile_source *const source = encoder->sources[i].source;
+            /* That of values of other tools, such as bytes. */
+            const bool counts = strcmp(source->unit, "events") == 0 ||
+                                strcmp(source->unit, UNIT_100NS) == 0;
+
+            put_value_type(encoder, PROFILE_SAMPLE_TYPE, source->name,
+                           counts ? "count" : source->unit);
         }
     }
 }
@@ -134,11 +178,12 @@ put_sample_types(struct encoder *encoder)
 static void
 put_period(struct encoder *encoder)
 {
-    const struct profile_source *first = encoder->profile->sources;
+    const struct profile_source *first;
 
-    if (encoder->profile->source_count == 0) {
+    if (encoder->source_count == 0) {
         return;
     }
+    first = encoder->sources[0].source;
     if (encoder->time_source == 0) {
         put_value_type(encoder, PROFILE_PERIOD_TYPE, COLUMN_CPU, "nanoseconds");
         put_profile_number(encoder, PROFILE_PERIOD,
@@ -152,6 +197,8 @@ put_period(struct encoder *encoder)
                            add_string(encoder, first->name));
     }
 }
+
+/* --- samples --- */
 
 static void
 put_label_text(struct encoder *encoder, uint32_t key, uint32_t text)
@@ -179,16 +226,19 @@ put_label_number(struct encoder *encoder, const char *key, uint64_t number,
 static void
 put_values(struct encoder *encoder, const struct profile_row *row, size_t source)
 {
-    const struct profile *profile = encoder->profile;
+    const struct encoded_source *const encoded = &encoder->sources[source];
 
     encoder->part.size = 0;
-    for (size_t i = 0; i < profile->source_count; i++) {
-        const uint64_t hits = i == source ? as_int64(row->hits[i]) : 0;
+    for (size_t i = 0; i < encoder->source_count; i++) {
+        const uint64_t hits =
+            i == encoded->first ? as_int64(row->hits[encoded->hits]) : 0;
 
+        if (!has_column(encoder, i)) {
+            continue;
+        }
         protobuf_put_varint(&encoder->part, hits);
-        if (i == encoder->time_source) {
-            const uint64_t interval_ns =
-                multiply_int64(profile->sources[i].granted, 100);
+        if (is_time(encoder, i)) {
+            const uint64_t interval_ns = multiply_int64(encoded->source->granted, 100);
 
             protobuf_put_varint(&encoder->part, multiply_int64(hits, interval_ns));
         }
@@ -234,11 +284,19 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
         put_label_text(encoder, add_string(encoder, LABEL_THREAD),
                        encoder->thread_strings[row->thread]);
     }
+    if (row->pid != 0) {
+        put_label_number(encoder, LABEL_PID, row->pid, "");
+    }
     if (row->cpu_plus_1 != 0) {
         put_label_number(encoder, LABEL_CPU, row->cpu_plus_1 - 1, "");
     }
     if (profile->bucket_bytes > 0) {
         put_label_number(encoder, LABEL_BUCKET_BYTES, profile->bucket_bytes, "bytes");
+    }
+    if (encoder->sources[source].several) {
+        put_label_number(encoder, LABEL_INTERVAL,
+                         encoder->sources[source].source->granted,
+                         encoder->sources[source].source->unit);
     }
     put_common_labels(encoder);
     put_message(encoder, PROFILE_SAMPLE);
@@ -252,8 +310,8 @@ put_samples(struct encoder *encoder)
     for (size_t i = 0; i < profile->row_count && !encoder->file.failed; i++) {
         bool any = false;
 
-        for (size_t source = 0; source < profile->source_count; source++) {
-            if (profile->rows[i].hits[source] > 0) {
+        for (size_t source = 0; source < encoder->source_count; source++) {
+            if (profile->rows[i].hits[encoder->sources[source].hits] > 0) {
                 put_sample(encoder, i, source);
                 any = true;
             }
@@ -263,6 +321,8 @@ put_samples(struct encoder *encoder)
         }
     }
 }
+
+/* --- mappings --- */
 
 static void
 put_mapping(struct encoder *encoder, size_t index)
@@ -284,55 +344,19 @@ put_mapping(struct encoder *encoder, size_t index)
     put_message(encoder, PROFILE_MAPPING);
 }
 
-static bool
-looks_like_program(const struct profile_image *image)
-{
-    return image->path[0] != '\0' && image->path[0] != '[' &&
-           strstr(image->path, ".so") == NULL;
-}
-
-/* Return the image that readers should take for the main program: the program with the
- * most hits. */
-static size_t
-main_image(const struct profile *profile, uint64_t *hits)
-{
-    size_t best = 0;
-
-    for (size_t i = 0; i < profile->row_count && profile->source_count > 0; i++) {
-        const struct profile_row *row = &profile->rows[i];
-
-        if (__builtin_add_overflow(hits[row->image], row->hits[0], &hits[row->image])) {
-            hits[row->image] = UINT64_MAX;
-        }
-    }
-    for (size_t i = 1; i < profile->image_count; i++) {
-        const bool better = looks_like_program(&profile->images[i]);
-        const bool good = looks_like_program(&profile->images[best]);
-
-        if (better > good || (better == good && hits[i] > hits[best])) {
-            best = i;
-        }
-    }
-    return best;
-}
-
 static void
 put_mappings(struct encoder *encoder)
 {
     const struct profile *profile = encoder->profile;
-    uint64_t *hits;
     size_t first;
 
     if (profile->image_count == 0) {
         return;
     }
-    hits = calloc(profile->image_count, sizeof(*hits));
-    if (hits == NULL) {
+    if (!main_image_find(profile, &first)) {
         encoder->failed = true;
         return;
     }
-    first = main_image(profile, hits);
-    free(hits);
     put_mapping(encoder, first);
     for (size_t i = 0; i < profile->image_count; i++) {
         if (i != first) {
@@ -340,6 +364,8 @@ put_mappings(struct encoder *encoder)
         }
     }
 }
+
+/* --- locations --- */
 
 static int
 compare_locations(const void *left, const void *right, void *rows)
@@ -364,8 +390,39 @@ compare_locations(const void *left, const void *right, void *rows)
     return (a->caller > b->caller) - (a->caller < b->caller);
 }
 
+/*
+ * Return the id of the function of a row. One without a name is written for each image:
+ * other readers need a name, which has that of the image in it. Ours makes it again.
+ */
+static uint64_t
+function_id(struct encoder *encoder, uint32_t image, uint32_t number)
+{
+    const struct profile_function *const function =
+        &encoder->profile->functions[number];
+    const uint64_t key[2] = {image, number};
+    const uint32_t hash = hash_mix(hash_mix(0, image), number);
+    size_t probe = 0;
+    uint32_t at;
+
+    if (function->name[0] != '\0') {
+        return number;
+    }
+    while ((at = hash_index_find(&encoder->by_nameless, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (memcmp(encoder->nameless.data + at * sizeof(key), key, sizeof(key)) == 0) {
+            return encoder->profile->function_count + at;
+        }
+    }
+    at = (uint32_t)(encoder->nameless.size / sizeof(key));
+    buffer_append(&encoder->nameless, key, sizeof(key));
+    if (encoder->nameless.failed || !hash_index_add(&encoder->by_nameless, hash, at)) {
+        encoder->failed = true;
+    }
+    return encoder->profile->function_count + at;
+}
+
 static void
-put_line(struct encoder *encoder, uint32_t function, uint32_t line)
+put_line(struct encoder *encoder, uint64_t function, uint32_t line)
 {
     encoder->part.size = 0;
     protobuf_put_number(&encoder->part, LINE_FUNCTION_ID, function);
@@ -384,10 +441,11 @@ put_location(struct encoder *encoder, const struct profile_row *row, uint64_t id
     protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)row->image + 1);
     protobuf_put_number(out, LOCATION_ADDRESS, row->address);
     if (row->function != 0) {
-        put_line(encoder, row->function, row->line);
+        put_line(encoder, function_id(encoder, row->image, row->function), row->line);
     }
     for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
-        put_line(encoder, frames[at].function, frames[at].line);
+        put_line(encoder, function_id(encoder, row->image, frames[at].function),
+                 frames[at].line);
     }
     put_message(encoder, PROFILE_LOCATION);
 }
@@ -419,25 +477,64 @@ put_locations(struct encoder *encoder)
     free(order);
 }
 
+/* --- functions --- */
+
+static void
+put_function(struct encoder *encoder, const struct profile_function *function,
+             uint64_t id, uint32_t name)
+{
+    struct buffer *const out = &encoder->message;
+
+    protobuf_put_number(out, FUNCTION_ID, id);
+    protobuf_put_number(out, FUNCTION_NAME, name);
+    protobuf_put_number(out, FUNCTION_SYSTEM_NAME,
+                        add_string(encoder, function->system_name));
+    protobuf_put_number(out, FUNCTION_FILENAME, add_string(encoder, function->file));
+    protobuf_put_number(out, FUNCTION_START_LINE, function->start_line);
+    if (function->has_address) {
+        protobuf_put_varint(out, (uint64_t)FUNCTION_ADDRESS << 3 | PROTOBUF_VARINT);
+        protobuf_put_varint(out, function->address);
+    }
+    if (function->definition[0] != '\0') {
+        protobuf_put_number(out, FUNCTION_DEFINITION,
+                            add_string(encoder, function->definition));
+    }
+    put_message(encoder, PROFILE_FUNCTION);
+}
+
+/* Write the functions that have no name. */
+static void
+put_nameless(struct encoder *encoder)
+{
+    const struct profile *const profile = encoder->profile;
+    uint64_t key[2];
+
+    for (size_t i = 0; i < encoder->nameless.size / sizeof(key); i++) {
+        const struct profile_function *function;
+
+        memcpy(key, encoder->nameless.data + i * sizeof(key), sizeof(key));
+        function = &profile->functions[key[1]];
+        display_function(function, &profile->images[key[0]], DISPLAY_FULL,
+                         &encoder->text);
+        put_function(encoder, function, profile->function_count + i, add_text(encoder));
+    }
+}
+
 static void
 put_functions(struct encoder *encoder)
 {
-    /* Index 0 is "no name" and is not written; the ids of the others are their
+    /* Index 0 is "nothing known" and is not written; the ids of the others are their
      * index. */
     for (size_t i = 1; i < encoder->profile->function_count; i++) {
         const struct profile_function *function = &encoder->profile->functions[i];
-        struct buffer *out = &encoder->message;
 
-        protobuf_put_number(out, FUNCTION_ID, i);
-        protobuf_put_number(out, FUNCTION_NAME, add_string(encoder, function->name));
-        protobuf_put_number(out, FUNCTION_SYSTEM_NAME,
-                            add_string(encoder, function->system_name));
-        protobuf_put_number(out, FUNCTION_FILENAME,
-                            add_string(encoder, function->file));
-        protobuf_put_number(out, FUNCTION_START_LINE, function->start_line);
-        put_message(encoder, PROFILE_FUNCTION);
+        if (function->name[0] != '\0') {
+            put_function(encoder, function, i, add_string(encoder, function->name));
+        }
     }
 }
+
+/* --- comments --- */
 
 /* Write encoder->text as a comment. */
 static void
@@ -456,9 +553,9 @@ put_comment_text(struct encoder *encoder, const char *key, const char *text)
 
 /* Write a line of words; the column is that of the sample type with the hits. */
 static void
-put_comment_source(struct encoder *encoder, size_t index, size_t column)
+put_comment_source(struct encoder *encoder, const struct profile_source *source,
+                   size_t column)
 {
-    const struct profile_source *source = &encoder->profile->sources[index];
     struct buffer *line = &encoder->text;
 
     buffer_print(line, "%s ", COMMENT_SOURCE);
@@ -475,6 +572,7 @@ put_comment_source(struct encoder *encoder, size_t index, size_t column)
                  source->expected, source->taken, source->counted);
     buffer_print(line, " outside=%" PRIu64 " lost=%" PRIu64 " throttled=%" PRIu64,
                  source->outside, source->lost, source->throttled);
+    buffer_print(line, " outside_kernel=%" PRIu64, source->outside_kernel);
     buffer_print(line, " missed=%" PRIu64 " unfinished=%" PRIu64 " excluded=%" PRIu64,
                  source->missed, source->unfinished, source->excluded);
     put_comment(encoder);
@@ -508,13 +606,21 @@ put_comments(struct encoder *encoder)
     buffer_print(&encoder->text, "%s %" PRIu32, COMMENT_BUCKET_BYTES,
                  profile->bucket_bytes);
     put_comment(encoder);
+    if (profile->bucket_least != 0) {
+        buffer_print(&encoder->text, "%s %" PRIu32, COMMENT_BUCKET_LEAST,
+                     profile->bucket_least);
+        put_comment(encoder);
+    }
     for (size_t i = 0; i < profile->label_count; i++) {
         put_comment_label(encoder, &profile->labels[i]);
     }
-    for (size_t i = 0; i < profile->source_count; i++) {
-        put_comment_source(encoder, i, i + (i > encoder->time_source ? 1u : 0u));
+    for (size_t i = 0; i < encoder->source_count; i++) {
+        put_comment_source(encoder, encoder->sources[i].source,
+                           encoder->sources[i].column);
     }
 }
+
+/* --- the message --- */
 
 /* Write the string table last, when it is complete. */
 static void
@@ -532,8 +638,9 @@ put_all(struct encoder *encoder)
     const struct profile *profile = encoder->profile;
 
     add_string(encoder, ""); /* number 0 by definition */
-    for (size_t i = 0; i < profile->source_count; i++) {
-        encoder->source_strings[i] = add_string(encoder, profile->sources[i].name);
+    for (size_t i = 0; i < encoder->source_count; i++) {
+        encoder->source_strings[i] =
+            add_string(encoder, encoder->sources[i].source->name);
     }
     for (size_t i = 0; i < profile->process_count; i++) {
         encoder->process_strings[i] = add_string(encoder, profile->processes[i]);
@@ -552,6 +659,7 @@ put_all(struct encoder *encoder)
     put_mappings(encoder);
     put_functions(encoder);
     put_locations(encoder);
+    put_nameless(encoder);
     put_samples(encoder);
     put_comments(encoder);
     put_profile_number(encoder, PROFILE_TIME_NANOS, as_int64(profile->time_ns));
@@ -560,21 +668,83 @@ put_all(struct encoder *encoder)
     put_strings(encoder);
 }
 
+/* --- numbers of sources --- */
+
+/* List a source of one interval. */
+static void
+list_source(struct encoder *encoder, const struct profile_source *source, size_t hits)
+{
+    encoder->sources[encoder->source_count++] =
+        (struct encoded_source){.source = source, .hits = hits};
+}
+
+/* Find the first one of each column, and number the columns: time has two. */
+static void
+number_columns(struct encoder *encoder)
+{
+    size_t column = 0;
+
+    for (size_t i = 0; i < encoder->source_count; i++) {
+        struct encoded_source *const encoded = &encoder->sources[i];
+        size_t first = 0;
+
+        while (encoder->sources[first].source->name != encoded->source->name ||
+               encoder->sources[first].source->unit != encoded->source->unit) {
+            first++;
+        }
+        encoded->first = first;
+        encoded->column = first < i ? encoder->sources[first].column : column++;
+        if (first < i) {
+            encoded->several = true;
+            encoder->sources[first].several = true;
+        } else if (encoder->time_source == encoder->source_count &&
+                   strcmp(encoded->source->unit, UNIT_100NS) == 0) {
+            encoder->time_source = i;
+            column++;
+        }
+    }
+}
+
+/* List the sources as the file has them: a sum of several intervals by its parts. */
+static bool
+list_sources(struct encoder *encoder)
+{
+    const struct profile *const profile = encoder->profile;
+
+    encoder->sources = calloc(profile_width(profile) + 1, sizeof(*encoder->sources));
+    if (encoder->sources == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        const struct profile_source *const source = &profile->sources[i];
+
+        if (source->part_count == 0) {
+            list_source(encoder, source, i);
+        }
+        for (size_t k = 0; k < source->part_count; k++) {
+            list_source(encoder, &source->parts[k], source->first_part + k);
+        }
+    }
+    encoder->time_source = encoder->source_count; /* none, until it is found */
+    number_columns(encoder);
+    return true;
+}
+
+/* --- what callers use --- */
+
 static bool
 encoder_init(struct encoder *encoder, const struct profile *profile)
 {
     memset(encoder, 0, sizeof(*encoder));
     encoder->profile = profile;
-    encoder->time_source = 0;
-    while (encoder->time_source < profile->source_count &&
-           strcmp(profile->sources[encoder->time_source].unit, UNIT_100NS) != 0) {
-        encoder->time_source++;
+    if (!list_sources(encoder)) {
+        return false;
     }
     encoder->location_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
     encoder->process_strings = calloc(profile->process_count + 1, sizeof(uint32_t));
     encoder->unit_strings = calloc(profile->unit_count + 1, sizeof(uint32_t));
     encoder->thread_strings = calloc(profile->thread_count + 1, sizeof(uint32_t));
-    encoder->source_strings = calloc(profile->source_count + 1, sizeof(uint32_t));
+    encoder->source_strings = calloc(encoder->source_count + 1, sizeof(uint32_t));
     return encoder->location_of_row != NULL && encoder->process_strings != NULL &&
            encoder->unit_strings != NULL && encoder->thread_strings != NULL &&
            encoder->source_strings != NULL;
@@ -588,11 +758,14 @@ encoder_finish(struct encoder *encoder)
     buffer_finish(&encoder->part);
     buffer_finish(&encoder->message);
     buffer_finish(&encoder->file);
+    buffer_finish(&encoder->nameless);
+    hash_index_finish(&encoder->by_nameless);
     free(encoder->location_of_row);
     free(encoder->process_strings);
     free(encoder->unit_strings);
     free(encoder->thread_strings);
     free(encoder->source_strings);
+    free(encoder->sources);
 }
 
 bool

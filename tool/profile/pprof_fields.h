@@ -13,6 +13,8 @@ enum {
     PROFILE_LOCATION = 4,
     PROFILE_FUNCTION = 5,
     PROFILE_STRING_TABLE = 6,
+    PROFILE_DROP_FRAMES = 7,
+    PROFILE_KEEP_FRAMES = 8,
     PROFILE_TIME_NANOS = 9,
     PROFILE_DURATION_NANOS = 10,
     PROFILE_PERIOD_TYPE = 11,
@@ -55,6 +57,9 @@ enum {
     FUNCTION_SYSTEM_NAME = 3,
     FUNCTION_FILENAME = 4,
     FUNCTION_START_LINE = 5,
+    /* Of ntprof only; other readers ignore fields that they do not know. */
+    FUNCTION_ADDRESS = 1000,
+    FUNCTION_DEFINITION = 1001,
 };
 
 #define COMMENT_FLAT "flat bucket profile, no call stacks"
@@ -64,6 +69,7 @@ enum {
 #define COMMENT_LIMITS "ntprof.limits"
 #define COMMENT_GAPS "ntprof.gaps"
 #define COMMENT_BUCKET_BYTES "ntprof.bucket_bytes"
+#define COMMENT_BUCKET_LEAST "ntprof.bucket_least"
 #define COMMENT_SOURCE "ntprof.source"
 #define COMMENT_LABEL "ntprof.label"
 
@@ -71,8 +77,10 @@ enum {
 #define LABEL_PROCESS "process"
 #define LABEL_UNIT "unit"
 #define LABEL_THREAD "thread"
+#define LABEL_PID "pid"
 #define LABEL_CPU "cpu"
 #define LABEL_BUCKET_BYTES "bucket_bytes"
+#define LABEL_INTERVAL "interval" /* of sources with several */
 
 /* ProfileTime has two columns: samples/count, followed by cpu/nanoseconds. */
 #define UNIT_100NS "100ns"

@@ -4,8 +4,11 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "base/text.h"
 #include "base/whole_file.h"
+#include "profile/file_kind.h"
+#include "profile/gzip.h"
 #include "profile/transfer.h"
 #include "sandbox/process.h"
 #include "sandbox/stage.h"
@@ -140,38 +143,6 @@ pprof_check_rewritable(const char *path, struct pprof_error *error)
 
 /* --- reading --- */
 
-/* First bytes of files of other kinds, and the advice for each. */
-static const struct {
-    char bytes[9];
-    uint8_t size;
-    const char *what;
-} other_kinds[] = {
-    {"PK\003\004", 4, "a zip file, not a profile; unpack it first"},
-    {"\x28\xb5\x2f\xfd", 4,
-     "a zstd file, not a profile; unpack it first: zstd -d FILE"},
-    {"\xfd"
-     "7zXZ",
-     5, "an xz file, not a profile; unpack it first: xz -d FILE"},
-    {"BZh", 3, "a bzip2 file, not a profile; unpack it first: bzip2 -d FILE"},
-    {"\x7f"
-     "ELF",
-     4, "a program or library (ELF file), not a profile"},
-    {"PERFILE2", 8, "a file of perf record, not a profile; read it with perf report"},
-};
-
-/* Return the advice, or NULL for no known kind. */
-static const char *
-find_other_kind(const struct buffer *file)
-{
-    for (size_t i = 0; i < sizeof(other_kinds) / sizeof(other_kinds[0]); i++) {
-        if (file->size >= other_kinds[i].size &&
-            memcmp(file->data, other_kinds[i].bytes, other_kinds[i].size) == 0) {
-            return other_kinds[i].what;
-        }
-    }
-    return NULL;
-}
-
 /* Whether the first field is one of an uncompressed profile: number 1..15 and type 0 or
  * 2. */
 static bool
@@ -179,41 +150,28 @@ may_be_profile(const struct buffer *file)
 {
     const uint8_t first = file->size > 0 ? file->data[0] : 0;
 
-    if (find_other_kind(file) != NULL) {
-        return false;
-    }
-    return (first == 0x1f && (file->size < 2 || file->data[1] == 0x8b)) ||
+    return file->size == 0 || gzip_is(file->data, file->size) ||
            (first >= 0x08 && first < 0x80 && ((first & 7) == 0 || (first & 7) == 2));
 }
 
-/*
- * Describe bytes that may be no profile. gperftools' own files start with machine
- * words: 0, 3, 0, the period, 0. They contain only addresses, and the names of files
- * that would have more.
- */
+/* Return what a file is whose first bytes are no profile's, or NULL. */
 static const char *
 what_else(const struct buffer *file)
 {
-    static const uint8_t words64[16] = {[8] = 3};
-    static const uint8_t words32[8] = {[4] = 3};
+    const char *what = file_kind_known(file->data, file->size);
 
-    if (find_other_kind(file) != NULL) {
-        return find_other_kind(file);
+    if (what == NULL && !may_be_profile(file)) {
+        what = file_kind_guess(file->data, file->size);
+        what = what != NULL ? what : "not a profile: neither gzip nor pprof";
     }
-    if ((file->size >= sizeof(words64) &&
-         memcmp(file->data, words64, sizeof(words64)) == 0) ||
-        (file->size >= sizeof(words32) &&
-         memcmp(file->data, words32, sizeof(words32)) == 0)) {
-        return "a CPU profile of gperftools; make it pprof first: go tool pprof -proto "
-               "-output NEW PROGRAM FILE";
-    }
-    return "not a profile: neither gzip nor pprof";
+    return what;
 }
 
 static bool
 read_all(int fd, const char *path, struct buffer *file, struct pprof_error *error)
 {
     for (;;) {
+        const char *what;
         uint8_t *room = buffer_reserve(file, READ_STEP_BYTES);
         const ssize_t size = room != NULL ? read(fd, room, READ_STEP_BYTES) : 0;
 
@@ -223,12 +181,14 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
         if (size < 0 && errno != EINTR) {
             return fail_errno(error, path, "cannot read it");
         }
+        file->size += size > 0 ? (size_t)size : 0;
+        /* A pipe may deliver less than it takes to see what it is. */
+        what = size == 0 || file->size >= FILE_KIND_BYTES ? what_else(file) : NULL;
+        if (what != NULL) {
+            return fail_text(error, path, what);
+        }
         if (size == 0) {
             return true;
-        }
-        file->size += size > 0 ? (size_t)size : 0;
-        if (file->size > 0 && !may_be_profile(file)) {
-            return fail_text(error, path, what_else(file));
         }
         if (file->size > FILE_BYTES_MAX) {
             return fail_text(error, path, "it is larger than 1 GiB");
@@ -236,7 +196,8 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
     }
 }
 
-/* Opening a pipe waits for its writer, for ever if that is another user's. */
+/* Open a profile, but no pipe of another user: opening a pipe waits for its writer,
+ * which may be for ever. */
 static int
 open_file(const char *path, struct pprof_error *error)
 {
@@ -264,11 +225,12 @@ open_file(const char *path, struct pprof_error *error)
     return fd;
 }
 
-/* In a process without rights: the path for messages, and the file; then a profile, or
- * why there is none. */
+/* In a process without rights: the value to choose or "", the path for messages and
+ * the file; then a profile, or why there is none. */
 void
 pprof_serve(struct wire *wire)
 {
+    char *const value = strdup(wire_get_text(wire, SIZE_MAX));
     char *const path = strdup(wire_get_text(wire, SIZE_MAX));
     const int fd = wire_take_fd(wire);
     struct profile *profile = NULL;
@@ -277,8 +239,9 @@ pprof_serve(struct wire *wire)
     struct buffer file = {0};
 
     sandbox_stage("profile", wire);
-    if (path != NULL && read_all(fd, path, &file, &error)) {
-        profile = pprof_decode(file.data, file.size, &inner);
+    if (path != NULL && value != NULL && read_all(fd, path, &file, &error)) {
+        profile = pprof_decode_value(file.data, file.size,
+                                     value[0] != '\0' ? value : NULL, &inner);
         if (profile == NULL) {
             fail_text(&error, path, inner.text);
         }
@@ -294,6 +257,7 @@ pprof_serve(struct wire *wire)
     profile_delete(profile);
     buffer_finish(&file);
     free(path);
+    free(value);
     close(fd);
 }
 
@@ -324,6 +288,12 @@ receive(struct sandbox_process *process, const char *path, struct pprof_error *e
 struct profile *
 pprof_read(const char *path, struct pprof_error *error)
 {
+    return pprof_read_value(path, NULL, error);
+}
+
+struct profile *
+pprof_read_value(const char *path, const char *value, struct pprof_error *error)
+{
     const struct sandbox_limits limits = {READER_MEMORY_MAX, READER_CPU_NS_MAX};
     const bool standard = is_standard(path);
     const int fd = standard ? STDIN_FILENO : open_file(path, error);
@@ -333,13 +303,15 @@ pprof_read(const char *path, struct pprof_error *error)
     if (fd < 0) {
         return NULL;
     }
-    errno = -sandbox_start(&process, pprof_serve, &limits);
+    errno = -sandbox_start(&process, NULL, pprof_serve, &limits);
     if (errno != 0) {
         fail_errno(error, path, "no process to read it can be started");
         profile = NULL;
     } else {
+        COMMAND_LOG("reader %ld: reads profile %s", (long)process.pid, path);
         process.patient = true;
         error->text[0] = '\0';
+        wire_put_text(&process.wire, value != NULL ? value : "");
         wire_put_text(&process.wire, path);
         wire_send(&process.wire, fd);
         profile = receive(&process, path, error);

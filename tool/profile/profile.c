@@ -9,6 +9,7 @@
 #include "profile/profile.h"
 
 #include "base/hash_index.h"
+#include "base/path.h"
 #include "base/string_set.h"
 
 #include <assert.h>
@@ -38,6 +39,8 @@ struct profile_private {
 static bool add_new_frame(struct profile *profile, const struct profile_frame *frame,
                           uint32_t *index);
 
+/* --- creation --- */
+
 struct profile *
 profile_new(void)
 {
@@ -61,6 +64,17 @@ profile_new(void)
     return profile;
 }
 
+static void
+free_chunks(struct hits_chunk *chunk)
+{
+    while (chunk != NULL) {
+        struct hits_chunk *const next = chunk->next;
+
+        free(chunk);
+        chunk = next;
+    }
+}
+
 void
 profile_delete(struct profile *profile)
 {
@@ -71,12 +85,7 @@ profile_delete(struct profile *profile)
     }
     private = profile->private;
     if (private != NULL) {
-        while (private->chunks != NULL) {
-            struct hits_chunk *next = private->chunks->next;
-
-            free(private->chunks);
-            private->chunks = next;
-        }
+        free_chunks(private->chunks);
         hash_index_finish(&private->by_image);
         hash_index_finish(&private->by_function);
         hash_index_finish(&private->by_frame);
@@ -91,6 +100,9 @@ profile_delete(struct profile *profile)
     free(profile->hal);
     free(profile->limits);
     free(profile->gaps);
+    for (size_t i = 0; i < profile->source_count; i++) {
+        free(profile->sources[i].parts);
+    }
     free(profile->sources);
     free(profile->images);
     free(profile->functions);
@@ -102,6 +114,8 @@ profile_delete(struct profile *profile)
     free(profile->rows);
     free(profile);
 }
+
+/* --- strings --- */
 
 const char *
 profile_string(struct profile *profile, const char *text)
@@ -151,56 +165,27 @@ hash_pointer(uint32_t hash, const void *pointer)
     return hash_mix(hash, (uint64_t)(uintptr_t)pointer);
 }
 
-bool
-profile_source_add(struct profile_source *sum, const struct profile_source *more)
-{
-    const struct {
-        uint64_t *sum;
-        uint64_t more;
-    } members[] = {
-        {&sum->expected, more->expected}, {&sum->taken, more->taken},
-        {&sum->counted, more->counted},   {&sum->outside, more->outside},
-        {&sum->lost, more->lost},         {&sum->throttled, more->throttled},
-        {&sum->missed, more->missed},     {&sum->unfinished, more->unfinished},
-        {&sum->excluded, more->excluded},
-    };
-
-    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
-        if (__builtin_add_overflow(*members[i].sum, members[i].more, members[i].sum)) {
-            return false;
-        }
-    }
-    sum->kernel_included &= more->kernel_included;
-    sum->user_left_out &= more->user_left_out;
-    return true;
-}
-
-struct profile_source *
-profile_find_source(const struct profile *profile, const char *name)
-{
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (strcmp(profile->sources[i].name, name) == 0) {
-            return &profile->sources[i];
-        }
-    }
-    return NULL;
-}
+/* --- sources, images and functions --- */
 
 bool
 profile_add_source(struct profile *profile, const struct profile_source *source,
                    uint32_t *index)
 {
+    const struct profile_source *known;
     struct profile_source added = *source;
+
+    added.parts = NULL;
+    added.part_count = 0;
+    added.first_part = 0;
 
     if (!intern(profile, &added.name) || !intern(profile, &added.nt_name) ||
         !intern(profile, &added.unit)) {
         return false;
     }
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (profile->sources[i].name == added.name) {
-            *index = (uint32_t)i;
-            return true;
-        }
+    known = profile_find_interval(profile, &added);
+    if (known != NULL) {
+        *index = (uint32_t)(known - profile->sources);
+        return true;
     }
     if (profile->row_count > 0 ||
         !reserve((void **)&profile->sources, &profile->private->source_capacity,
@@ -256,7 +241,31 @@ static bool
 function_equal(const struct profile_function *a, const struct profile_function *b)
 {
     return a->name == b->name && a->system_name == b->system_name &&
-           a->file == b->file && a->start_line == b->start_line;
+           a->file == b->file && a->start_line == b->start_line &&
+           a->has_address == b->has_address && a->address == b->address &&
+           a->definition == b->definition;
+}
+
+/* Intern a path without "NAME/..": one source file must not be two in files of before
+ * and in those of other tools. */
+static bool
+intern_path(struct profile *profile, const char **path)
+{
+    char *clean;
+    bool done;
+
+    if (*path == NULL || !path_is_unclean(*path)) {
+        return intern(profile, path);
+    }
+    clean = strdup(*path);
+    if (clean == NULL) {
+        return false;
+    }
+    path_clean(clean);
+    *path = clean;
+    done = intern(profile, path);
+    free(clean);
+    return done;
 }
 
 bool
@@ -268,12 +277,21 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
     size_t probe = 0;
     uint32_t hash;
 
+    added.address = added.has_address ? added.address : 0;
     if (!intern(profile, &added.name) || !intern(profile, &added.system_name) ||
-        !intern(profile, &added.file)) {
+        !intern_path(profile, &added.file) ||
+        !intern_path(profile, &added.definition)) {
         return false;
+    }
+    if (added.definition == added.file) {
+        added.definition = "";
+        if (!intern(profile, &added.definition)) {
+            return false;
+        }
     }
     hash = hash_pointer(hash_pointer(0, added.name), added.system_name);
     hash = hash_mix(hash_pointer(hash, added.file), added.start_line);
+    hash = hash_pointer(hash_mix(hash, added.address), added.definition);
     while ((*index = hash_index_find(&private->by_function, hash, &probe)) !=
            HASH_INDEX_NONE) {
         assert(*index < profile->function_count && profile->functions != NULL);
@@ -292,6 +310,8 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
     *index = (uint32_t)profile->function_count++;
     return true;
 }
+
+/* --- frames --- */
 
 /* Find or add a frame. */
 static bool
@@ -329,6 +349,8 @@ profile_add_frame(struct profile *profile, const struct profile_frame *frame,
     return frame->function != 0 && frame->function < profile->function_count &&
            frame->caller < profile->frame_count && add_new_frame(profile, frame, index);
 }
+
+/* --- processes, units, threads and labels --- */
 
 /* names - a table of names and its index. */
 struct names {
@@ -435,7 +457,10 @@ profile_set_label(struct profile *profile, const char *key, const char *value)
     return true;
 }
 
-/* Profiles of other tools may have all rows at one address. */
+/* --- rows --- */
+
+/* Hash what rows are found by. Those by_name may all have one address, in files of
+ * other tools. */
 static uint32_t
 hash_row(const struct profile_row *row)
 {
@@ -449,6 +474,9 @@ hash_row(const struct profile_row *row)
     if (row->unit != 0) {
         hash = hash_mix(hash, row->unit);
     }
+    if (row->pid != 0) {
+        hash = hash_mix(hash, row->pid);
+    }
     if (row->thread == 0 && row->cpu_plus_1 == 0) {
         return hash;
     }
@@ -460,7 +488,8 @@ row_equal(const struct profile_row *a, const struct profile_row *b)
 {
     return a->address == b->address && a->image == b->image &&
            a->process == b->process && a->unit == b->unit && a->thread == b->thread &&
-           a->cpu_plus_1 == b->cpu_plus_1 && a->by_name == b->by_name;
+           a->cpu_plus_1 == b->cpu_plus_1 && a->pid == b->pid &&
+           a->by_name == b->by_name;
 }
 
 /* Fill by_row again after rows were moved. */
@@ -558,6 +587,7 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
         .unit = place->unit,
         .thread = place->thread,
         .cpu_plus_1 = place->cpu_plus_1,
+        .pid = place->pid,
         .by_name = exact,
     };
 
@@ -606,6 +636,8 @@ profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
     return profile_add_hits_at(profile, &place, source, hits);
 }
 
+/* --- order and changes --- */
+
 static int
 compare_numbers(uint64_t a, uint64_t b)
 {
@@ -637,7 +669,22 @@ compare_rows(const void *left, const void *right, void *source_count)
     if (order == 0) {
         order = compare_numbers(a->thread, b->thread);
     }
+    if (order == 0) {
+        order = compare_numbers(a->pid, b->pid);
+    }
     return order != 0 ? order : compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
+}
+
+uint32_t
+profile_outer_function(const struct profile *profile, const struct profile_row *row)
+{
+    uint32_t function = row->function;
+
+    for (uint32_t at = row->caller; at != 0; at = profile->frames[at].caller) {
+        assert(at < profile->frame_count && profile->frames[at].caller < at);
+        function = profile->frames[at].function;
+    }
+    return function;
 }
 
 void
@@ -650,20 +697,63 @@ profile_sort(struct profile *profile)
     }
 }
 
+bool
+profile_change_hits(struct profile *profile, size_t width,
+                    void (*fill)(void *context, const uint64_t *from, uint64_t *to),
+                    void *context)
+{
+    struct hits_chunk *chunk;
+    size_t size;
+
+    if (__builtin_mul_overflow(profile->row_count, width, &size) ||
+        __builtin_mul_overflow(size, sizeof(chunk->hits[0]), &size) ||
+        __builtin_add_overflow(size, sizeof(*chunk), &size)) {
+        return false;
+    }
+    chunk = calloc(1, size);
+    if (chunk == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        uint64_t *const hits = &chunk->hits[i * width];
+
+        fill(context, profile->rows[i].hits, hits);
+        profile->rows[i].hits = hits;
+    }
+    chunk->used = profile->row_count * width;
+    free_chunks(profile->private->chunks);
+    profile->private->chunks = chunk;
+    profile->private->chunk_capacity = chunk->used;
+    return true;
+}
+
 void
 profile_keep_source(struct profile *profile, size_t source)
 {
+    struct profile_source *const only = &profile->sources[0];
+    const struct profile_source kept_source = profile->sources[source];
+    const size_t parts = kept_source.part_count * sizeof(uint64_t);
     size_t kept = 0;
 
+    assert(source < profile->source_count);
     for (size_t i = 0; i < profile->row_count; i++) {
         struct profile_row *const row = &profile->rows[i];
 
         row->hits[0] = row->hits[source];
+        if (parts > 0) {
+            memmove(&row->hits[1], &row->hits[kept_source.first_part], parts);
+        }
         if (row->hits[0] != 0) {
             profile->rows[kept++] = *row;
         }
     }
     profile->row_count = kept;
-    profile->sources[0] = profile->sources[source];
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (i != source) {
+            free(profile->sources[i].parts);
+        }
+    }
+    *only = kept_source;
+    only->first_part = 1;
     profile->source_count = 1;
 }

@@ -3,8 +3,9 @@
  * profile.h - a profile in memory: collected by a recording, stored in a file, shown by
  * a report.
  *
- * It has rows of (image, address of a bucket, process name, unit, thread, processor)
- * with one hit count for each source. Unit, thread and processor are 0 where unknown.
+ * It has rows of (image, address of a bucket, process name, unit, thread, process id,
+ * processor) with one hit count for each source. Unit, thread, process id and processor
+ * are 0 where unknown.
  * The profile owns its strings. Names may contain any bytes except NUL.
  */
 #ifndef PROFILE_PROFILE_H
@@ -14,8 +15,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* profile_source - one column of hits, and its statistics (units as in
- * <ntprof/source.h>). */
+/*
+ * profile_source - one column of hits, and its statistics (units as in
+ * <ntprof/source.h>).
+ *
+ * It is identified by name, unit and granted interval: hits of one name that stand for
+ * different times are different columns, until join.h adds these up.
+ */
 struct profile_source {
     const char *name; /* "time", "page-faults" ... */
     const char *nt_name;
@@ -26,6 +32,13 @@ struct profile_source {
     double measured;
     uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,
         excluded;
+    uint64_t outside_kernel; /* at most outside; 0 in older profiles */
+    /* Of the sum of several intervals: the columns that it is the sum of. A row's
+     * number is then its time or events in units of granted, and the hits are in the
+     * columns from first_part on. */
+    struct profile_source *parts;
+    size_t part_count; /* 0: of one interval */
+    size_t first_part;
 };
 
 /* profile_image - a mapped file (or kernel, [vdso], JIT code of one process). */
@@ -40,12 +53,23 @@ struct profile_image {
     bool named;      /* a symbol table was found */
 };
 
-/* profile_function - index 0 of the table means "no name"; its members are empty. */
+/*
+ * profile_function - index 0 of the table means "nothing known"; its members are empty.
+ *
+ * Code whose bounds are known from unwind tables only has an address and no name. A
+ * function that has lines in several files has an entry for each; identity.h finds
+ * which entries are one function.
+ */
 struct profile_function {
-    const char *name;        /* demangled */
+    const char *name;        /* demangled; "": it has none */
     const char *system_name; /* as in the symbol table */
-    const char *file;        /* source file or "" */
-    uint32_t start_line;     /* 0: unknown */
+    const char *file;        /* source file of its lines or "" */
+    uint32_t start_line;     /* of its definition; 0: unknown */
+    /* Of its first byte, in the addresses of its image. Functions that were inlined
+     * have none. */
+    bool has_address;
+    uint64_t address;
+    const char *definition; /* source file that defines it; NULL or "": that is file */
 };
 
 /*
@@ -61,7 +85,8 @@ struct profile_frame {
 struct profile_row {
     uint64_t address; /* first byte of the bucket, in the image's addresses */
     uint32_t image;   /* index */
-    /* index of the innermost function; 0: no name, shown as image+0xoffset */
+    /* index of the innermost function; 0: none is known. The outermost one, in whose
+     * machine code the hit is, ends the chain of frames. */
     uint32_t function;
     uint32_t line; /* 0: unknown */
     /* index of the frame that function is inlined into, or 0 */
@@ -70,12 +95,16 @@ struct profile_row {
     uint32_t unit;       /* index into units; 0: unknown */
     uint32_t thread;     /* index into threads; 0: unknown */
     uint32_t cpu_plus_1; /* number of the processor plus 1; 0: unknown */
+    uint32_t pid;        /* id of the process; 0: unknown */
     bool by_name;        /* made with exact: the index uses its name too */
     uint64_t *hits;      /* one for each source */
 };
 
 /* With it a sentence of profile.limits begins that names the only region profiled. */
 #define PROFILE_REGION_ONLY "only the region "
+
+/* In profile.gaps: the processes had running children that were not profiled. */
+#define PROFILE_CHILDREN_RUN "children are running: "
 
 /* profile_label - a property that all rows share, such as the host. */
 struct profile_label {
@@ -100,7 +129,8 @@ struct profile {
     char *gaps;       /* what was not profiled; may be "" */
     uint64_t time_ns; /* start in UTC */
     uint64_t duration_ns;
-    uint32_t bucket_bytes;
+    uint32_t bucket_bytes; /* of the widest; 0: of another tool, which has none */
+    uint32_t bucket_least; /* of the narrowest, if there are several; else 0 */
     struct profile_source *sources;
     size_t source_count;
     struct profile_image *images;
@@ -119,6 +149,9 @@ struct profile {
     size_t label_count;
     struct profile_row *rows;
     size_t row_count;
+    /* Rows are those of a unit, an image or a build; statistics are of all there were,
+     * so their hits outside are no part of what the rows add up to. */
+    bool rows_selected;
     struct profile_private *private; /* string pool, lookup tables */
 };
 
@@ -132,13 +165,18 @@ void profile_delete(struct profile *profile); /* may be NULL */
 /* Intern a copy; equal strings give equal pointers. Returns NULL if memory runs out. */
 const char *profile_string(struct profile *profile, const char *text);
 
-/* Add the statistics of another recording of a source. Returns false if a sum exceeds
- * 64 bits; sum is then undefined. */
+/* Add the statistics of another recording of a source; measured becomes the mean of all
+ * hits taken. Returns false if a sum exceeds 64 bits; sum is then undefined. */
 bool profile_source_add(struct profile_source *sum, const struct profile_source *more);
 
-/* Find a source by name. Returns NULL if there is none. */
+/* Find the first source of a name. Returns NULL if there is none. */
 struct profile_source *profile_find_source(const struct profile *profile,
                                            const char *name);
+
+/* Find the source with the same name, unit and granted interval. Returns NULL if there
+ * is none. */
+struct profile_source *profile_find_interval(const struct profile *profile,
+                                             const struct profile_source *like);
 
 /* Each finds or adds an entry and sets its index; strings are copied. */
 bool profile_add_source(struct profile *profile, const struct profile_source *source,
@@ -182,6 +220,7 @@ struct profile_place {
     uint32_t unit;
     uint32_t thread;
     uint32_t cpu_plus_1;
+    uint32_t pid;
 };
 
 /* Do the same with all members of a place. */
@@ -198,9 +237,21 @@ bool profile_add_hits_at(struct profile *profile, const struct profile_place *pl
 struct profile_row *profile_row_at(struct profile *profile,
                                    const struct profile_place *place, bool exact);
 
+/* Give each row width counters instead of those that it has: fill makes them, which are
+ * zeroed. Nothing can be added afterwards. */
+bool profile_change_hits(struct profile *profile, size_t width,
+                         void (*fill)(void *context, const uint64_t *from,
+                                      uint64_t *to),
+                         void *context);
+
 /* Keep only the rows and hits of one source, for display: nothing can be added
  * afterwards. */
 void profile_keep_source(struct profile *profile, size_t source);
+
+/* Return the index of the function in whose machine code a row's hits are; 0: none is
+ * known. */
+uint32_t profile_outer_function(const struct profile *profile,
+                                const struct profile_row *row);
 
 /* Sort rows, largest first (by source 0, then address). Call it once before writing or
  * reporting. */

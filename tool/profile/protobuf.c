@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* protobuf.c - encodes and decodes varints, numbers and byte fields; packed and single
+ * values of a repeated field are read alike. */
 #include "profile/protobuf.h"
 
 enum { VARINT_BYTES_MAX = 10 };
@@ -55,7 +57,7 @@ protobuf_get_varint(struct protobuf_reader *reader, uint64_t *value)
 }
 
 static bool
-take(struct protobuf_reader *reader, uint64_t size, struct protobuf_reader *taken)
+take_bytes(struct protobuf_reader *reader, uint64_t size, struct protobuf_reader *taken)
 {
     if (size > (uint64_t)(reader->end - reader->at)) {
         return false;
@@ -89,13 +91,14 @@ protobuf_next(struct protobuf_reader *reader, struct protobuf_field *field)
         good = protobuf_get_varint(reader, &field->value);
         break;
     case PROTOBUF_BYTES:
-        good = protobuf_get_varint(reader, &size) && take(reader, size, &field->bytes);
+        good = protobuf_get_varint(reader, &size) &&
+               take_bytes(reader, size, &field->bytes);
         break;
     case PROTOBUF_FIXED64:
-        good = take(reader, 8, &skipped);
+        good = take_bytes(reader, 8, &skipped);
         break;
     case PROTOBUF_FIXED32:
-        good = take(reader, 4, &skipped);
+        good = take_bytes(reader, 4, &skipped);
         break;
     default:
         break; /* groups, which protobuf dropped long before pprof existed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * transfer.c - see transfer.h.
+ * transfer.c - sends and receives each table.
  *
  * Tables go in order, so that an index there is the same here: what would be another
  * one makes no sense. Each is a count and its entries; rows come last.
@@ -51,6 +51,7 @@ send_header(struct sender *sender)
     wire_put(sender->wire, profile->time_ns);
     wire_put(sender->wire, profile->duration_ns);
     wire_put(sender->wire, profile->bucket_bytes);
+    wire_put(sender->wire, profile->bucket_least);
 }
 
 static void
@@ -60,11 +61,11 @@ send_sources(struct sender *sender)
     for (size_t i = 0; i < sender->profile->source_count; i++) {
         const struct profile_source *const source = &sender->profile->sources[i];
         const uint64_t numbers[] = {
-            source->kernel_included, source->user_left_out, source->asked,
-            source->granted,         source->expected,      source->taken,
-            source->counted,         source->outside,       source->lost,
-            source->throttled,       source->missed,        source->unfinished,
-            source->excluded,
+            source->kernel_included, source->user_left_out,  source->asked,
+            source->granted,         source->expected,       source->taken,
+            source->counted,         source->outside,        source->lost,
+            source->throttled,       source->missed,         source->unfinished,
+            source->excluded,        source->outside_kernel,
         };
 
         put_name(sender, source->name);
@@ -104,7 +105,10 @@ send_functions(struct sender *sender)
         put_name(sender, function->name);
         put_name(sender, function->system_name);
         put_name(sender, function->file);
+        put_name(sender, function->definition);
         wire_put(sender->wire, function->start_line);
+        wire_put(sender->wire, function->has_address);
+        wire_put(sender->wire, function->address);
     }
     wire_put(sender->wire, sender->profile->frame_count - 1);
     for (size_t i = 1; i < sender->profile->frame_count; i++) {
@@ -145,7 +149,7 @@ send_rows(struct sender *sender)
         const struct profile_row *const row = &profile->rows[i];
         const uint64_t keys[] = {
             row->address, row->image, row->function, row->line,       row->caller,
-            row->process, row->unit,  row->thread,   row->cpu_plus_1,
+            row->process, row->unit,  row->thread,   row->cpu_plus_1, row->pid,
         };
 
         wire_put(sender->wire, row->by_name);
@@ -230,6 +234,7 @@ receive_header(struct receiver *receiver)
     profile->time_ns = wire_get(receiver->wire);
     profile->duration_ns = wire_get(receiver->wire);
     profile->bucket_bytes = get_number(receiver);
+    profile->bucket_least = get_number(receiver);
     return taken;
 }
 
@@ -256,7 +261,8 @@ receive_source(struct receiver *receiver, uint32_t *index)
     source.missed = wire_get(wire);
     source.unfinished = wire_get(wire);
     source.excluded = wire_get(wire);
-    return source.outside <= source.taken &&
+    source.outside_kernel = wire_get(wire);
+    return source.outside <= source.taken && source.outside_kernel <= source.outside &&
            profile_add_source(receiver->profile, &source, index);
 }
 
@@ -282,7 +288,10 @@ receive_function(struct receiver *receiver, uint32_t *index)
     function.name = get_name(receiver);
     function.system_name = get_name(receiver);
     function.file = get_name(receiver);
+    function.definition = get_name(receiver);
     function.start_line = get_number(receiver);
+    function.has_address = get_flag(receiver);
+    function.address = wire_get(receiver->wire);
     return profile_add_function(receiver->profile, &function, index);
 }
 
@@ -315,7 +324,7 @@ receive_thread(struct receiver *receiver, uint32_t *index)
     return profile_add_thread(receiver->profile, get_name(receiver), index);
 }
 
-/* A key that occurs twice makes no sense. */
+/* Receive a label. Its index is wrong if a key occurs twice, which makes no sense. */
 static bool
 receive_label(struct receiver *receiver, uint32_t *index)
 {
@@ -343,6 +352,7 @@ receive_row(struct receiver *receiver, uint32_t *index)
     place.unit = get_number(receiver);
     place.thread = get_number(receiver);
     place.cpu_plus_1 = get_number(receiver);
+    place.pid = get_number(receiver);
     row = receiver->wire->failed ? NULL : profile_row_at(profile, &place, by_name);
     for (size_t i = 0; row != NULL && i < profile->source_count; i++) {
         row->hits[i] = wire_get(receiver->wire);
@@ -351,7 +361,7 @@ receive_row(struct receiver *receiver, uint32_t *index)
     return row != NULL;
 }
 
-/* A table, behind the entries that are there. */
+/* Receive a table, behind the entries that are there already. */
 static bool
 receive_table(struct receiver *receiver, size_t there,
               bool (*receive)(struct receiver *receiver, uint32_t *index))

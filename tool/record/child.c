@@ -8,12 +8,13 @@
 #include "record/child.h"
 #include "record/signals.h"
 
+#include "base/apart.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,8 @@ static sigset_t handled_signals;
 static struct sigaction saved_actions[NSIG];
 static sigset_t saved_mask;
 static volatile sig_atomic_t target_pid;
+
+/* --- before the fork --- */
 
 void
 child_prepare(void)
@@ -64,6 +67,8 @@ child_environment(void)
 {
     return saved_environment != NULL ? saved_environment : environ;
 }
+
+/* --- signals --- */
 
 /*
  * Whether a signal is forwarded. Signals that processes send are; so are those of
@@ -154,6 +159,8 @@ handle_signals_once(void)
     handle_set(&termination, SA_RESETHAND);
 }
 
+/* --- the child --- */
+
 /* Runs in the child. It makes only async-signal-safe calls, since the session has a
  * thread. */
 static void
@@ -235,6 +242,8 @@ child_fork(struct child *child, char **command, const struct child_setting *sett
     return 0;
 }
 
+/* --- its exec and end --- */
+
 /* Wait for the child's end without reaping it, stop forwarding, and reap it. */
 static void
 child_reap(struct child *child)
@@ -302,6 +311,7 @@ child_pass_on(const struct child *child)
     signal_number = WTERMSIG(child->status);
     setrlimit(RLIMIT_CORE, &no_core);
     (void)fflush(NULL);
+    apart_finish(); /* as at any other end */
     signal(signal_number, SIG_DFL);
     sigemptyset(&one);
     sigaddset(&one, signal_number);

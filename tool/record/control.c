@@ -6,14 +6,14 @@
  */
 #include "record/control.h"
 #include "base/clock.h"
+#include "base/file_place.h"
+#include "base/message.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "cli/cmd.h"
 #include "record/recording.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -27,6 +27,8 @@ static const uint64_t adapt_most_ns = UINT64_C(10) * CLOCK_SECOND_NS;
 
 /* The handler's, and so of the process: an eventfd, or -1. */
 static volatile sig_atomic_t signal_fd = -1;
+
+/* --- signals and FIFO --- */
 
 static void
 handle_snapshot_signal(int number)
@@ -80,6 +82,7 @@ open_fifo(struct control *control)
     struct recording *const recording = control->recording;
     const char *const path = recording->options->control;
     struct stat status;
+    char why[300] = "";
 
     /* Opening a device may do something, so its kind is checked before and after. */
     if (stat(path, &status) != 0) {
@@ -90,9 +93,10 @@ open_fifo(struct control *control)
     if (!check_fifo(recording, &status)) {
         return false;
     }
-    control->fifo_fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    control->fifo_fd =
+        file_place_open(path, O_RDWR | O_NONBLOCK | O_NOCTTY, why, sizeof(why));
     if (control->fifo_fd < 0 || fstat(control->fifo_fd, &status) != 0) {
-        return fail_fifo(recording, strerror(errno));
+        return fail_fifo(recording, why[0] != '\0' ? why : strerror(errno));
     }
     return check_fifo(recording, &status);
 }
@@ -127,6 +131,8 @@ control_open(struct control *control, struct recording *recording)
     return true;
 }
 
+/* --- answers and timers --- */
+
 static void
 set_timer(int timer_fd, uint64_t after_ns)
 {
@@ -157,6 +163,8 @@ counted_s(const struct control *control)
 {
     return (double)control_counted_ns(control, clock_now_ns()) / 1e9;
 }
+
+/* --- commands --- */
 
 /* Let hits count, and time --duration from the first time on. */
 static void
@@ -269,6 +277,7 @@ obey_interval(struct control *control, const char *text)
     }
 }
 
+/* Do what a line of --control asks for. */
 static void
 obey(struct control *control, const char *line)
 {
@@ -289,6 +298,8 @@ obey(struct control *control, const char *line)
     }
 }
 
+/* --- reading commands --- */
+
 static void
 end_line(struct control *control)
 {
@@ -307,7 +318,8 @@ end_line(struct control *control)
     control->overlong = false;
 }
 
-/* One buffer a call, so that a writer without an end does not keep the thread. */
+/* Read lines of the FIFO. One buffer a call, so that a writer without an end does not
+ * keep the thread. */
 static void
 read_fifo(struct control *control)
 {
@@ -325,7 +337,7 @@ read_fifo(struct control *control)
     }
 }
 
-/* The end of --delay or of --duration. */
+/* Start counting at the end of --delay, or pause it at the end of --duration. */
 static void
 handle_time(struct control *control)
 {
@@ -369,6 +381,8 @@ control_handle(struct control *control)
     }
 }
 
+/* --- the recording --- */
+
 int
 control_begin(struct control *control)
 {
@@ -376,7 +390,7 @@ control_begin(struct control *control)
 
     adapt_later(control, pace_adapts_ns(&control->recording->pace));
     /* The end of attach and system is --duration itself: ending.h. */
-    control->limited = options->syntax->program && options->duration_ns != 0;
+    control->limited = options->syntax->options->program && options->duration_ns != 0;
     if (options->start_delay_ns == 0) {
         start_counting(control);
         return 0;

@@ -2,6 +2,8 @@
 /* describe.c - texts about a recording, which its profile contains. */
 #include "record/describe.h"
 
+#include "record/collect/kernel_range.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The command line may have a hundred thousand words. */
+/* --- what was recorded --- */
+
+/* Join the words of the command line, of which there may be a hundred thousand.
+ * Malloc'd. */
 char *
 describe_command(char **words)
 {
@@ -68,6 +73,8 @@ describe_limits(const ntprof_session_info *info, const char *pace, const char *r
     }
     return joined;
 }
+
+/* --- gaps --- */
 
 /* Number of lost records of mappings, threads and processes rather than hits. */
 static uint64_t
@@ -139,6 +146,14 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
             "up: hits there are outside; raise it",
             gaps->refused, plural(gaps->refused, " was", "s were"));
     }
+    if (gaps->unowned != 0) {
+        add(out, first,
+            "%" PRIu64 " hit%s not given to %s process or thread when the memory of "
+            "--max-memory was used up: those in the kernel are process [kernel]; raise "
+            "it",
+            gaps->unowned, plural(gaps->unowned, " was", "s were"),
+            plural(gaps->unowned, "its", "their"));
+    }
     if (gaps->unnamed != 0) {
         add(out, first,
             "names of %" PRIu64
@@ -148,9 +163,9 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
     if (gaps->bounded_images != 0) {
         add(out, first,
-            "%" PRIu64
-            " image%s would have cost too much memory or time to read, or had no "
-            "descriptor left: names or lines are missing",
+            "%" PRIu64 " image%s would have cost too much memory or time to read, had "
+            "no descriptor left, or a file system that did not answer: names or lines "
+            "are missing",
             gaps->bounded_images, plural(gaps->bounded_images, "", "s"));
     }
     if (access("/proc/self/fd", X_OK) != 0) {
@@ -160,28 +175,43 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
     if (gaps->refused_maps != 0) {
         add(out, first,
-            "the perf map%s of %" PRIu64 " process%s %s not read: hits of %s JIT code "
-            "have no names",
+            "the perf map%s of %" PRIu64 " process%s %s not read (%s): hits of %s JIT "
+            "code have no names",
             plural(gaps->refused_maps, "", "s"), gaps->refused_maps,
             plural(gaps->refused_maps, "", "es"),
-            plural(gaps->refused_maps, "was", "were"),
+            plural(gaps->refused_maps, "was", "were"), gaps->refused_why,
             plural(gaps->refused_maps, "its", "their"));
     }
 }
 
-/* Describe what preloaded agents could not do, and what cannot be believed of them. */
+/* Describe why hits in kernel mode are in no row. */
 static void
-put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
+put_kernel(FILE *out, bool *first, const struct profile *profile)
 {
-    if (gaps->no_agent) {
+    const char *doubt = NULL;
+
+    for (size_t i = 0; i < profile->source_count && doubt == NULL; i++) {
+        doubt = profile->sources[i].outside_kernel > 0 ? kernel_range_doubt() : NULL;
+    }
+    if (doubt != NULL) {
+        add(out, first, "the kernel's code was not found: %s", doubt);
+    }
+}
+
+/* Describe what preload objects could not do, and what cannot be believed of them. */
+static void
+put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    if (gaps->none_loaded) {
         add(out, first,
-            "no program has loaded the agent: nothing was counted; a system call "
-            "filter or the loader's settings may refuse it, and AddressSanitizer does "
-            "unless ASAN_OPTIONS has verify_asan_link_order=0");
+            "no program has loaded the preload object: nothing was counted; a system "
+            "call filter or the loader's settings may refuse it, and AddressSanitizer "
+            "does unless ASAN_OPTIONS has verify_asan_link_order=0");
     }
     if (gaps->unloaded != 0) {
         add(out, first,
-            "%" PRIu64 " process%s executed a program that loaded no agent (static, "
+            "%" PRIu64
+            " process%s executed a program that loaded no preload object (static, "
             "set-user-ID, of another machine, with another /proc, or without its "
             "environment): not counted",
             gaps->unloaded, plural(gaps->unloaded, "", "es"));
@@ -195,14 +225,16 @@ put_agents(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
     if (gaps->refusals != 0) {
         add(out, first,
-            "%" PRIu64 " process%s or piece%s of code had no place in the agents' "
+            "%" PRIu64
+            " process%s or piece%s of code had no place in the preload objects' "
             "memory: hits there may be outside",
             gaps->refusals, plural(gaps->refusals, "", "es"),
             plural(gaps->refusals, "", "s"));
     }
     if (gaps->unbelieved != 0 || gaps->too_many_hits) {
         add(out, first,
-            "a program wrote into the agents' memory%s: the shares cannot be believed",
+            "a program wrote into the preload objects' memory%s: the shares cannot be "
+            "believed",
             gaps->too_many_hits ? ", which has more hits than the processor time allows"
                                 : "");
     }
@@ -230,6 +262,9 @@ put_time(FILE *out, bool *first, const struct collector_gaps *gaps)
 static void
 put_running(FILE *out, bool *first, const struct collector_gaps *gaps, bool interim)
 {
+    if (gaps->children_run != NULL && gaps->children_run[0] != '\0') {
+        add(out, first, "%s", gaps->children_run);
+    }
     if (interim) {
         add(out, first, "written while the recording ran: later hits are not in here");
     } else if (gaps->running != 0) {
@@ -255,7 +290,8 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
     }
     put_unfollowed(out, &first, gaps, count_lost_records(gaps, profile));
     put_left_out(out, &first, gaps);
-    put_agents(out, &first, gaps);
+    put_kernel(out, &first, profile);
+    put_preloaded(out, &first, gaps);
     put_time(out, &first, gaps);
     put_running(out, &first, gaps, interim);
     if (fclose(out) != 0) {

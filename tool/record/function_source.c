@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_source.c - see function_source.h.
+ * function_source.c - looks the name up in the file, and in the mappings of processes.
  *
  * A uprobe needs only the file. A breakpoint needs the address in the process, which is
  * known for a program that is linked at a fixed address, and for running processes.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* loadable.c - see loadable.h. */
+/* loadable.c - reads headers of ELF files and the first lines of scripts. */
 #include "record/loadable.h"
 
 #include <elf.h>
@@ -34,7 +34,8 @@ enum { MACHINE = EM_NONE };
 
 enum { WORD_CLASS = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32 };
 
-/* "#!" INTERPRETER [ARGUMENT] */
+/* Take the interpreter from a script's first line, "#!" INTERPRETER [ARGUMENT].
+ * LOADABLE_YES: it is to be judged instead. */
 static enum loadable
 judge_script(const unsigned char *bytes, size_t size, char *interpreter)
 {
@@ -192,17 +193,18 @@ loadable_reason(enum loadable loadable)
 {
     switch (loadable) {
     case LOADABLE_STATIC:
-        return "it is linked statically, so no agent can be loaded into it; link it "
-               "dynamically";
+        return "it is linked statically, so no preload object can be loaded into it; "
+               "link it dynamically";
     case LOADABLE_FOREIGN:
-        return "it is of another machine or word size than the agent; build ntprof for "
-               "it";
+        return "it is of another machine or word size than the preload object; build "
+               "ntprof for it";
     case LOADABLE_RIGHTS:
         return "it gets other rights by its file (set-user-ID, set-group-ID or "
-               "capabilities), and loads no agent then; run a copy without them";
+               "capabilities), and loads no preload object then; run a copy "
+               "without them";
     case LOADABLE_UNKNOWN:
         return "it cannot be read, or is no program of Linux, so it is not known "
-               "whether an agent can be loaded into it";
+               "whether a preload object can be loaded into it";
     case LOADABLE_YES:
     case LOADABLE_I386:
         break;

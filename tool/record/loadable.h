@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loadable.h - whether the dynamic loader of a program would load the agent.
+ * loadable.h - whether the dynamic loader of a program would load the preload object.
  *
  * The kernel and the loader decide by the beginning of the file; this reads the same
  * bytes, of which each is checked, and nothing else of it.
@@ -14,9 +14,9 @@
 
 enum loadable {
     LOADABLE_YES,
-    LOADABLE_I386,    /* a 32-bit program of this x86-64 machine: by its own agent */
+    LOADABLE_I386,    /* a 32-bit program of this x86-64 machine: by another object */
     LOADABLE_STATIC,  /* it has no dynamic loader */
-    LOADABLE_FOREIGN, /* it is of another machine or word size than the agent */
+    LOADABLE_FOREIGN, /* it is of another machine or word size than the object */
     LOADABLE_RIGHTS,  /* it gets more rights by its file: its loader loads nothing */
     LOADABLE_UNKNOWN  /* it cannot be read, or is no program */
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* pace.c - see pace.h. */
+/* pace.c - computes the interval from the measured cost, and again while the recording
+ * runs. */
 #include "record/pace.h"
 #include "record/rate.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* Hits take at most a third of the time with -F max, and half of it with the guard. */
@@ -12,6 +12,10 @@ enum { MAX_SHARE = 3, GUARD_SHARE = 2 };
 /* Hits of longer intervals leave enough time on any machine, so that their cost is not
  * measured. */
 enum { GUARD_BELOW_100NS = 1000 };
+
+/* From 4 kHz on hits may take a share of the time that a user should know of. */
+enum { SAID_FROM_100NS = 2500 };
+static const double said_from_percent = 5;
 
 /* Fewer hits say too little about what they cost. */
 enum { HITS_MIN = 50 };
@@ -88,6 +92,9 @@ pace_choose(struct pace *pace, const struct record_options *options)
     } else if (options->overhead_percent > 0) {
         pace->reason = PACE_UNMEASURED;
     } else {
+        if (pace->interval_100ns <= SAID_FROM_100NS) {
+            pace->hit_ns = rate_measure(options->hal);
+        }
         apply_guard(pace);
     }
 }
@@ -170,10 +177,18 @@ pace_describe(const struct pace *pace, uint64_t granted_100ns, char *text, size_
 {
     const double granted_hz = granted_100ns > 0 ? 1e7 / (double)granted_100ns : 0;
     const double hit_us = (double)pace->hit_ns / 1000;
+    const double share_percent =
+        granted_100ns > 0 ? (double)pace->hit_ns / (double)granted_100ns : 0;
 
     text[0] = '\0';
     switch (pace->reason) {
     case PACE_ASKED:
+        if (share_percent >= said_from_percent) {
+            snprintf(text, size,
+                     "at %.0f Hz hits take about %.0f%% of the program's time, %.1f us "
+                     "each: a lower -F takes less",
+                     granted_hz, share_percent, hit_us);
+        }
         break;
     case PACE_GUARD:
         snprintf(

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* preload.c - see preload.h. */
+/* preload.c - finds the preload object beside the command, and sets LD_PRELOAD and
+ * the memory that it inherits. */
 #include "record/preload.h"
+#include "base/command_log.h"
+#include "base/installed.h"
 #include "record/child.h"
 #include "record/collect/counts.h"
 #include "record/loadable.h"
@@ -14,17 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-static const char agent_file[] = "libntprof-agent.so";
-static const char agent_file_i386[] = "libntprof-agent-i386.so"; /* 32-bit programs */
+static const char object_file[] = "libntprof-agent.so";
+static const char object_file_i386[] = "libntprof-agent-i386.so"; /* 32-bit programs */
 static const char preload_variable[] = "LD_PRELOAD=";
-
-/* From the folder of this program, in the build folder and when installed. */
-static const char *const agent_folders[] = {"../preload", NTPROF_AGENT_FOLDER};
 
 uint64_t
 preload_tick_ns(void)
@@ -35,92 +33,40 @@ preload_tick_ns(void)
     return tick.tv_nsec > 0 ? (uint64_t)tick.tv_nsec : 10000000;
 }
 
-/* ---- Finding the agent ---- */
+/* ---- Finding the preload object ---- */
 
-/* The folder of this program, and the owner of its file. Without /proc, the kernel says
- * how it was called. */
+/* Find a preload object: object_file, or object_file_i386. */
 static bool
-find_own_folder(char *folder, size_t size, uid_t *owner)
+find_object(const char *name, char *path, char *why, size_t why_size)
 {
-    struct stat status;
-    const ssize_t length = readlink("/proc/self/exe", folder, size);
-    const char *const called = (const char *)(uintptr_t)getauxval(AT_EXECFN);
-    char resolved[PATH_MAX];
-    char *slash;
-
-    if (length > 0 && (size_t)length < size) {
-        folder[length] = '\0';
-    } else if (called == NULL || realpath(called, resolved) == NULL ||
-               snprintf(folder, size, "%s", resolved) >= (int)size) {
-        return false;
-    }
-    *owner = stat(folder, &status) == 0 ? status.st_uid : geteuid();
-    slash = strrchr(folder, '/');
-    if (slash == NULL) {
-        return false;
-    }
-    *slash = '\0';
-    return true;
-}
-
-/* Whether only root, we or the owner of this program can have put the agent there: the
- * folder beside that of the program may be anybody's, as in /tmp. */
-static bool
-is_trusted(const char *agent, uid_t owner)
-{
-    const int length = (int)(strrchr(agent, '/') - agent);
-    char folder[PATH_MAX + 2];
-    const char *const places[] = {agent, folder};
-
-    snprintf(folder, sizeof(folder), "%.*s/.", length, agent);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        struct stat status;
-
-        if (stat(places[i], &status) != 0 ||
-            (status.st_uid != 0 && status.st_uid != geteuid() &&
-             status.st_uid != owner)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Find an agent: agent_file, or agent_file_i386. */
-static bool
-find_agent(const char *name, char *path, char *why, size_t why_size)
-{
-    char folder[PATH_MAX];
-    char file[2 * PATH_MAX];
-    uid_t owner;
-
-    snprintf(why, why_size, "its agent %s is not installed; %s", name,
-             name == agent_file
+    snprintf(why, why_size, "its preload object %s is not installed; %s", name,
+             name == object_file
                  ? "install ntprof again"
                  : "build ntprof where the compiler makes 32-bit programs too");
-    if (!find_own_folder(folder, sizeof(folder), &owner)) {
+    switch (installed_find(name, "../preload", path)) {
+    case INSTALLED_MISSING:
+        return false;
+    case INSTALLED_UNREADABLE:
+        snprintf(why, why_size,
+                 "its preload object %s cannot be read: %s; install ntprof again", name,
+                 strerror(errno));
+        return false;
+    case INSTALLED_UNTRUSTED:
+        snprintf(why, why_size,
+                 "others can write its preload object %s or a folder of its path; "
+                 "install ntprof again",
+                 name);
+        return false;
+    case INSTALLED_FOUND:
+        break;
+    }
+    if (strpbrk(path, ": \t\n") != NULL) {
+        snprintf(why, why_size,
+                 "the path of its preload object has a blank or a colon, which "
+                 "separate names in LD_PRELOAD; install ntprof elsewhere");
         return false;
     }
-    for (size_t i = 0; i < sizeof(agent_folders) / sizeof(agent_folders[0]); i++) {
-        snprintf(file, sizeof(file), "%s/%s/%s", folder, agent_folders[i], name);
-        if (realpath(file, path) == NULL || access(path, R_OK) != 0) {
-            continue;
-        }
-        if (!is_trusted(path, owner)) {
-            snprintf(why, why_size,
-                     "its agent %s belongs to another user; install ntprof again",
-                     name);
-            continue;
-        }
-        if (strpbrk(path, ": \t\n") == NULL) {
-            return true;
-        }
-        snprintf(
-            why, why_size,
-            "the path of its agent has a blank or a colon, which separate names in "
-            "LD_PRELOAD; install ntprof elsewhere");
-        return false;
-    }
-    return false;
+    return true;
 }
 
 /* ---- The environment ---- */
@@ -132,10 +78,10 @@ is_of(const char *string, const char *variable)
     return strncmp(string, variable, strlen(variable)) == 0;
 }
 
-/* Make the environment of the command: ours, with the agent before what is preloaded
+/* Make the environment of the command: ours, with our object before what is preloaded
  * already. */
 static bool
-make_environment(struct preload *preload, const char *agent)
+make_environment(struct preload *preload, const char *object)
 {
     char **const given = child_environment();
     char *preloaded = NULL;
@@ -156,7 +102,7 @@ make_environment(struct preload *preload, const char *agent)
         }
     }
     if (preload->environment == NULL ||
-        asprintf(&preloaded, "%s%s%s%s", preload_variable, agent,
+        asprintf(&preloaded, "%s%s%s%s", preload_variable, object,
                  before[0] != '\0' ? ":" : "", before) < 0) {
         return false;
     }
@@ -189,19 +135,19 @@ try_timer(void)
 bool
 preload_probe(char *why, size_t why_size, int *error)
 {
-    struct agent_memory memory;
-    char agent[PATH_MAX];
+    struct preload_memory memory;
+    char object[PATH_MAX];
     int failure;
 
     *error = 0;
-    if (!find_agent(agent_file, agent, why, why_size)) {
+    if (!find_object(object_file, object, why, why_size)) {
         return false;
     }
     failure = try_timer();
     if (failure == 0) {
-        failure = agent_memory_open(&memory, preload_tick_ns(), 0);
+        failure = preload_memory_open(&memory, preload_tick_ns(), 0);
         if (failure == 0) {
-            agent_memory_close(&memory);
+            preload_memory_close(&memory);
             return true;
         }
         snprintf(why, why_size, "its memory cannot be made: %s", strerror(-failure));
@@ -223,7 +169,7 @@ check_options(const struct record_options *options, char *why, size_t why_size)
 {
     const char *what = NULL;
 
-    if (!options->syntax->program) {
+    if (!options->syntax->options->program) {
         what = "it counts only in programs that ntprof run starts";
     } else if (options->source_count != 1 ||
                !record_source_is_time(options->sources[0])) {
@@ -232,6 +178,8 @@ check_options(const struct record_options *options, char *why, size_t why_size)
         what = "it counts whole programs, and no region of its own";
     } else if (options->affinity_count != 0 || options->per_cpu) {
         what = "it does not know on which processor a hit was";
+    } else if (options->threads) {
+        what = "it does not know in which thread a hit was (--threads)";
     } else if (options->cgroup != NULL) {
         what = "it does not know control groups";
     } else if (options->kernel_only) {
@@ -241,10 +189,10 @@ check_options(const struct record_options *options, char *why, size_t why_size)
     return what == NULL;
 }
 
-/* Check that an agent can be loaded into the program, and find it. */
+/* Check that the program can load a preload object, and find it. */
 static bool
-choose_agent(const struct record_options *options, char *agent, char *why,
-             size_t why_size)
+choose_object(const struct record_options *options, char *object, char *why,
+              size_t why_size)
 {
     const struct program_choice choice = {.program = options->program[0]};
     enum loadable loadable;
@@ -253,17 +201,19 @@ choose_agent(const struct record_options *options, char *agent, char *why,
     if (!program_file_find(&choice, "", path, sizeof(path), why, why_size) ||
         access(path, X_OK) != 0) {
         /* Executing it fails, with the reason. */
-        return find_agent(agent_file, agent, why, why_size);
+        return find_object(object_file, object, why, why_size);
     }
     loadable = loadable_check(path);
     if (loadable == LOADABLE_YES || loadable == LOADABLE_I386) {
-        return find_agent(loadable == LOADABLE_YES ? agent_file : agent_file_i386,
-                          agent, why, why_size);
+        return find_object(loadable == LOADABLE_YES ? object_file : object_file_i386,
+                           object, why, why_size);
     }
     snprintf(why, why_size, "%s", loadable_reason(loadable));
     return false;
 }
 
+/* Return how many address bits a counted bucket leaves out: as many as the one asked
+ * for, up to COUNTED_LOG2_MAX. */
 static uint32_t
 counted_log2(uint32_t bucket_bytes)
 {
@@ -281,30 +231,31 @@ preload_open(struct preload *preload, const struct record_options *options,
 {
     const uint64_t tick_ns = preload_tick_ns();
     uint64_t interval_ns;
-    char agent[PATH_MAX];
+    char object[PATH_MAX];
     int failure;
 
     *preload = (struct preload){.memory = {.fd = -1}};
     if (!check_options(options, why, why_size) ||
-        !choose_agent(options, agent, why, why_size)) {
+        !choose_object(options, object, why, why_size)) {
         return false;
     }
     if (__builtin_mul_overflow(interval_100ns, 100, &interval_ns)) {
         interval_ns = UINT64_MAX;
     }
-    failure = agent_memory_open(&preload->memory,
-                                interval_ns > tick_ns ? interval_ns : tick_ns,
-                                counted_log2(options->bucket_bytes));
+    failure = preload_memory_open(&preload->memory,
+                                  interval_ns > tick_ns ? interval_ns : tick_ns,
+                                  counted_log2(options->bucket_bytes));
     if (failure != 0) {
         snprintf(why, why_size, "its memory cannot be made: %s", strerror(-failure));
         return false;
     }
-    if (!make_environment(preload, agent)) {
+    if (!make_environment(preload, object)) {
         preload_close(preload);
         snprintf(why, why_size, "out of memory");
         return false;
     }
     preload->used = true;
+    COMMAND_LOG("%s is preloaded, interval %" PRIu64 " ns", object, interval_ns);
     return true;
 }
 
@@ -330,7 +281,7 @@ preload_close(struct preload *preload)
         preload->environment = NULL;
     }
     if (preload->used || preload->memory.shared != NULL) {
-        agent_memory_close(&preload->memory);
+        preload_memory_close(&preload->memory);
     }
     preload->used = false;
 }

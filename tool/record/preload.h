@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * preload.h - profiles a command by timers in its own processes, where Linux refuses
- * perf events: finds the agent, and makes the memory and the environment that lead the
- * command to it.
+ * perf events: finds the preload object, and makes the memory and the environment that
+ * lead the command to it.
  */
 #ifndef RECORD_PRELOAD_H
 #define RECORD_PRELOAD_H
@@ -13,7 +13,7 @@ struct record_options;
 
 struct preload {
     bool used; /* all below is set */
-    struct agent_memory memory;
+    struct preload_memory memory;
     char **environment; /* of the command, for execvpe */
     char better[1024];  /* why no other way is used, and what would allow it */
 };

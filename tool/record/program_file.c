@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* program_file.c - see program_file.h. */
+/* program_file.c - searches PATH as execvp does, or takes the file of running
+ * processes. */
 #include "record/program_file.h"
 
 #include <errno.h>
@@ -91,7 +92,12 @@ program_file_open(const char *path, char *why, size_t why_size)
         snprintf(why, why_size, "the image cannot be opened: %s", strerror(errno));
         return -1;
     }
-    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+    if (fstat(fd, &status) < 0) {
+        snprintf(why, why_size, "the image's type cannot be read: %s", strerror(errno));
+        close(fd);
+        return -1;
+    }
+    if (!S_ISREG(status.st_mode)) {
         snprintf(why, why_size, "the image cannot be opened: it is no regular file");
         close(fd);
         return -1;

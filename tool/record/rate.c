@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rate.c - see rate.h.
+ * rate.c - measures by gaps between readings of the clock.
  *
  * A thread reads the clock in a loop while a profile is started. A hit shows as a gap
  * between two readings. As many of the longest gaps as there were hits are taken for
@@ -28,6 +28,7 @@ struct gaps {
     uint64_t lengths_ns[GAPS_MAX];
 };
 
+/* Find the pauses of this thread, in which hits are handled, for a slice of time. */
 __attribute__((noinline)) static void
 find_gaps(struct gaps *gaps)
 {
@@ -71,7 +72,8 @@ taken(ntprof_session *session)
     return NT_SUCCESS(ntprof_source_get(session, ProfileTime, &info)) ? info.taken : 0;
 }
 
-/* Hits that come at ticks only, as in back end timer, are too few to measure. */
+/* Are hits frequent enough to be measured? Those that come at ticks only, as in back
+ * end timer, are not. */
 static bool
 has_short_intervals(ntprof_session *session)
 {
@@ -81,6 +83,7 @@ has_short_intervals(ntprof_session *session)
            info.interval_granted <= PERIOD_100NS;
 }
 
+/* Measure how long a hit takes. Returns 0 if that cannot be known. */
 static uint64_t
 measure_hit(ntprof_session *session, HANDLE profile)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* record_cpus.c - lists of processors such as 0,2-3. */
 #include "record/record_cpus.h"
-#include "cli/cmd.h"
+#include "base/message.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 
 static bool
-bad(const struct record_options *options, const char *option, const char *text,
-    const char *allowed)
+refuse_value(const struct record_options *options, const char *option, const char *text,
+             const char *allowed)
 {
-    return cmd_refuse_value(options->syntax->command, option, text, allowed);
+    return cmd_refuse_value(options->command, option, text, allowed);
 }
 
 /* Parse the next number or range of a list such as 0,2-3 and advance *text past it and
@@ -78,19 +78,19 @@ record_cpus_parse(struct record_options *options, const char *text)
     char allowed[1100];
 
     if (!read_online(list, sizeof(list), online)) {
-        return bad(options, "-C", text,
-                   "cannot find out which processors there are: "
-                   "/sys/devices/system/cpu/online cannot be read");
+        return refuse_value(options, "-C", text,
+                            "cannot find out which processors there are: "
+                            "/sys/devices/system/cpu/online cannot be read");
     }
     snprintf(allowed, sizeof(allowed),
              "must be a list of processors such as 0,2-3; there are %s", list);
     if (!parse_cpu_list(text, wanted)) {
-        return bad(options, "-C", text, allowed);
+        return refuse_value(options, "-C", text, allowed);
     }
     options->affinity_count = 0;
     for (uint16_t group = 0; group < RECORD_GROUPS_MAX; group++) {
         if ((wanted[group] & ~online[group]) != 0) {
-            return bad(options, "-C", text, allowed);
+            return refuse_value(options, "-C", text, allowed);
         }
         if (wanted[group] != 0) {
             options->affinity[options->affinity_count++] =
@@ -110,9 +110,9 @@ record_cpus_list(struct record_options *options)
         return true;
     }
     if (!read_online(list, sizeof(list), online)) {
-        return bad(options, "--per", "cpu",
-                   "cannot find out which processors there are: "
-                   "/sys/devices/system/cpu/online cannot be read");
+        return refuse_value(options, "--per", "cpu",
+                            "cannot find out which processors there are: "
+                            "/sys/devices/system/cpu/online cannot be read");
     }
     return record_cpus_parse(options, list);
 }

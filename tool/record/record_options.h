@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * record_options.h - the options of the commands that record a profile, checked as far
- * as that needs no session. Its record_syntax says which of them a command has.
+ * as that needs no session. The table of a command says which of them it has.
  */
 #ifndef RECORD_RECORD_OPTIONS_H
 #define RECORD_RECORD_OPTIONS_H
 
+#include "base/options.h"
+#include "profile/grouping.h"
 #include "record/program_file.h"
 #include "symbols/client/names.h"
-#include "view/report/report.h"
 
 #include <ntprof/ntprof.h>
 #include <stdbool.h>
@@ -17,23 +18,30 @@
 
 enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
 
-/* record_syntax - what a command accepts besides the common options. */
+/* record_syntax - what a command accepts, and what is particular about it. */
 struct record_syntax {
-    const char *command; /* such as "run", for messages */
-    bool program;        /* the words after the options are a program to run */
-    bool pids;           /* -p, which is required; words are pids too */
-    bool duration;       /* --duration */
-    bool machine;        /* --kernel, --user, -G */
-    bool region;         /* --region */
-    /* a live screen: -a and -d, -p is optional, and no options of tables */
+    const struct options_syntax *options; /* its rows are of record_rows.h */
+    bool pids; /* words are processes, as -p; one is needed but with a screen */
+    /* a live screen: it refreshes, and writes a file only on request */
     bool screen;
     bool endless; /* the recording is one of collector_options.endless */
     uint64_t hz;  /* default rate of source time; 0: 997 */
 };
 
+/* record_given - texts that are checked together once all options are read; NULL: not
+ * given. */
+struct record_given {
+    const char *frequency;
+    const char *interval;
+    const char *events;
+    const char *sources;
+};
+
 struct record_options {
     const struct record_syntax *syntax;
-    char **words;      /* copy of argv, which command points into */
+    const char *command; /* of the syntax */
+    struct record_given given;
+    char **words;      /* copy of argv, which program points into */
     char *source_text; /* copy of the value of -e, split at its commas */
     const char *sources[RECORD_SOURCES_MAX]; /* pointers into source_text */
     size_t source_count;
@@ -45,13 +53,18 @@ struct record_options {
     uint32_t bucket_bytes;
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
     uint16_t affinity_count; /* 0: all processors */
+    bool threads;            /* rows have threads and process ids */
     bool per_cpu;            /* separate profiles for the processors of affinity */
     const char *hal;         /* NULL: the best back end */
     const char *output;
+    char *made_output;   /* allocated: output, in a folder made for it; or NULL */
     uint64_t memory_max; /* in bytes */
     uint64_t every_ns;   /* time between rewrites of output; 0: only at the end */
     uint32_t *pids;      /* in the given order, without duplicates */
+    /* for each of pids the name by which it was found, a word of argv; or NULL */
+    const char **pid_names;
     size_t pid_count;
+    bool children;           /* with the children that run already */
     uint64_t duration_ns;    /* 0: no limit */
     uint64_t start_delay_ns; /* time before counting starts */
     const char *control;     /* path of a FIFO; or NULL */
@@ -64,8 +77,10 @@ struct record_options {
     struct names_options names;
     struct report_keys by;
     size_t rows;
+    bool full_names;
     bool json;
     bool quiet;
+    bool verbose;       /* the lines below the table have rates and all sums */
     const char *report; /* NULL: standard error */
     /* NULL-terminated, at least one word; NULL if the syntax has no program */
     char **program;

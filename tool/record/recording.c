@@ -3,13 +3,10 @@
  * file and table. */
 #include "record/recording.h"
 #include "base/clock.h"
+#include "base/message.h"
 #include "base/text.h"
-#include "cli/cmd.h"
-#include "cli/region_report.h"
-#include "cli/terminal.h"
 #include "record/describe.h"
 #include "record/recording_sources.h"
-#include "view/report/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +15,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- outputs --- */
 
 bool
 recording_fail_errno(const struct recording *recording, const char *what,
@@ -64,7 +63,7 @@ recording_open_report_file(struct recording *recording, const char *path)
 static FILE *
 recording_default_report(const struct record_options *options)
 {
-    return options->json && !options->syntax->program &&
+    return options->json && !options->syntax->options->program &&
                    strcmp(options->output, "-") != 0
                ? stdout
                : stderr;
@@ -75,6 +74,7 @@ recording_open_report(struct recording *recording)
 {
     const char *const path = recording->options->report;
     struct stat status;
+    bool exists;
 
     recording->report = recording_default_report(recording->options);
     if (path == NULL) {
@@ -84,22 +84,15 @@ recording_open_report(struct recording *recording)
         recording->report = stdout;
         return true;
     }
-    if (stat(path, &status) != 0 || S_ISDIR(status.st_mode)) {
-        return recording_open_report_file(recording, path);
-    }
-    if (is_stream_of(&status, stderr)) {
+    exists = stat(path, &status) == 0;
+    if (exists && is_stream_of(&status, stderr)) {
         return true;
     }
-    if (is_stream_of(&status, stdout)) {
+    if (exists && is_stream_of(&status, stdout)) {
         recording->report = stdout;
         return true;
     }
-    if (!S_ISCHR(status.st_mode)) {
-        return recording_open_report_file(recording, path);
-    }
-    recording->report = fopen(path, "we");
-    return recording->report != NULL ||
-           recording_fail_errno(recording, "--report: cannot write", path, errno);
+    return recording_open_report_file(recording, path);
 }
 
 /* Whether profile and report would replace each other. A device can take both. */
@@ -144,6 +137,8 @@ check_outputs(const struct recording *recording)
     return true;
 }
 
+/* --- opening --- */
+
 /* Reserve a descriptor, which is closed when one is needed. */
 static int
 spare_open(void)
@@ -151,6 +146,8 @@ spare_open(void)
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* Give the spare descriptor free, so that a file can be opened when all others are
+ * taken. */
 static void
 spare_close(int *spare)
 {
@@ -172,6 +169,19 @@ raise_file_limit(void)
     }
 }
 
+/* With --threads, check that the back end reports whose each hit is. */
+static bool
+check_threads(const struct recording *recording)
+{
+    if (recording->options->threads && recording->session != NULL &&
+        !NT_SUCCESS(ntprof_session_set_hits(recording->session, NULL, NULL))) {
+        cmd_fail(recording->command, "--threads: %s",
+                 ntprof_session_error(recording->session));
+        return false;
+    }
+    return true;
+}
+
 bool
 recording_open(struct recording *recording, const struct record_options *given,
                bool machine)
@@ -180,7 +190,7 @@ recording_open(struct recording *recording, const struct record_options *given,
 
     *recording = (struct recording){
         .options = given,
-        .command = given->syntax->command,
+        .command = given->command,
         .spare = spare_open(),
         .asked_100ns = given->interval_100ns,
         .control = {.poll_fd = -1, .fifo_fd = -1, .timer_fd = -1, .adapt_fd = -1}};
@@ -198,7 +208,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     raise_file_limit();
     pace_choose(&recording->pace, given);
     if (!recording_find_functions(recording) || !recording_find_region(recording) ||
-        !recording_open_session(recording)) {
+        !recording_open_session(recording) || !check_threads(recording)) {
         return false;
     }
     for (size_t i = 0; recording->session != NULL && i < given->source_count; i++) {
@@ -207,7 +217,7 @@ recording_open(struct recording *recording, const struct record_options *given,
         }
     }
     options.session = recording->session;
-    options.agents = &recording->preload.memory;
+    options.preloaded = &recording->preload.memory;
     options.interval_asked = recording->asked_100ns;
     options.sources = recording->sources;
     options.names = recording->source_names;
@@ -215,6 +225,7 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.affinity = recording->options->affinity;
     options.affinity_count = recording->options->affinity_count;
     options.per_cpu = recording->options->per_cpu;
+    options.threads = recording->options->threads;
     options.region = recording->region.code;
     options.kernel = recording->kernel && !given->user_only && given->region == NULL;
     options.user = !given->kernel_only;
@@ -229,6 +240,8 @@ recording_open(struct recording *recording, const struct record_options *given,
     }
     return recording_open_report(recording);
 }
+
+/* --- watches --- */
 
 /* Watch a process, or all if it is NULL. */
 static NTSTATUS
@@ -279,6 +292,8 @@ recording_watch_all(struct recording *recording, const char **why)
     *why = recording_why(recording, status);
     return status;
 }
+
+/* --- description --- */
 
 /* Add how long the recording took, and for how much of that it counted. */
 static void
@@ -356,6 +371,7 @@ recording_describe(const struct recording *recording, struct profile *profile,
     }
     recording_get_info(recording, &info);
     gaps->unread = info.unread;
+    gaps->children_run = recording->children_run;
     recording_describe_time(recording, gaps, interim);
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
@@ -379,6 +395,8 @@ recording_collect(struct recording *recording, bool interim)
 
     return recording_describe(recording, profile, &gaps, interim);
 }
+
+/* --- writing --- */
 
 struct profile *
 recording_repeat(struct recording *recording)
@@ -404,7 +422,7 @@ recording_write(struct recording *recording, const struct profile *profile,
     return written;
 }
 
-/* Runs on the keeper's thread. */
+/* Write the profile so far. Runs on the keeper's thread. */
 bool
 recording_snapshot(struct recording *recording, struct pprof_error *error)
 {
@@ -435,7 +453,7 @@ recording_can_snapshot(const struct recording *recording)
     return pprof_check_rewritable(recording->options->output, &error);
 }
 
-/* Runs on the keeper's thread. */
+/* Write the profile so far, as --every asks. Runs on the keeper's thread. */
 static void
 recording_rewrite(void *context)
 {
@@ -451,7 +469,9 @@ recording_rewrite(void *context)
     }
 }
 
-/* Runs on the keeper's thread. */
+/* --- while it runs --- */
+
+/* Handle lines, signals and times of control. Runs on the keeper's thread. */
 static void
 recording_control(void *context)
 {
@@ -519,6 +539,8 @@ recording_limit_ns(const struct recording *recording)
                : limit_ns;
 }
 
+/* --- begin and end --- */
+
 bool
 recording_begin(struct recording *recording, char **words)
 {
@@ -562,35 +584,7 @@ recording_end(struct recording *recording)
     keeper_stop(&recording->keeper);
 }
 
-static bool
-recording_print(const struct recording *recording, const struct profile *profile)
-{
-    const struct region_report region = {
-        .region = &recording->region,
-        .profile = profile,
-        .symbols = &recording->names.settings,
-        .rows = recording->options->rows,
-    };
-    struct report_options options = {
-        .format = recording->options->json ? REPORT_JSON : REPORT_TABLE,
-        .keys = recording->options->by,
-        .rows = recording->options->rows,
-        .print_members =
-            recording->options->region != NULL ? region_report_print_member : NULL,
-        .members_context = &region,
-    };
-    bool printed;
-
-    terminal_fit(recording->report, &options);
-    errno = 0;
-    if (recording->options->region != NULL && !recording->options->json) {
-        printed = region_report_print(recording->report, &region) &&
-                  report_print_statistics(recording->report, profile);
-    } else {
-        printed = report_print(recording->report, profile, &options);
-    }
-    return printed && fflush(recording->report) == 0;
-}
+/* --- results --- */
 
 static void
 recording_print_path(const struct recording *recording)
@@ -606,7 +600,7 @@ recording_print_path(const struct recording *recording)
 }
 
 bool
-recording_conclude(struct recording *recording)
+recording_conclude(struct recording *recording, recording_print *print)
 {
     struct profile *const profile = recording_collect(recording, false);
     bool printed;
@@ -615,8 +609,7 @@ recording_conclude(struct recording *recording)
         cmd_fail(recording->command, "out of memory: the hits cannot be reported");
         return false;
     }
-    printed = report_print_statistics(recording->report, profile) &&
-              fflush(recording->report) == 0;
+    printed = print(recording, profile) && fflush(recording->report) == 0;
     profile_delete(profile);
     return printed;
 }
@@ -685,9 +678,12 @@ recording_write_beside(struct recording *recording, const struct profile *profil
     return written;
 }
 
-/* The file first: the table may have no reader. */
+/* --- delivery and close --- */
+
+/* Write the profile and print its table: the file first, as the table may have no
+ * reader. */
 bool
-recording_deliver(struct recording *recording)
+recording_deliver(struct recording *recording, recording_print *print)
 {
     struct profile *profile;
     struct pprof_error error;
@@ -704,7 +700,7 @@ recording_deliver(struct recording *recording)
     written = recording_write(recording, profile, &error);
     /* A file named by --report is written even with --quiet. */
     if (!recording->options->quiet || recording->options->report != NULL) {
-        printed = recording_print(recording, profile);
+        printed = print(recording, profile) && fflush(recording->report) == 0;
     }
     if (written && printed && !recording->options->quiet && !recording->options->json) {
         recording_print_path(recording);

@@ -48,6 +48,8 @@ struct recording {
     char **words; /* the command line, for the profile */
     /* they are a command of ours, so processes still running at the end are reported */
     bool children;
+    /* processes that work and are not profiled, and how to profile them; NULL or "" */
+    const char *children_run;
     bool written; /* the file was written once, and FILE.old is the one from before */
     uint64_t interval_changes;   /* while it ran */
     bool rewrite_reported;       /* a failed rewrite was reported */
@@ -83,8 +85,13 @@ uint64_t recording_limit_ns(const struct recording *recording);
 /* End the measured time. */
 void recording_end(struct recording *recording);
 
+/* Prints a profile into the stream report. Returns false if writing fails, with errno,
+ * or memory runs out, with errno 0. */
+typedef bool recording_print(const struct recording *recording,
+                             const struct profile *profile);
+
 /* Write the file and print the table; a failure of one does not prevent the other. */
-bool recording_deliver(struct recording *recording);
+bool recording_deliver(struct recording *recording, recording_print *print);
 
 /* Make a profile of all hits that collector_recent returned so far, while the recording
  * runs. Returns NULL if memory runs out. */
@@ -113,7 +120,7 @@ void recording_adapt(struct recording *recording);
 
 /* Replace recording_deliver for a screen: write no file, and print only the
  * statistics. */
-bool recording_conclude(struct recording *recording);
+bool recording_conclude(struct recording *recording, recording_print *print);
 
 /* recording_close - close what recording_open opened, also in part. If it was not
  * called, do nothing; all members but the options must then be zero. */

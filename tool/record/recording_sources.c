@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* recording_sources.c - opens a recording's session and finds its sources. */
 #include "record/recording_sources.h"
+#include "base/message.h"
 #include "base/text.h"
-#include "cli/cmd.h"
+#include "record/source_words.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* --- why there is none --- */
 
 /* Append why each back end that was tried was refused, and what would allow it. */
 static void
@@ -41,8 +44,8 @@ recording_explain_backends(const struct recording *recording, const char *refusa
     }
 }
 
-/* Have the command load an agent, as no session can be opened or the user wants none.
- * Prints why not. */
+/* Have the command load a preload object, as no session can be opened or the user wants
+ * none. Prints why not. */
 static bool
 recording_open_preload(struct recording *recording)
 {
@@ -97,11 +100,28 @@ static bool
 recording_fail_source(const struct recording *recording, const char *name,
                       const char *why)
 {
-    char advice[600];
+    char advice[700];
 
     snprintf(advice, sizeof(advice), "%s; see: ntprof sources", why);
     return cmd_refuse_value(recording->command, "-e", name, advice);
 }
+
+/* Print that no source has a name, and which name may have been meant. Returns false,
+ * so that callers can return its value. */
+static bool
+recording_fail_unknown(const struct recording *recording, const char *name,
+                       const char *why)
+{
+    struct suggestion suggestion;
+    char advice[600];
+
+    snprintf(advice, sizeof(advice), "%s", why);
+    source_suggest(name, &suggestion);
+    suggest_append(&suggestion, advice, sizeof(advice));
+    return recording_fail_source(recording, name, advice);
+}
+
+/* --- functions and regions --- */
 
 bool
 recording_find_functions(struct recording *recording)
@@ -134,6 +154,8 @@ recording_find_region(struct recording *recording)
                           given->bucket_bytes, given->memory_max, why, sizeof(why)) ||
            cmd_refuse_value(recording->command, "--region", given->region, why);
 }
+
+/* --- the session --- */
 
 /* List the session's names of a source: a function may have two. Returns their
  * number. */
@@ -204,7 +226,7 @@ recording_open_session(struct recording *recording)
         return recording_refuse_session(recording);
     }
     if (status == STATUS_INVALID_PARAMETER) {
-        return recording_fail_source(
+        return recording_fail_unknown(
             recording, recording_unknown_source(recording),
             "there is no such source, or it does not take the value after its colon");
     }
@@ -218,6 +240,8 @@ recording_open_session(struct recording *recording)
     ntprof_session_use(recording->session);
     return true;
 }
+
+/* --- sources of a session --- */
 
 /* Print why a source was not found, in the terms of the command rather than the
  * library. Returns false, so that callers can return its value. */
@@ -234,7 +258,7 @@ recording_explain_source(const struct recording *recording, const char *name,
         ntprof_session_get_info(recording->session, &info);
         snprintf(why, sizeof(why), "there is no such source with back end %s",
                  info.backend);
-        break;
+        return recording_fail_unknown(recording, name, why);
     case STATUS_INVALID_PARAMETER:
         snprintf(why, sizeof(why),
                  "the source does not take the value after the colon");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* region.c - see region.h. */
+/* region.c - parses the text, and looks the symbol or range up in the image's file. */
 #include "record/region.h"
 
 #include "base/number.h"
@@ -32,7 +32,7 @@ struct request {
 
 /* Explain a refusal. Returns false, so that callers can return its value. */
 __attribute__((format(printf, 2, 3))) static bool
-refuse(const struct request *request, const char *format, ...)
+refuse_region(const struct request *request, const char *format, ...)
 {
     va_list arguments;
 
@@ -98,15 +98,17 @@ take_symbol(struct request *request, const char *text)
 
     if (plus != NULL && plus[1] >= '0' && plus[1] <= '9') {
         if (!number_parse_bytes(plus + 1, &request->bytes) || request->bytes == 0) {
-            return refuse(request, "SIZE is no number of bytes; such as +64 or +0x40");
+            return refuse_region(request,
+                                 "SIZE is no number of bytes; such as +64 or +0x40");
         }
         length = (size_t)(plus - text);
     }
     if (length == 0) {
-        return refuse(request, "is neither [IMAGE:]SYMBOL[+SIZE] nor IMAGE:START-END");
+        return refuse_region(request,
+                             "is neither [IMAGE:]SYMBOL[+SIZE] nor IMAGE:START-END");
     }
     request->symbol = strndup(text, length);
-    return request->symbol != NULL || refuse(request, "out of memory");
+    return request->symbol != NULL || refuse_region(request, "out of memory");
 }
 
 static bool
@@ -119,12 +121,12 @@ parse(struct request *request, const char *text)
     }
     request->image = strndup(text, (size_t)(colon - text));
     if (request->image == NULL) {
-        return refuse(request, "out of memory");
+        return refuse_region(request, "out of memory");
     }
     if (!take_range(request, colon + 1)) {
         return take_symbol(request, colon + 1);
     }
-    return request->bytes > 0 || refuse(request, "END is not above START");
+    return request->bytes > 0 || refuse_region(request, "END is not above START");
 }
 
 /* --- the image --- */
@@ -146,6 +148,7 @@ is_one_file(const glob_t *paths)
     return paths->gl_pathc > 0;
 }
 
+/* Find the one file that IMAGE matches. */
 static bool
 find_glob(const struct request *request, char *path, size_t path_size)
 {
@@ -157,14 +160,16 @@ find_glob(const struct request *request, char *path, size_t path_size)
 
     if (result == 0 && is_one_file(&paths)) {
         found = snprintf(path, path_size, "%s", paths.gl_pathv[0]) < (int)path_size ||
-                refuse(request, "the path of the image is too long");
+                refuse_region(request, "the path of the image is too long");
     } else if (result == 0) {
-        refuse(request, "IMAGE matches %zu files, %s to %s; name one", paths.gl_pathc,
-               text_show(first, sizeof(first), paths.gl_pathv[0]),
-               text_show(last, sizeof(last), paths.gl_pathv[paths.gl_pathc - 1]));
+        refuse_region(
+            request, "IMAGE matches %zu files, %s to %s; name one", paths.gl_pathc,
+            text_show(first, sizeof(first), paths.gl_pathv[0]),
+            text_show(last, sizeof(last), paths.gl_pathv[paths.gl_pathc - 1]));
     } else {
-        refuse(request, "no file matches IMAGE, which is a path or a glob of paths, "
-                        "such as '/usr/lib/*/libc.so.6'");
+        refuse_region(request,
+                      "no file matches IMAGE, which is a path or a glob of paths, "
+                      "such as '/usr/lib/*/libc.so.6'");
     }
     globfree(&paths);
     return found;
@@ -182,7 +187,7 @@ find_path(const struct request *request, const struct program_choice *choice,
         return find_glob(request, path, path_size);
     }
     return snprintf(path, path_size, "%s", request->image) < (int)path_size ||
-           refuse(request, "the path of the image is too long");
+           refuse_region(request, "the path of the image is too long");
 }
 
 /* Have path lead to the file without links, such as that of /proc/PID/exe. */
@@ -204,21 +209,24 @@ refuse_image(const struct request *request, int error)
 {
     switch (error) {
     case -ENOEXEC:
-        return refuse(request, "%s is no ELF program (a script?); name the image: %s",
-                      request->shown, FORM);
+        return refuse_region(request,
+                             "%s is no ELF program (a script?); name the image: %s",
+                             request->shown, FORM);
     case -ETIME:
-        return refuse(request,
-                      "it is not found in %d s of processor time in the symbols of %s; "
-                      "use IMAGE:START-END",
-                      SYM_FUNCTION_SECONDS, request->shown);
+        return refuse_region(
+            request,
+            "it is not found in %d s of processor time in the symbols of %s; "
+            "use IMAGE:START-END",
+            SYM_FUNCTION_SECONDS, request->shown);
     case -EFBIG:
-        return refuse(request,
-                      "the symbols of %s take more than --max-memory allows, 1 GiB "
-                      "without it",
-                      request->shown);
+        return refuse_region(
+            request,
+            "the symbols of %s take more than --max-memory allows, 1 GiB "
+            "without it",
+            request->shown);
     default:
-        return refuse(request, "%s cannot be read: %s", request->shown,
-                      sym_image_error(-error));
+        return refuse_region(request, "%s cannot be read: %s", request->shown,
+                             sym_image_error(-error));
     }
 }
 
@@ -227,22 +235,24 @@ static bool
 check_found(const struct request *request, const struct sym_function *found)
 {
     if (found->count == 0 && request->symbol == NULL) {
-        return refuse(request, "%s has no code at 0x%" PRIx64, request->shown,
-                      request->address);
+        return refuse_region(request, "%s has no code at 0x%" PRIx64, request->shown,
+                             request->address);
     }
     if (found->count == 0) {
-        return refuse(request,
-                      "no function of this name is in %s: neither in its symbol tables "
-                      "nor in those of its debug file; one of a library: %s",
-                      request->shown, FORM);
+        return refuse_region(
+            request,
+            "no function of this name is in %s: neither in its symbol tables "
+            "nor in those of its debug file; one of a library: %s",
+            request->shown, FORM);
     }
     if (found->count > 1) {
-        return refuse(request, "%s has %zu functions of this name; use IMAGE:START-END",
-                      request->shown, found->count);
+        return refuse_region(request,
+                             "%s has %zu functions of this name; use IMAGE:START-END",
+                             request->shown, found->count);
     }
     if (request->bytes == 0 && found->bytes == 0) {
-        return refuse(request, "its symbol in %s has no size; use SYMBOL+SIZE",
-                      request->shown);
+        return refuse_region(request, "its symbol in %s has no size; use SYMBOL+SIZE",
+                             request->shown);
     }
     return true;
 }
@@ -275,17 +285,19 @@ set_code(struct region *region, const struct request *request, int image,
     if (bytes > found->segment_bytes ||
         __builtin_add_overflow(found->offset, bytes, &end) ||
         __builtin_add_overflow(found->address, bytes, &end)) {
-        return refuse(request, "only %" PRIu64 " bytes of code follow 0x%" PRIx64,
-                      found->segment_bytes, found->address);
+        return refuse_region(request,
+                             "only %" PRIu64 " bytes of code follow 0x%" PRIx64,
+                             found->segment_bytes, found->address);
     }
     if (found->offset % bucket_bytes != 0) {
-        return refuse(request,
-                      "it starts at 0x%" PRIx64 " of the file, no multiple of --bucket "
-                      "%" PRIu32 "; use a smaller one",
-                      found->offset, bucket_bytes);
+        return refuse_region(request,
+                             "it starts at 0x%" PRIx64
+                             " of the file, no multiple of --bucket "
+                             "%" PRIu32 "; use a smaller one",
+                             found->offset, bucket_bytes);
     }
     if (fstat(image, &status) != 0) {
-        return refuse(request, "fstat: %s", strerror(errno));
+        return refuse_region(request, "fstat: %s", strerror(errno));
     }
     region->address = found->address;
     region->code = (struct collector_region){

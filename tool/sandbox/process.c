@@ -3,11 +3,13 @@
 #include "sandbox/process.h"
 
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "sandbox/rights.h"
 #include "sandbox/stage.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -28,14 +30,20 @@ enum { EXIT_RIGHTS = 70 };
 /* How often one that does not answer is looked at, and how often its clock may stand
  * still: a machine that is busy for so long is none that anybody waits for. */
 #ifndef NTPROF_TEST_HOSTILE
-enum { LOOK_MS = 1000, QUIET_LOOKS = 30 };
+enum { LOOK_MS = 1000, QUIET_LOOKS = 30, WAITING_LOOKS = 5 };
 #else
-enum { LOOK_MS = 100, QUIET_LOOKS = 10 };
+enum { LOOK_MS = 100, QUIET_LOOKS = 10, WAITING_LOOKS = 10 };
 #endif
+
+/* For all processes together once the command ends, and for the end of one that was
+ * killed: it may wait for a file system. */
+static const uint64_t hurry_ns = 5 * CLOCK_SECOND_NS;
+static const uint64_t end_ns = CLOCK_SECOND_NS;
 
 /* request - to the template, with a socket. The template is a fork of the command, so
  * that a function is where it is there. */
 struct request {
+    const struct module *module;
     sandbox_work *work;
     struct sandbox_limits limits;
 };
@@ -50,6 +58,17 @@ static bool template_lost;
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sandbox_process *running;
 static uint64_t ended_cpu_ns;
+
+/* Those that were killed and had not ended in time. */
+enum { LEFT_MAX = 256 };
+static pid_t left_pids[LEFT_MAX];
+static size_t left_count;
+
+/* Readable when the command has to end; or -1. */
+static int hurry_fd = -1;
+
+/* Until when processes may answer once the command ends; 0: it does not end yet. */
+static _Atomic uint64_t hurry_until_ns;
 
 /* --- in the template --- */
 
@@ -71,7 +90,8 @@ reader_main(const struct request *request, int fd)
     _exit(EXIT_SUCCESS);
 }
 
-/* A child of the command, not of the template. */
+/* Fork a reader, as a child of the command, not of the template. Returns its pid or a
+ * negative errno. */
 static int64_t
 fork_reader(const struct request *request, int fd)
 {
@@ -116,8 +136,8 @@ compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* What a library finds out once, by calls that readers have no right to: qsort asks how
- * much memory there is before it sorts more than a kilobyte. */
+/* Have libraries find out what they do once, by calls that readers have no right to:
+ * qsort asks how much memory there is before it sorts more than a kilobyte. */
 static void
 warm_up(void)
 {
@@ -127,13 +147,77 @@ warm_up(void)
           compare_numbers);
 }
 
+/* Overwrite the arguments and the environment, which may hold secrets, where the kernel
+ * put them: also strings that the environment has no more. */
+static void
+wipe_start(void)
+{
+    FILE *const file = fopen("/proc/self/stat", "re");
+    unsigned long at[4] = {0};
+    char line[2048];
+    size_t size = 0;
+    const char *end;
+
+    if (file != NULL) {
+        size = fread(line, 1, sizeof(line) - 1, file);
+        fclose(file);
+    }
+    line[size] = '\0';
+    /* Behind the name, which may contain anything, is the third field; the
+     * 48th to the 51st are the bounds of arguments and environment. */
+    end = strrchr(line, ')');
+    for (int field = 3; end != NULL && field <= 48; field++) {
+        end = strchr(end + 1, ' ');
+    }
+    if (end != NULL &&
+        sscanf(end, "%lu %lu %lu %lu", &at[0], &at[1], &at[2], &at[3]) == 4) {
+        for (int i = 0; i < 4; i += 2) {
+            if (at[i] != 0 && at[i] < at[i + 1]) {
+                explicit_bzero((char *)at[i], at[i + 1] - at[i]);
+            }
+        }
+    }
+}
+
+/* Overwrite the environment, which may hold secrets, and the place where the kernel put
+ * it: setenv puts strings elsewhere. */
+static void
+wipe_environment(void)
+{
+    static char *none[1];
+
+    for (char **variable = environ; variable != NULL && *variable != NULL; variable++) {
+        explicit_bzero(*variable, strlen(*variable));
+    }
+    environ = none;
+    wipe_start();
+}
+
+/* The pid of a new process, or negative errno and why the module is not there. */
+static void
+answer(struct wire *wire, const struct request *request, int reader)
+{
+    char why[MODULE_WHY_BYTES] = "";
+    int64_t result = 0;
+
+    if (request->module != NULL &&
+        module_load(request->module, why, sizeof(why)) == NULL) {
+        result = -errno;
+    }
+    wire_put(wire, (uint64_t)(result == 0 ? fork_reader(request, reader) : result));
+    wire_put_text(wire, why);
+    wire_send(wire, -1);
+}
+
 static _Noreturn void
 template_main(int fd)
 {
     struct wire wire;
 
-    if (prctl(PR_SET_NAME, "ntprof-template") != 0 ||
-        sandbox_drop_capabilities() != 0 || keep_socket(fd) != 0) {
+    command_log_stop();
+    wipe_environment();
+    if (prctl(PR_SET_NAME, "ntprof-template") != 0 || sandbox_keep_to_itself() != 0 ||
+        keep_socket(fd) != 0) {
         _exit(EXIT_RIGHTS);
     }
     warm_up();
@@ -148,15 +232,14 @@ template_main(int fd)
             _exit(EXIT_SUCCESS);
         }
         request = *got;
-        wire_put(&wire, (uint64_t)fork_reader(&request, reader));
+        answer(&wire, &request, reader);
         close(reader);
-        wire_send(&wire, -1);
     }
 }
 
 /* --- in the command --- */
 
-/* A descriptor above those of streams, which may be closed here; fd is closed. */
+/* Move a descriptor above those of streams, which may be closed here; fd is closed. */
 static int
 move_up(int fd)
 {
@@ -168,7 +251,7 @@ move_up(int fd)
     return moved;
 }
 
-/* A socket with two ends. 0 or negative errno. */
+/* Make a socket with two ends. Returns 0 or a negative errno. */
 static int
 make_ends(int ends[2])
 {
@@ -188,6 +271,8 @@ make_ends(int ends[2])
     return -EMFILE;
 }
 
+/* Fork the template, unless there is one; with the lock. Returns 0 or a negative errno.
+ * */
 static int
 prepare_locked(void)
 {
@@ -262,9 +347,10 @@ wait_for_template(void *context, int fd, short events)
     return ready > 0;
 }
 
-/* The pid of a new process that has an end of a socket, or negative errno. */
+/* The pid of a new process that has an end of a socket, or negative errno and why its
+ * module is not there, which the process keeps. */
 static int64_t
-ask_template(const struct request *request, int fd)
+ask_template(struct sandbox_process *process, const struct request *request, int fd)
 {
     struct wire wire;
     int64_t pid;
@@ -276,6 +362,8 @@ ask_template(const struct request *request, int fd)
         wire_put_bytes(&wire, request, sizeof(*request));
         wire_send(&wire, fd);
         pid = (int64_t)wire_get(&wire);
+        snprintf(process->module_why, sizeof(process->module_why), "%s",
+                 wire_get_text(&wire, MODULE_WHY_BYTES));
         if (wire.failed) {
             pid = -ECHILD;
             template_lost = true;
@@ -312,6 +400,25 @@ sandbox_memory_bytes(const struct sandbox_process *process)
                : (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Whether a process runs or is ready to: else it waits, as for a file system. */
+static bool
+is_runnable(const struct sandbox_process *process)
+{
+    char path[64];
+    char line[512] = "";
+    const char *state;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)process->pid);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        (void)!fgets(line, sizeof(line), file);
+        fclose(file);
+    }
+    state = strrchr(line, ')');
+    return state == NULL || strncmp(state, ") R", 3) == 0;
+}
+
 /* Looks at a process that does not answer. False: it has had its time. */
 static bool
 look_at(struct sandbox_process *process)
@@ -321,39 +428,77 @@ look_at(struct sandbox_process *process)
     process->quiet = now_ns == process->seen_ns ? process->quiet + 1 : 0;
     process->seen_ns = now_ns;
     process->late = now_ns > process->cpu_end_ns;
-    process->stuck = !process->patient && process->quiet >= QUIET_LOOKS;
+    process->waits =
+        process->quiet == 0 || is_runnable(process) ? 0 : process->waits + 1;
+    process->stuck = !process->patient &&
+                     (process->quiet >= QUIET_LOOKS || process->waits >= WAITING_LOOKS);
     return !process->late && !process->stuck;
 }
 
+void
+sandbox_hurry(void)
+{
+    if (hurry_until_ns == 0) {
+        hurry_until_ns = clock_now_ns() + hurry_ns;
+    }
+}
+
+void
+sandbox_hurry_on(int fd)
+{
+    hurry_fd = fd;
+    hurry_until_ns = 0;
+}
+
+/* Whether the command ends, and the time for answers is over. */
+static bool
+is_over(void)
+{
+    return hurry_until_ns != 0 && clock_now_ns() >= hurry_until_ns;
+}
+
+/* Wait until a process's socket is ready. False: it has had its time, or all that
+ * reading may take is over. */
 static bool
 wait_for(void *context, int fd, short events)
 {
     struct sandbox_process *const process = context;
-    struct pollfd place = {.fd = fd, .events = events};
+    struct pollfd places[2] = {{.fd = fd, .events = events}, {.events = POLLIN}};
     int ready;
 
     do {
-        ready = poll(&place, 1, LOOK_MS);
-    } while ((ready == 0 && look_at(process)) || (ready < 0 && errno == EINTR));
+        places[1].fd = hurry_until_ns == 0 ? hurry_fd : -1;
+        ready = poll(places, 2, LOOK_MS);
+        if (ready > 0 && places[1].revents != 0) {
+            sandbox_hurry();
+        }
+        if (ready > 0 && places[0].revents == 0) {
+            ready = 0;
+            continue;
+        }
+        process->stuck = ready == 0 && is_over();
+    } while ((ready == 0 && !process->stuck && look_at(process)) ||
+             (ready < 0 && errno == EINTR));
     process->quiet = 0;
+    process->waits = 0;
     return ready > 0;
 }
 
 int
-sandbox_start(struct sandbox_process *process, sandbox_work *work,
-              const struct sandbox_limits *limits)
+sandbox_start(struct sandbox_process *process, const struct module *module,
+              sandbox_work *work, const struct sandbox_limits *limits)
 {
-    const struct request request = {work, *limits};
+    const struct request request = {module, work, *limits};
     int64_t pid;
     int ends[2];
     int error;
 
     *process = (struct sandbox_process){.cpu_end_ns = limits->cpu_ns};
-    error = make_ends(ends);
+    error = is_over() ? -ECANCELED : make_ends(ends);
     if (error != 0) {
         return error;
     }
-    pid = ask_template(&request, ends[1]);
+    pid = ask_template(process, &request, ends[1]);
     close(ends[1]);
     if (pid <= 0 || clock_getcpuclockid((pid_t)pid, &process->clock) != 0) {
         close(ends[0]);
@@ -365,6 +510,8 @@ sandbox_start(struct sandbox_process *process, sandbox_work *work,
     running = process;
     pthread_mutex_unlock(&running_lock);
     wire_init(&process->wire, ends[0], wait_for, process);
+    COMMAND_LOG("reader %ld: started, for at most %" PRIu64 " bytes of memory",
+                (long)pid, limits->memory_bytes);
     return 0;
 }
 
@@ -402,6 +549,40 @@ sandbox_get_usage(struct sandbox_usage *usage)
     pthread_mutex_unlock(&template_lock);
 }
 
+/* Wait for the end of those that were left. The lock is held. */
+static void
+reap_left(void)
+{
+    for (size_t i = left_count; i > 0; i--) {
+        if (waitpid(left_pids[i - 1], NULL, WNOHANG) != 0) {
+            left_pids[i - 1] = left_pids[--left_count];
+        }
+    }
+}
+
+/* Wait for the end of a process that was killed: for a second, as one that waits for a
+ * file system ends only when that answers. */
+static void
+wait_for_end(struct sandbox_process *process)
+{
+    const uint64_t until_ns = clock_now_ns() + end_ns;
+    struct timespec pause = {.tv_nsec = 50000};
+    pid_t ended;
+
+    while ((ended = waitpid(process->pid, &process->status, WNOHANG)) == 0 &&
+           clock_now_ns() < until_ns) {
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < 10000000 ? pause.tv_nsec * 2 : 10000000;
+    }
+    pthread_mutex_lock(&running_lock);
+    reap_left();
+    if (ended == 0 && left_count < LEFT_MAX) {
+        left_pids[left_count++] = process->pid;
+    }
+    process->stuck |= ended == 0;
+    pthread_mutex_unlock(&running_lock);
+}
+
 void
 sandbox_stop(struct sandbox_process *process)
 {
@@ -413,8 +594,9 @@ sandbox_stop(struct sandbox_process *process)
     close(process->wire.fd);
     wire_finish(&process->wire);
     (void)kill(process->pid, SIGKILL);
-    while (waitpid(process->pid, &process->status, 0) < 0 && errno == EINTR) {
-    }
+    wait_for_end(process);
+    COMMAND_LOG("reader %ld: ended after %" PRIu64 " ms of processor time",
+                (long)process->pid, process->seen_ns / 1000000);
     process->pid = 0;
 }
 

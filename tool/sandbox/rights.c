@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -54,7 +55,6 @@ static const int allowed[] = {
     SYS_fstat,
     SYS_brk,
     SYS_munmap,
-    SYS_mremap,
     SYS_madvise,
     SYS_futex,
     SYS_exit,
@@ -83,22 +83,32 @@ enum { REFUSED = SYS_readlink };
 enum { REFUSED = SYS_readlinkat };
 #endif
 
-/* Of these an argument decides: the socket of the first two; no code is made by the
- * others. */
+/* Of these, and of mmap, mprotect and mremap, arguments decide. */
 static const int on_socket[] = {SYS_sendmsg, SYS_recvmsg};
-static const int no_code[] = {SYS_mmap, SYS_mprotect};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define ARGUMENT_LOW(number)                                  \
     ((uint32_t)(offsetof(struct seccomp_data, args[number]) + \
                 (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 4)))
+#define ARGUMENT_HIGH(number)                                 \
+    ((uint32_t)(offsetof(struct seccomp_data, args[number]) + \
+                (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 4 : 0)))
 
 enum { INSTRUCTIONS_MAX = 160 };
+
+/* Of the stack; what it has by default. */
+static const uint64_t stack_bytes = UINT64_C(8) << 20;
+
+/* Address space for mapped files. They are no memory of the process, but the kernel's
+ * tables of their pages are: a 512th. */
+static const uint64_t files_bytes_max = UINT64_C(64) << 30;
 
 struct program {
     struct sock_filter code[INSTRUCTIONS_MAX];
     unsigned short count;
 };
+
+/* --- the filter --- */
 
 static void
 add(struct program *program, uint16_t code, uint32_t value, uint8_t yes, uint8_t no)
@@ -131,6 +141,38 @@ add_tested(struct program *program, int call, unsigned int argument,
     add_end(program, SECCOMP_RET_KILL_PROCESS);
 }
 
+/* Allow to map memory that is private, no stack and no code. The kernel counts neither
+ * shared memory nor what grows downwards for RLIMIT_DATA. MAP_SHARED is also a bit of
+ * MAP_SHARED_VALIDATE. */
+static void
+add_map(struct program *program)
+{
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 6);
+    add_load(program, ARGUMENT_LOW(2));
+    add(program, BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 3, 0);
+    add_load(program, ARGUMENT_LOW(3));
+    add(program, BPF_JMP | BPF_JSET | BPF_K, MAP_SHARED | MAP_GROWSDOWN, 1, 0);
+    add_end(program, SECCOMP_RET_ALLOW);
+    add_end(program, SECCOMP_RET_KILL_PROCESS);
+}
+
+/* Allow to move memory and make it larger, except the stack, by which mremap would pass
+ * RLIMIT_DATA. All else is below lowest: no mapping is made above the stack. */
+static void
+add_remap(struct program *program, uint64_t lowest)
+{
+    const uint32_t high = (uint32_t)(lowest >> 32);
+
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 7);
+    add_load(program, ARGUMENT_HIGH(0));
+    add(program, BPF_JMP | BPF_JGT | BPF_K, high, 3, 0);
+    add(program, BPF_JMP | BPF_JEQ | BPF_K, high, 0, 3);
+    add_load(program, ARGUMENT_LOW(0));
+    add(program, BPF_JMP | BPF_JGE | BPF_K, (uint32_t)lowest, 0, 1);
+    add_end(program, SECCOMP_RET_ERRNO | ENOMEM);
+    add_end(program, SECCOMP_RET_ALLOW);
+}
+
 static void
 add_allowed(struct program *program, int call)
 {
@@ -146,7 +188,7 @@ add_refused(struct program *program, int call)
 }
 
 static void
-make_program(struct program *program)
+make_program(struct program *program, uint64_t stack)
 {
     const struct sock_filter is_socket = {BPF_JMP | BPF_JEQ | BPF_K, 0, 1,
                                           SANDBOX_SOCKET};
@@ -160,9 +202,9 @@ make_program(struct program *program)
     for (size_t i = 0; i < COUNT(on_socket); i++) {
         add_tested(program, on_socket[i], 0, &is_socket);
     }
-    for (size_t i = 0; i < COUNT(no_code); i++) {
-        add_tested(program, no_code[i], 2, &no_exec);
-    }
+    add_tested(program, SYS_mprotect, 2, &no_exec);
+    add_map(program);
+    add_remap(program, stack);
 #ifdef SANITIZED
     const struct sock_filter is_error = {BPF_JMP | BPF_JEQ | BPF_K, 0, 1,
                                          STDERR_FILENO};
@@ -175,12 +217,12 @@ make_program(struct program *program)
     add_end(program, SECCOMP_RET_KILL_PROCESS);
 }
 
+/* --- capabilities and limits --- */
+
 int
-sandbox_drop_capabilities(void)
+sandbox_keep_to_itself(void)
 {
     static const int ignored[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGTSTP};
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    const struct __user_cap_data_struct none[2] = {{0}};
     sigset_t empty;
 
     sigemptyset(&empty);
@@ -188,8 +230,7 @@ sandbox_drop_capabilities(void)
     for (size_t i = 0; i < COUNT(ignored); i++) {
         signal(ignored[i], SIG_IGN);
     }
-    if (syscall(SYS_capset, &header, none) != 0 ||
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) {
         return -errno;
     }
@@ -197,38 +238,60 @@ sandbox_drop_capabilities(void)
 }
 
 #ifndef SANITIZED
-/* Private memory that the process has, as RLIMIT_DATA counts it. */
-static uint64_t
-data_bytes(void)
+/* Find the address space that the process has, and the private memory in it, as
+ * RLIMIT_AS and RLIMIT_DATA count them. */
+static void
+get_memory(uint64_t *space_bytes, uint64_t *data_bytes)
 {
     FILE *const file = fopen("/proc/self/statm", "re");
-    unsigned long pages = 0;
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    unsigned long space = 0;
+    unsigned long data = 0;
 
     if (file != NULL) {
-        (void)!fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages);
+        (void)!fscanf(file, "%lu %*u %*u %*u %*u %lu", &space, &data);
         fclose(file);
     }
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    *space_bytes = space * page_bytes;
+    *data_bytes = data * page_bytes;
 }
 #endif
 
+/* Lower a limit for good. One that the caller has and that is lower stays: nobody may
+ * raise it. */
 static int
-set_limit(__rlimit_resource_t resource, uint64_t value)
+lower_limit(__rlimit_resource_t resource, uint64_t value)
 {
-    const struct rlimit limit = {value, value};
+    struct rlimit limit;
 
+    if (getrlimit(resource, &limit) != 0) {
+        return -errno;
+    }
+    if (limit.rlim_cur > value) {
+        limit.rlim_cur = value;
+    }
+    limit.rlim_max = limit.rlim_cur;
     return setrlimit(resource, &limit) == 0 ? 0 : -errno;
 }
 
 static int
 set_limits(uint64_t memory_bytes, uint64_t cpu_seconds)
 {
-    int error = set_limit(RLIMIT_CORE, 0);
+    int error = lower_limit(RLIMIT_CORE, 0);
 
-    error = error != 0 ? error : set_limit(RLIMIT_CPU, cpu_seconds);
+    error = error != 0 ? error : lower_limit(RLIMIT_CPU, cpu_seconds);
+    /* The stack counts for no other limit. */
+    error = error != 0 ? error : lower_limit(RLIMIT_STACK, stack_bytes);
 #ifndef SANITIZED /* shadow memory is counted as if it was used */
-    error = error != 0 ? error : set_limit(RLIMIT_FSIZE, 0);
-    error = error != 0 ? error : set_limit(RLIMIT_DATA, data_bytes() + memory_bytes);
+    uint64_t space_bytes;
+    uint64_t data_bytes;
+
+    get_memory(&space_bytes, &data_bytes);
+    error = error != 0 ? error : lower_limit(RLIMIT_FSIZE, 0);
+    error = error != 0 ? error : lower_limit(RLIMIT_DATA, data_bytes + memory_bytes);
+    error = error != 0
+                ? error
+                : lower_limit(RLIMIT_AS, space_bytes + memory_bytes + files_bytes_max);
 #else
     (void)memory_bytes;
 #endif
@@ -238,6 +301,8 @@ set_limits(uint64_t memory_bytes, uint64_t cpu_seconds)
 int
 sandbox_drop_rights(uint64_t memory_bytes, uint64_t cpu_seconds)
 {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    const struct __user_cap_data_struct none[2] = {{0}};
     struct program program;
     struct sock_fprog filter = {.filter = program.code};
     const int error = set_limits(memory_bytes, cpu_seconds);
@@ -245,7 +310,12 @@ sandbox_drop_rights(uint64_t memory_bytes, uint64_t cpu_seconds)
     if (error != 0) {
         return error;
     }
-    make_program(&program);
+    if (syscall(SYS_capset, &header, none) != 0) {
+        return -errno;
+    }
+    /* The random bytes are above the first frame of the stack, and it is no larger
+     * than its limit. */
+    make_program(&program, getauxval(AT_RANDOM) - stack_bytes);
     filter.len = program.count;
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0 ? 0 : -errno;
 }

@@ -14,14 +14,16 @@ enum { SANDBOX_SOCKET = 3 };
 /* What sanitizers write to, if there are some; or -1. */
 extern const int sandbox_errors_fd;
 
-/* Gives up capabilities, and all ways to new ones; no signal of a terminal ends the
- * process. 0 or negative errno. */
-int sandbox_drop_capabilities(void);
+/* Gives up all ways to new capabilities; no signal of a terminal ends the process. 0 or
+ * negative errno. */
+int sandbox_keep_to_itself(void);
 
 /*
- * Gives up the rest for good: what is not allowed kills the process by SIGSYS.
+ * Gives up capabilities and all else for good: what is not allowed kills the process by
+ * SIGSYS.
  *
- *   memory_bytes  private memory beside what there is
+ *   memory_bytes  private memory beside what there is, and beside a stack of 8 MiB;
+ *                 no other kind of memory can be had but that of mapped files
  *   cpu_seconds   processor time; then SIGXCPU kills it
  *
  * 0 or negative errno.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* wire.c - see wire.h. */
+/* wire.c - buffers both directions over one socket, and passes descriptors along. */
 #include "sandbox/wire.h"
 
 #include <errno.h>
@@ -42,6 +42,7 @@ union control {
     char bytes[CMSG_SPACE(sizeof(int))];
 };
 
+/* Attach a descriptor to a message. */
 static void
 attach(struct msghdr *message, union control *control, int fd)
 {
@@ -57,7 +58,7 @@ attach(struct msghdr *message, union control *control, int fd)
     memcpy(CMSG_DATA(header), &fd, sizeof(fd));
 }
 
-/* True if it may be tried again, when the socket is ready. */
+/* May the call that failed be tried again? Waits until the socket is ready. */
 static bool
 goes_on(const struct wire *wire, short events)
 {
@@ -125,6 +126,7 @@ wire_put_text(struct wire *wire, const char *text)
 
 /* --- receiving --- */
 
+/* Take a descriptor that came with a message. */
 static void
 take_passed(struct wire *wire, struct msghdr *message)
 {
@@ -139,7 +141,7 @@ take_passed(struct wire *wire, struct msghdr *message)
     }
 }
 
-/* More bytes behind those that are there. */
+/* Receive more bytes, behind those that are there. */
 static void
 receive(struct wire *wire)
 {
@@ -165,9 +167,9 @@ receive(struct wire *wire)
     }
 }
 
-/* So many bytes that came next; NULL if it failed. */
+/* Take so many bytes that came next; NULL if that failed. */
 static const uint8_t *
-take(struct wire *wire, size_t size)
+take_bytes(struct wire *wire, size_t size)
 {
     const uint8_t *bytes;
 
@@ -194,7 +196,7 @@ uint64_t
 wire_get(struct wire *wire)
 {
     uint64_t number = 0;
-    const uint8_t *const bytes = take(wire, sizeof(number));
+    const uint8_t *const bytes = take_bytes(wire, sizeof(number));
 
     if (bytes != NULL) {
         memcpy(&number, bytes, sizeof(number));
@@ -218,7 +220,7 @@ const void *
 wire_get_bytes(struct wire *wire, size_t most, size_t *size)
 {
     *size = (size_t)wire_get_most(wire, most);
-    return take(wire, *size);
+    return take_bytes(wire, *size);
 }
 
 const char *

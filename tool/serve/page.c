@@ -4,12 +4,12 @@
 #include "serve/serve.h"
 
 #include "base/clock.h"
-#include "profile/difference.h"
+#include "profile/join.h"
 #include "view/export/html_page.h"
+#include "view/report/difference.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* How much of the store's end a page shows whose address names no time. */
 static const int64_t default_ns = 3600 * STORE_SECOND_NS;
@@ -25,29 +25,54 @@ struct page {
     struct store_overview overview;
     int64_t first_ns; /* of the store */
     int64_t last_ns;
+    bool empty;              /* the store has no windows */
+    bool timed;              /* both selections have times */
     struct profile *profile; /* empty if error is set */
     struct profile *old_profile;
     struct buffer data;
     struct pprof_error error; /* why nothing is shown; "" */
 };
 
-/* Complete the time of a selection, which the line over time needs. */
+/* Complete the time of a selection, which the line over time needs. One that begins
+ * after the store's end, or ends before its beginning, gets some length. */
 static void
-complete_time(const struct page *page, struct store_selection *selection)
+complete_time(const struct page *page, int64_t now_ns,
+              struct store_selection *selection)
 {
-    const bool given = selection->since_ns != 0 || selection->until_ns != 0;
+    const bool since = selection->since_ns != 0;
+    const bool until = selection->until_ns != 0;
+    const int64_t end_ns =
+        (page->last_ns + STORE_SECOND_NS - 1) / STORE_SECOND_NS * STORE_SECOND_NS;
 
-    if (selection->until_ns == 0) {
-        selection->until_ns =
-            (page->last_ns + STORE_SECOND_NS - 1) / STORE_SECOND_NS * STORE_SECOND_NS;
+    if (!until) {
+        selection->until_ns = end_ns > selection->since_ns   ? end_ns
+                              : now_ns > selection->since_ns ? now_ns
+                                                             : INT64_MAX;
     }
-    if (!given && selection->until_ns - default_ns > page->first_ns) {
+    if (!since && !until && selection->until_ns - default_ns > page->first_ns) {
         selection->since_ns = selection->until_ns - default_ns;
-    } else if (selection->since_ns == 0) {
+    } else if (!since) {
         selection->since_ns = page->first_ns / STORE_SECOND_NS * STORE_SECOND_NS;
+    }
+    if (!since && selection->since_ns >= selection->until_ns) {
+        selection->since_ns = selection->until_ns - default_ns;
     }
     selection->since_ns = overview_limit_time(selection->since_ns);
     selection->until_ns = overview_limit_time(selection->until_ns);
+    if (selection->since_ns == OVERVIEW_TIME_MAX_NS) {
+        selection->since_ns -= STORE_SECOND_NS;
+    }
+}
+
+/* Say that the error is that of the old side. */
+static bool
+fail_old(struct pprof_error *error)
+{
+    const struct pprof_error cause = *error;
+
+    snprintf(error->text, sizeof(error->text), "what to compare with: %.400s",
+             cause.text);
+    return false;
 }
 
 /* Read both selections, each on top of what the URL selects. An old one without a time
@@ -55,29 +80,35 @@ complete_time(const struct page *page, struct store_selection *selection)
 static bool
 select_both(struct page *page, int64_t now_ns)
 {
-    bool right;
+    struct store_selection *const both[] = {&page->selection, &page->old};
+    struct pprof_error *const error = &page->error;
 
-    page->selection = page->url.selection;
-    page->selection.rows_max = SERVE_ROWS_MAX;
-    page->old = page->selection;
-    right =
-        serve_read_selection(page->query, "", now_ns, &page->selection, &page->error) &&
-        serve_read_selection(page->query, "old.", now_ns, &page->old, &page->error);
-    complete_time(page, &page->selection);
+    for (size_t i = 0; i < 2; i++) {
+        *both[i] = page->url.selection;
+        both[i]->rows_max = SERVE_ROWS_MAX;
+    }
+    if (!serve_read_selection(page->query, "", now_ns, &page->selection, error) ||
+        !store_check_times(&page->selection, error)) {
+        return false;
+    }
+    complete_time(page, now_ns, &page->selection);
+    if (!serve_read_selection(page->query, "old.", now_ns, &page->old, error) ||
+        !store_check_times(&page->old, error)) {
+        return fail_old(error);
+    }
     if (page->old.since_ns == 0 && page->old.until_ns == 0) {
         page->old.since_ns = page->selection.since_ns;
         page->old.until_ns = page->selection.until_ns;
     }
-    return right;
+    complete_time(page, now_ns, &page->old);
+    return true;
 }
 
 /* Put what changed against the old side. */
 static void
 compare(struct page *page)
 {
-    const struct diff_options options = {
-        .report = {.format = REPORT_JSON, .rows = SERVE_CHANGES_MAX},
-        .normalize = true};
+    const struct diff_options options = {.rows = SERVE_CHANGES_MAX, .normalize = true};
     struct diff *const diff = diff_new(page->old_profile, page->profile, &options);
 
     if (diff == NULL || !page_data_put_diff(&page->data, diff)) {
@@ -86,26 +117,75 @@ compare(struct page *page)
     diff_delete(diff);
 }
 
+/* Read a selection as it is shown. Returns NULL with the error set. */
+static struct profile *
+read_selection(struct page *page, const struct store_selection *selection)
+{
+    struct profile *const profile = store_read(page->store, selection, &page->error);
+
+    if (profile == NULL && page->error.no_window) {
+        /* Without advice that is for the terminal: the page shows what there is. */
+        snprintf(page->error.text, sizeof(page->error.text), "no window is selected");
+    }
+    if (profile != NULL && !profile_join_intervals(profile, &page->error)) {
+        profile_delete(profile);
+        return NULL;
+    }
+    if (profile != NULL) {
+        profile_join_buckets(profile);
+    }
+    return profile;
+}
+
+/* Read what there is to select, for a page whose own selection is wrong: its fields
+ * offer it all the same. */
+static void
+read_names(struct page *page, int64_t now_ns)
+{
+    struct pprof_error ignored; /* one reason is enough */
+
+    page->selection = page->url.selection;
+    complete_time(page, now_ns, &page->selection);
+    (void)store_get_overview(page->store, &page->selection, &page->overview, &ignored);
+    page->overview.slot_count = 0;
+}
+
+/* Read both sides. Returns false with the error set. */
+static bool
+read_both(struct page *page)
+{
+    page->profile = read_selection(page, &page->selection);
+    if (page->profile == NULL || !serve_compares(page->query)) {
+        return page->profile != NULL;
+    }
+    page->old_profile = read_selection(page, &page->old);
+    return page->old_profile != NULL || fail_old(&page->error);
+}
+
 /* Read all that the page shows. */
 static void
 read_all(struct page *page, int64_t now_ns)
 {
-    const bool selected =
-        store_get_extent(page->store, &page->first_ns, &page->last_ns, &page->error) &&
-        select_both(page, now_ns);
+    struct pprof_error *const error = &page->error;
+    bool read = false;
 
-    /* A page whose selection is wrong has its fields all the same. */
-    if (selected && page->last_ns == 0) {
-        snprintf(page->error.text, sizeof(page->error.text),
-                 "the store has no windows yet");
-    } else if (selected && store_get_overview(page->store, &page->selection,
-                                              &page->overview, &page->error)) {
-        page->profile = store_read(page->store, &page->selection, &page->error);
-        if (page->profile != NULL && serve_compares(page->query)) {
-            page->old_profile = store_read(page->store, &page->old, &page->error);
+    if (store_get_extent(page->store, &page->first_ns, &page->last_ns, error)) {
+        page->empty = page->last_ns == 0;
+        if (page->empty) {
+            snprintf(error->text, sizeof(error->text),
+                     "the store has no windows yet; to add some, type one of these "
+                     "commands");
+        } else if (select_both(page, now_ns)) {
+            page->timed = true;
+            read = store_get_overview(page->store, &page->selection, &page->overview,
+                                      error) &&
+                   read_both(page);
+        } else {
+            read_names(page, now_ns);
         }
     }
-    if (page->profile == NULL) {
+    if (!read) { /* then the error is all that the page shows */
+        profile_delete(page->profile);
         page->profile = profile_new();
     }
 }
@@ -113,12 +193,20 @@ read_all(struct page *page, int64_t now_ns)
 static void
 put_data(struct page *page)
 {
-    page_data_put(&page->data, &(struct page_data){.query = page->query,
-                                                   .selection = &page->selection,
-                                                   .overview = &page->overview,
-                                                   .first_ns = page->first_ns,
-                                                   .last_ns = page->last_ns,
-                                                   .refused = page->error.text});
+    page_data_put(
+        &page->data,
+        &(struct page_data){.query = page->query,
+                            .selection = &page->selection,
+                            .old = serve_compares(page->query) ? &page->old : NULL,
+                            .overview = &page->overview,
+                            .first_ns = page->first_ns,
+                            .last_ns = page->last_ns,
+                            .empty = page->empty,
+                            .timed = page->timed,
+                            .elsewhere = page->error.no_window,
+                            .refused = page->error.text,
+                            .text = page->settings->url,
+                            .url = &page->url});
     if (page->old_profile != NULL) {
         compare(page);
     }
@@ -129,7 +217,7 @@ static bool
 write_page(struct page *page, struct http_answer *answer)
 {
     const char *const data = buffer_text(&page->data);
-    struct export_said said = {.error = ""};
+    struct export_messages messages = {.error = ""};
     char *text = NULL;
     size_t size = 0;
     FILE *const out =
@@ -140,7 +228,7 @@ write_page(struct page *page, struct http_answer *answer)
         return false;
     }
     done = html_write_page(out, &html_page_of_store, data, page->profile,
-                           &page->settings->html, &said);
+                           &page->settings->html, &messages);
     done = fclose(out) == 0 && done;
     if (!done) {
         free(text);

@@ -15,14 +15,25 @@ struct diff;
 struct page_data {
     const struct serve_query *query;
     const struct store_selection *selection; /* with since_ns and until_ns */
+    const struct store_selection *old;       /* the same; NULL: nothing is compared */
     const struct store_overview *overview;
-    int64_t first_ns; /* of the store */
+    int64_t first_ns; /* of the store; 0 if it is empty */
     int64_t last_ns;
+    bool empty;          /* the store has no windows */
+    bool timed;          /* the times of both selections are right */
+    bool elsewhere;      /* no window has the selected time, hosts and labels */
     const char *refused; /* why nothing is shown; "" */
+    const char *text;    /* of the store's URL */
+    const struct store_url *url;
 };
 
 /* page_data_put - append the selection's element. */
 void page_data_put(struct buffer *html, const struct page_data *data);
+
+/* page_data_put_commands - append commands that give an empty store its first windows,
+ * each as [what it adds, line to type]. */
+void page_data_put_commands(struct buffer *json, const char *text,
+                            const struct store_url *url);
 
 /* page_data_put_diff - append a comparison's element. Returns false if memory runs
  * out. */

@@ -5,13 +5,30 @@
 #include <poll.h>
 #include <string.h>
 
+/* making - of one page. */
+struct making {
+    int signal_fd;
+    struct http_server *server;
+    struct http_request *request;
+};
+
 /* Return whether a signal of termination came. */
 static bool
-is_ending(void *context)
+is_ending(int signal_fd)
 {
-    struct pollfd place = {.fd = *(const int *)context, .events = POLLIN};
+    struct pollfd place = {.fd = signal_fd, .events = POLLIN};
 
     return poll(&place, 1, 0) > 0;
+}
+
+/* Return whether nobody waits for the page any more. */
+static bool
+is_for_nobody(void *context)
+{
+    const struct making *const making = context;
+
+    return is_ending(making->signal_fd) ||
+           http_server_is_gone(making->server, making->request);
 }
 
 /* Answer what has no page, on the server's thread. */
@@ -42,19 +59,21 @@ read_query(const struct http_request *request, struct serve_query *query)
 static void
 serve(const struct serve_settings *settings, struct http_server *server, int signal_fd)
 {
-    const struct store_stop stop = {.asked = is_ending, .context = &signal_fd};
+    struct making making = {.signal_fd = signal_fd, .server = server};
+    const struct store_stop stop = {.asked = is_for_nobody, .context = &making};
     struct pollfd places[] = {{.fd = signal_fd, .events = POLLIN},
                               {.fd = http_server_fd(server), .events = POLLIN}};
     struct http_request *request;
     struct serve_query query;
     struct http_answer answer;
 
-    while (!is_ending(&signal_fd)) {
+    while (!is_ending(signal_fd)) {
         request = http_server_take(server);
         if (request == NULL) {
             (void)poll(places, 2, -1);
             continue;
         }
+        making.request = request;
         read_query(request, &query);
         serve_make_page(settings, &query, &stop, &answer);
         http_server_answer(server, request, &answer);
@@ -68,6 +87,7 @@ serve_start(const struct serve_settings *settings, char *why, size_t size)
         .address = settings->address,
         .queue_max = SERVE_QUEUE_MAX,
         .queue_full = "too many pages are being made; try again later\n",
+        .linked = true,
         .answer = answer_request};
 
     return http_server_start(&http, why, size);

@@ -4,8 +4,8 @@
  * browsers.
  *
  * Each page is made completely by the server: it holds what its address selects, and
- * the names of hosts, units, builds and labels to choose from. Nothing else of the
- * store leaves it. The store is only read.
+ * the names of hosts, units, builds, labels, sources and images and the intervals to
+ * choose from. Nothing else of the store leaves it. The store is only read.
  */
 #ifndef SERVE_SERVE_H
 #define SERVE_SERVE_H

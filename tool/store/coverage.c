@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* coverage.c - see coverage.h. */
+/* coverage.c - compares the time of a host's windows with that of the selection. */
 #include "store/coverage.h"
 #include "store/store.h"
 

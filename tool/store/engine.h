@@ -6,21 +6,31 @@
 #ifndef STORE_ENGINE_H
 #define STORE_ENGINE_H
 
+#include "base/module.h"
 #include "store/overview.h"
 
 /* Figures of a source's accounting, in the order of the columns of both engines. */
-enum { STORE_FIGURES = 9 };
+enum { STORE_FIGURES = 10 };
 
 void store_list_figures(const struct profile_source *source,
                         uint64_t figures[STORE_FIGURES]);
 
-/* store - the first member of each engine's own struct. */
+/* store_set_figures - set the figures that were read. Returns false if they contradict
+ * each other: what a store contains may be anybody's. */
+bool store_set_figures(struct profile_source *source,
+                       const uint64_t figures[STORE_FIGURES]);
+
+#define STORE_CONTRADICTION \
+    "has more hits outside than taken, or more of them in kernel mode than outside"
+
+/* store - the first member of each engine's own struct; store.c sets it. */
 struct store {
     const struct store_engine *engine;
 };
 
-/* store_engine - each operation as the function of store.h with its name. */
+/* store_engine - each operation as the function of store.h with its name; a module. */
 struct store_engine {
+    bool remote; /* its stores are on servers */
     bool (*create)(const struct store_url *url, const char *cluster,
                    struct pprof_error *error);
     struct store *(*open)(const struct store_url *url, bool write,
@@ -47,19 +57,37 @@ struct store_engine {
     struct profile *(*places)(struct store *store, struct pprof_error *error);
     bool (*rename)(struct store *store, const struct profile *places,
                    struct pprof_error *error);
+    bool (*upgrade)(const struct store_url *url, struct pprof_error *error);
 };
 
-/* NULL: this ntprof was built without the library that it needs. */
-extern const struct store_engine *const store_sqlite;
-extern const struct store_engine *const store_clickhouse;
+/* A store that cannot be used before it is converted. */
+#define STORE_TO_UPGRADE(scheme, what)                                               \
+    "is a store of an older version of ntprof" what "; to convert it, once: ntprof " \
+    "store upgrade " scheme
+
+/* What is selected has no window; the error says so by no_window, too. */
+#define STORE_NO_WINDOW "no window is selected; ntprof store stat shows what there is"
 
 /* More than a selection's rows_max. */
 #define STORE_TOO_MANY_ROWS                                                         \
     "more rows are selected than are shown at a time: select less time, a host, a " \
     "unit, a source, an image or a build"
 
-/* store_is_build - whether an address of the image is the same code in each run. */
-bool store_is_build(const struct profile_image *image);
+/* store_find_source - return the source of a name and interval; NULL if there is none.
+ */
+struct profile_source *store_find_source(const struct profile *profile,
+                                         const char *name, uint64_t interval);
+
+/* store_place_kind - PLACED or UNPLACED (profile/uses.h): what functions of a row keep.
+ */
+unsigned store_place_kind(const struct profile *profile, const struct profile_row *row);
+
+/*
+ * store_quality - how much a row says of its place: 0 no name, 1 a name, 2 a line too;
+ * 2 more if the function's address is known as well. Windows of different agents may
+ * have the same place, and the best one stays.
+ */
+uint8_t store_quality(const struct profile *profile, const struct profile_row *row);
 
 /*
  * store_image_key - the key of an image in a store: build-id and name, or else the

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* overview.c - see overview.h. */
+/* overview.c - chooses slots of a round length and a source, and adds up what engines
+ * read. */
 #include "store/overview.h"
 #include "store/engine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +22,8 @@ store_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
     return read;
 }
 
-/* Slots of a round length that the time fits into, beginning at a multiple of it. */
+/* Set slots of a round length that the time fits into, beginning at a multiple of it.
+ * */
 static void
 set_slots(struct store_overview *overview, const struct store_selection *selection)
 {
@@ -41,6 +44,7 @@ set_slots(struct store_overview *overview, const struct store_selection *selecti
     } while ((until_ns - 1 - start_ns) / overview->slot_ns >= OVERVIEW_SLOTS_MAX);
     overview->start_ns = start_ns;
     overview->slot_count = (size_t)((until_ns - 1 - start_ns) / overview->slot_ns) + 1;
+    assert(overview->slot_count <= OVERVIEW_SLOTS_MAX);
 }
 
 /* The selected source, or else time, or the first one. */
@@ -80,6 +84,8 @@ store_overview_finish(struct store_overview *overview)
     string_set_finish(&overview->builds);
     string_set_finish(&overview->labels);
     string_set_finish(&overview->sources);
+    string_set_finish(&overview->images);
+    string_set_finish(&overview->intervals);
 }
 
 bool
@@ -87,6 +93,24 @@ overview_add(struct string_set *set, const char *name)
 {
     return name[0] == '\0' || set->count >= OVERVIEW_NAMES_MAX ||
            string_set_add(set, name, strlen(name)) != HASH_INDEX_NONE;
+}
+
+void
+overview_add_hits(struct store_overview *overview, uint64_t slot, uint64_t interval,
+                  uint64_t hits)
+{
+    double longer;
+
+    if (overview->interval == 0) {
+        overview->interval = interval;
+    }
+    if (slot >= overview->slot_count || hits > STORE_FIGURE_MAX) {
+        return;
+    }
+    longer = overview->interval > 0 ? (double)interval / (double)overview->interval : 1;
+    longer *= (double)hits;
+    overview->hits[slot] +=
+        longer < (double)STORE_FIGURE_MAX ? (uint64_t)(longer + 0.5) : STORE_FIGURE_MAX;
 }
 
 bool

@@ -26,6 +26,8 @@ struct store_overview {
     struct string_set builds; /* "BUILD-ID PATH" */
     struct string_set labels; /* key=value */
     struct string_set sources;
+    struct string_set images;    /* paths */
+    struct string_set intervals; /* "INTERVAL UNIT SOURCE" */
     /* The line: hits of windows by their start, of the selected hosts and labels,
      * whatever their unit and image is. */
     const char *source; /* whose hits; "": there is none */
@@ -33,6 +35,7 @@ struct store_overview {
     int64_t slot_ns;
     size_t slot_count;
     uint64_t hits[OVERVIEW_SLOTS_MAX];
+    uint64_t interval; /* of these hits: the shortest of the windows */
 };
 
 /* overview_limit_time - return a time that is neither negative nor above
@@ -69,6 +72,11 @@ void store_overview_finish(struct store_overview *overview);
 /* overview_add - add a name to a set, unless it is full. Returns false if memory runs
  * out. */
 bool overview_add(struct string_set *set, const char *name);
+
+/* overview_add_hits - add hits of an interval to a slot, if there is one. The shortest
+ * interval must come first; hits of others count as many times as theirs is as long. */
+void overview_add_hits(struct store_overview *overview, uint64_t slot,
+                       uint64_t interval, uint64_t hits);
 
 /* overview_add_labels - add lines key=value. */
 bool overview_add_labels(struct store_overview *overview, const char *lines);

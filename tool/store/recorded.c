@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* recorded.c - see recorded.h. */
+/* recorded.c - sorts the profile's labels into members and labels of the window. */
 #include "store/recorded.h"
 
 #include <stdio.h>

@@ -3,7 +3,11 @@
 #include "store/engine.h"
 
 #include "base/clock.h"
+#include "base/path.h"
+#include "profile/image_join.h"
+#include "profile/uses.h"
 
+#include <stdio.h>
 #include <string.h>
 
 bool
@@ -11,6 +15,23 @@ store_create(const struct store_url *url, const char *cluster,
              struct pprof_error *error)
 {
     return url->engine->create(url, cluster, error);
+}
+
+bool
+store_upgrade(const struct store_url *url, struct pprof_error *error)
+{
+    return url->engine->upgrade(url, error);
+}
+
+static struct store *
+open_parsed(const struct store_url *url, bool write, struct pprof_error *error)
+{
+    struct store *const store = url->engine->open(url, write, error);
+
+    if (store != NULL) {
+        store->engine = url->engine;
+    }
+    return store;
 }
 
 struct store *
@@ -22,7 +43,7 @@ store_open_stoppable(const char *url, bool write, const struct store_stop *stop,
 
     if (store_url_parse(url, (int64_t)clock_ns(CLOCK_REALTIME), &parsed, error)) {
         parsed.access.stop = stop;
-        store = parsed.engine->open(&parsed, write, error);
+        store = open_parsed(&parsed, write, error);
     }
     store_url_finish(&parsed);
     return store;
@@ -37,7 +58,7 @@ store_open(const char *url, bool write, struct pprof_error *error)
 bool
 store_is_remote(const struct store *store)
 {
-    return store->engine == store_clickhouse;
+    return store->engine->remote;
 }
 
 void
@@ -52,12 +73,29 @@ void
 store_list_figures(const struct profile_source *source, uint64_t figures[STORE_FIGURES])
 {
     const uint64_t list[STORE_FIGURES] = {
-        source->expected, source->taken,      source->counted,
-        source->outside,  source->lost,       source->throttled,
-        source->missed,   source->unfinished, source->excluded,
+        source->expected, source->taken,          source->counted, source->outside,
+        source->lost,     source->throttled,      source->missed,  source->unfinished,
+        source->excluded, source->outside_kernel,
     };
 
     memcpy(figures, list, sizeof(list));
+}
+
+bool
+store_set_figures(struct profile_source *source, const uint64_t figures[STORE_FIGURES])
+{
+    uint64_t *const members[STORE_FIGURES] = {
+        &source->expected,       &source->taken,      &source->counted,
+        &source->outside,        &source->lost,       &source->throttled,
+        &source->missed,         &source->unfinished, &source->excluded,
+        &source->outside_kernel,
+    };
+
+    for (size_t i = 0; i < STORE_FIGURES; i++) {
+        *members[i] = figures[i];
+    }
+    return source->outside <= source->taken &&
+           source->outside_kernel <= source->outside;
 }
 
 /* Whether all figures of a window can be added up with those of many others. */
@@ -94,17 +132,48 @@ store_add(struct store *store, const struct profile *profile,
             .lasting = true};
         return false;
     }
+    if (profile->bucket_least != 0) {
+        *error = (struct pprof_error){
+            .text =
+                "a sum of profiles with buckets of several sizes is not stored: add "
+                "the profiles that it is the sum of",
+            .lasting = true};
+        return false;
+    }
     return store->engine->add(store, profile, window, error);
+}
+
+bool
+store_check_times(const struct store_selection *selection, struct pprof_error *error)
+{
+    if (selection->since_ns == 0 || selection->until_ns == 0 ||
+        selection->since_ns < selection->until_ns) {
+        return true;
+    }
+    snprintf(
+        error->text, sizeof(error->text),
+        "the selected time ends before it begins: since must be earlier than until");
+    return false;
 }
 
 struct profile *
 store_read(struct store *store, const struct store_selection *selection,
            struct pprof_error *error)
 {
-    return store->engine->read(store, selection, error);
+    struct profile *profile = NULL;
+
+    error->no_window = false;
+    if (store_check_times(selection, error)) {
+        profile = store->engine->read(store, selection, error);
+    }
+    if (profile != NULL) {
+        profile->rows_selected = selection->unit != NULL || selection->image != NULL ||
+                                 selection->build_id != NULL;
+    }
+    return profile;
 }
 
-/* Of each member the one of also, if it has one. */
+/* Replace each member by that of also, if it has one. */
 static void
 join_selections(struct store_selection *selection, const struct store_selection *also)
 {
@@ -136,7 +205,7 @@ store_read_url(const char *text, const struct store_selection *also,
     struct store_url url;
 
     if (store_url_parse(text, (int64_t)clock_ns(CLOCK_REALTIME), &url, error)) {
-        store = url.engine->open(&url, false, error);
+        store = open_parsed(&url, false, error);
     }
     if (store != NULL) {
         if (also != NULL) {
@@ -192,21 +261,45 @@ store_rename(struct store *store, const struct profile *places,
 
 /* ---- keys that are the same in each engine ---- */
 
-bool
-store_is_build(const struct profile_image *image)
+struct profile_source *
+store_find_source(const struct profile *profile, const char *name, uint64_t interval)
 {
-    return image->build_id[0] != '\0' && image->path[0] != '\0' &&
-           image->path[0] != '[';
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (profile->sources[i].granted == interval &&
+            strcmp(profile->sources[i].name, name) == 0) {
+            return &profile->sources[i];
+        }
+    }
+    return NULL;
+}
+
+unsigned
+store_place_kind(const struct profile *profile, const struct profile_row *row)
+{
+    return image_join_is_build(&profile->images[row->image]) ? PLACED : UNPLACED;
+}
+
+uint8_t
+store_quality(const struct profile *profile, const struct profile_row *row)
+{
+    const struct profile_function *const outer =
+        &profile->functions[profile_outer_function(profile, row)];
+
+    if (profile->functions[row->function].name[0] == '\0') {
+        return 0;
+    }
+    return (uint8_t)((row->line == 0 ? 1 : 2) +
+                     (outer->has_address && store_place_kind(profile, row) == PLACED
+                          ? 2
+                          : 0));
 }
 
 void
 store_image_key(const struct profile_image *image, const char **build_id,
                 const char **name)
 {
-    const char *const slash = strrchr(image->path, '/');
-    const char *const base = slash != NULL ? slash + 1 : image->path;
-    const bool build = store_is_build(image);
+    const bool build = image_join_is_build(image);
 
     *build_id = build ? image->build_id : "";
-    *name = build ? base : image->path;
+    *name = build ? path_file_name(image->path) : image->path;
 }

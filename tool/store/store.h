@@ -109,13 +109,14 @@ struct store_limits {
 bool store_is_url(const char *word);
 
 /* store_parse_time - parse 90s, 5m, 1h or 7d as that long before now_ns, or a date of
- * local time: 2026-11-23, 2026-11-23T10:30. Returns false if it is neither. */
+ * local time: 2026-11-23, 2026-11-23T10:30, or of UTC: 2026-11-23T10:30Z. Returns false
+ * if it is neither. */
 bool store_parse_time(const char *text, int64_t now_ns, int64_t *time_ns);
 
 /* For messages about such a text. */
-#define STORE_NO_TIME                                                                 \
-    "is no time; write how long ago, as 90s, 5m, 1h or 7d, or a date, as 2026-11-23 " \
-    "or 2026-11-23T10:30"
+#define STORE_NO_TIME                                                           \
+    "is no time; write how long ago, as 90s, 5m, 1h or 7d, or a date of local " \
+    "time, as 2026-11-23 or 2026-11-23T10:30, or of UTC, as 2026-11-23T10:30Z"
 
 /* For messages about a word that is no URL. */
 #define STORE_URL_FORMS "a store is named as sqlite:PATH or clickhouse://HOST/DATABASE"
@@ -127,7 +128,7 @@ bool store_parse_time(const char *text, int64_t now_ns, int64_t *time_ns);
  *   url     out: store_url_finish frees it, also after a failure
  *
  * Returns false with the error set if a parameter is unknown or its value is wrong, or
- * if this ntprof was built without what such a store needs.
+ * if the module for such a store cannot be loaded.
  */
 bool store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
                      struct pprof_error *error);
@@ -154,13 +155,20 @@ bool store_create(const struct store_url *url, const char *cluster,
                   struct pprof_error *error);
 
 /*
+ * store_upgrade - convert a store that an older version made. It changes nothing if
+ * that was done. Returns false with the error set.
+ */
+bool store_upgrade(const struct store_url *url, struct pprof_error *error);
+
+/*
  * store_open - open a store.
  *
  *   url    in: as text; what it selects is ignored
  *   write  in: it is changed
  *
  * Returns NULL with the error set: no such store, another program's tables, those of
- * another version, or ones that could run statements of others.
+ * another version, or ones that could run statements of others. Files of the version
+ * before are read as they are, and written after store_upgrade.
  */
 struct store *store_open(const char *url, bool write, struct pprof_error *error);
 
@@ -185,12 +193,17 @@ bool store_is_remote(const struct store *store);
 bool store_add(struct store *store, const struct profile *profile,
                const struct store_window *window, struct pprof_error *error);
 
+/* store_check_times - check that a selection's time does not end before it begins.
+ * Returns false with the error set. */
+bool store_check_times(const struct store_selection *selection,
+                       struct pprof_error *error);
+
 /*
  * store_read - add up what the selection contains.
  *
- * Returns a profile, which the caller owns; NULL with the error set if nothing is
- * selected, if a source has several intervals in it, as such hits do not add up, or if
- * the profile would have more rows than rows_max.
+ * Returns a profile, which the caller owns; NULL with the error set if no window is
+ * selected (no_window in it), or if the profile would have more rows than rows_max. A
+ * source with several intervals is as many sources (profile/join.h).
  * The profile's command says what the selection holds, its gaps which windows are
  * missing.
  */

@@ -8,6 +8,7 @@
 #include "store/engine.h"
 
 #include "base/number.h"
+#include "base/secret.h"
 #include "base/text.h"
 
 #include <limits.h>
@@ -21,17 +22,24 @@
 /* scheme - how URLs of an engine begin. */
 struct scheme {
     const char *name;
-    const struct store_engine *const *engine;
-    const char *library; /* without which there is no such engine */
+    const struct module *module; /* the engine */
 };
 
 static const struct scheme *
 find_scheme(const char *word)
 {
+    static const struct module sqlite = {.name = "sqlite",
+                                         .library = "SQLite",
+                                         .package = "libsqlite3-0",
+                                         .headers = "libsqlite3-dev"};
+    static const struct module clickhouse = {.name = "clickhouse",
+                                             .library = "libcurl",
+                                             .package = "libcurl4",
+                                             .headers = "libcurl4-openssl-dev"};
     static const struct scheme schemes[] = {
-        {"sqlite:", &store_sqlite, "SQLite"},
-        {"clickhouse:", &store_clickhouse, "libcurl"},
-        {"clickhouses:", &store_clickhouse, "libcurl"},
+        {"sqlite:", &sqlite},
+        {"clickhouse:", &clickhouse},
+        {"clickhouses:", &clickhouse},
     };
 
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
@@ -49,18 +57,21 @@ store_is_url(const char *word)
 }
 
 static bool
-fail(struct pprof_error *error, const char *name, const char *value, const char *why)
+fail_parameter(struct pprof_error *error, const char *name, const char *value,
+               const char *why)
 {
     char shown_name[64];
     char shown_value[128];
 
     snprintf(error->text, sizeof(error->text), "%s=%s: %s",
              text_show(shown_name, sizeof(shown_name), name),
-             text_show(shown_value, sizeof(shown_value), value), why);
+             secret_is_name(name) ? SECRET_SHOWN
+                                  : text_show(shown_value, sizeof(shown_value), value),
+             why);
     return false;
 }
 
-/* 90s, 5m, 1h, 7d before now. */
+/* Parse a time before now: 90s, 5m, 1h, 7d. */
 static bool
 parse_age(const char *value, int64_t now_ns, int64_t *time_ns)
 {
@@ -86,7 +97,27 @@ parse_age(const char *value, int64_t now_ns, int64_t *time_ns)
     return true;
 }
 
-/* 2026-11-23, 2026-11-23T10:30 or 2026-11-23T10:30:15, of local time. */
+/* Find the seconds since 1970 of a date that strptime read; what stands behind it says
+ * whether it is of local time or, as "Z", of UTC. Returns false if it is neither, or no
+ * day that there is: February 30 is not March 2. */
+static bool
+get_seconds(const struct tm *given, const char *zone, time_t *seconds)
+{
+    struct tm date = *given;
+
+    date.tm_isdst = -1;
+    if (strcmp(zone, "Z") == 0) {
+        *seconds = timegm(&date);
+    } else if (zone[0] == '\0') {
+        *seconds = mktime(&date);
+    } else {
+        return false;
+    }
+    return date.tm_mon == given->tm_mon && date.tm_mday == given->tm_mday;
+}
+
+/* Parse a time of 2026-11-23, 2026-11-23T10:30 or 2026-11-23T10:30:15, which is local,
+ * or UTC with Z behind it. */
 static bool
 parse_date(const char *value, int64_t *time_ns)
 {
@@ -94,13 +125,11 @@ parse_date(const char *value, int64_t *time_ns)
                                         "%Y-%m-%d"};
 
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-        struct tm date = {.tm_isdst = -1};
+        struct tm date = {0};
         const char *const end = strptime(value, forms[i], &date);
         time_t seconds;
 
-        if (end != NULL && *end == '\0') {
-            date.tm_isdst = -1;
-            seconds = mktime(&date);
+        if (end != NULL && get_seconds(&date, end, &seconds)) {
             return seconds > 0 &&
                    !__builtin_mul_overflow((int64_t)seconds, 1000000000, time_ns);
         }
@@ -119,7 +148,7 @@ set_time(const char *name, const char *value, int64_t now_ns, int64_t *time_ns,
          struct pprof_error *error)
 {
     return store_parse_time(value, now_ns, time_ns) ||
-           fail(error, name, value, STORE_NO_TIME);
+           fail_parameter(error, name, value, STORE_NO_TIME);
 }
 
 static bool
@@ -127,7 +156,7 @@ set_text(const char *name, const char *value, const char **text,
          struct pprof_error *error)
 {
     *text = value;
-    return value[0] != '\0' || fail(error, name, value, "is empty");
+    return value[0] != '\0' || fail_parameter(error, name, value, "is empty");
 }
 
 static bool
@@ -137,10 +166,10 @@ add_label(struct store_selection *selection, const char *value,
     const char *const equals = strchr(value, '=');
 
     if (equals == NULL || equals == value) {
-        return fail(error, "label", value, "is no label; write KEY=VALUE");
+        return fail_parameter(error, "label", value, "is no label; write KEY=VALUE");
     }
     if (selection->label_count == STORE_LABELS_MAX) {
-        return fail(error, "label", value, "is one label too many");
+        return fail_parameter(error, "label", value, "is one label too many");
     }
     selection->labels[selection->label_count++] = value;
     return true;
@@ -192,15 +221,16 @@ store_select(struct store_selection *selection, const char *name, const char *va
     if (strcmp(name, "interval") == 0) {
         return (number_parse_count(value, &selection->interval) &&
                 selection->interval > 0 && selection->interval <= INT64_MAX) ||
-               fail(error, name, value, "is no number of 100 ns or events");
+               fail_parameter(error, name, value, "is no number of 100 ns or events");
     }
-    return fail(error, name, value,
-                "is no parameter of a store; there are since, until, host, unit, "
-                "label, source, interval, image and build-id; of a server also "
-                "password-file, ca and timeout");
+    return fail_parameter(
+        error, name, value,
+        "is no parameter of a store; there are since, until, host, unit, "
+        "label, source, interval, image and build-id; of a server also "
+        "password-file, ca and timeout");
 }
 
-/* A parameter that selects, or one about a server. */
+/* Set a parameter that selects, or one about a server. */
 static bool
 set_parameter(struct store_url *url, const char *name, const char *value,
               int64_t now_ns, struct pprof_error *error)
@@ -212,13 +242,13 @@ set_parameter(struct store_url *url, const char *name, const char *value,
     };
     const char **const text = find_text(texts, name);
 
-    if (url->engine == store_clickhouse && text != NULL) {
+    if (url->engine->remote && text != NULL) {
         return set_text(name, value, text, error);
     }
-    if (url->engine == store_clickhouse && strcmp(name, "timeout") == 0) {
+    if (url->engine->remote && strcmp(name, "timeout") == 0) {
         return (number_parse_ns(value, &url->access.timeout_ns) &&
                 url->access.timeout_ns > 0) ||
-               fail(error, name, value, "is no time such as 30s");
+               fail_parameter(error, name, value, "is no time such as 30s");
     }
     url->selects = true;
     return store_select(&url->selection, name, value, now_ns, error);
@@ -234,7 +264,7 @@ set_parameters(struct store_url *url, int64_t now_ns, struct pprof_error *error)
         char *const value = strchr(name, '=');
 
         if (value == NULL) {
-            return fail(error, name, "", "has no value");
+            return fail_parameter(error, name, "", "has no value");
         }
         *value = '\0';
         if (!set_parameter(url, name, value + 1, now_ns, error)) {
@@ -259,13 +289,10 @@ store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
                  scheme != NULL ? "; here nothing stands behind the colon" : "");
         return false;
     }
-    if (*scheme->engine == NULL) {
-        snprintf(error->text, sizeof(error->text),
-                 "this ntprof was built without %s, so it has no such stores",
-                 scheme->library);
+    url->engine = module_load(scheme->module, error->text, sizeof(error->text));
+    if (url->engine == NULL) {
         return false;
     }
-    url->engine = *scheme->engine;
     url->tls = strcmp(scheme->name, "clickhouses:") == 0;
     url->location = strndup(location, length);
     url->parameters = strdup(parameters);

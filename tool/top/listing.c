@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_listing.c - source and instructions of a function in ntprof top.
+ * listing.c - source and instructions of a function in ntprof top.
  *
  * A listing needs a whole profile, at a cost that depends on everything that was hit.
  * So it is made again only after twenty times as long as it took, which limits its cost
@@ -27,16 +27,23 @@ top_delete_listing(struct listing *listing)
 bool
 top_list_job(struct top *top, struct top_job *job)
 {
-    const struct tui_table *const table = &top->screen.tables[TUI_FUNCTIONS];
+    const enum tui_rows rows = top->screen.view;
+    const struct tui_table *const table = &top->screen.tables[rows];
+    const struct tui_row *chosen;
     size_t row;
 
     if (!tui_screen_chosen(&top->screen, &row)) {
         return false;
     }
+    chosen = &table->rows[row];
     top->listed = (struct top_target){
-        .image = tui_table_image(table, row),
-        .name = tui_table_name(table, row),
-        .address = table->rows[row].address,
+        .rows = rows,
+        .row = row,
+        .image = table->seen->images[chosen->image].path,
+        .build_id = table->seen->images[chosen->image].build_id,
+        .outer = table->seen->functions[chosen->function],
+        .inlined = chosen->inlined,
+        .inner = table->seen->functions[chosen->inner],
     };
     *job = (struct top_job){.kind = TOP_LIST, .target = top->listed};
     return true;
@@ -50,18 +57,31 @@ top_list_again_job(const struct top *top, struct top_job *job)
            clock_now_ns() >= top->list_again_ns;
 }
 
+/* Whether functions of two profiles are the same; in one build, at one address. */
+static bool
+is_function(const struct profile_function *left, const struct profile_function *right,
+            bool same_build)
+{
+    return strcmp(left->name, right->name) == 0 &&
+           strcmp(left->system_name, right->system_name) == 0 &&
+           strcmp(identity_file(left), identity_file(right)) == 0 &&
+           (!same_build || (left->has_address == right->has_address &&
+                            left->address == right->address));
+}
+
 static bool
 row_is(const struct profile *profile, const struct profile_row *row,
        const struct top_target *target)
 {
-    if (strcmp(profile->images[row->image].path, target->image) != 0) {
-        return false;
-    }
-    if (target->name == NULL) {
-        return row->function == 0 && row->address == target->address;
-    }
-    return row->function != 0 &&
-           strcmp(profile->functions[row->function].name, target->name) == 0;
+    const struct profile_image *const image = &profile->images[row->image];
+    const bool same_build = strcmp(image->build_id, target->build_id) == 0;
+
+    return strcmp(image->path, target->image) == 0 &&
+           is_function(&profile->functions[profile_outer_function(profile, row)],
+                       &target->outer, same_build) &&
+           (!target->inlined ||
+            (row->caller != 0 &&
+             is_function(&profile->functions[row->function], &target->inner, false)));
 }
 
 /* Returns NULL if the function is not in the profile, such as after a JIT renamed
@@ -93,20 +113,25 @@ open_annotator(struct top *top)
 /* Make the listing of a row of profile. Returns NULL if memory runs out. */
 static struct listing *
 make_listing(struct top *top, const struct profile *profile,
-             const struct profile_row *row)
+             const struct profile_row *row, bool inlined)
 {
-    const struct listing_target target = listing_target_of_row(profile, row);
-    struct listing *const listing =
-        open_annotator(top) ? calloc(1, sizeof(*listing)) : NULL;
+    struct identities identities = {0};
+    struct listing *listing = open_annotator(top) ? calloc(1, sizeof(*listing)) : NULL;
+    bool made = false;
 
-    if (listing == NULL) {
-        return NULL;
+    if (listing != NULL && identities_find(profile, &identities)) {
+        const struct listing_target target =
+            listing_target_of_row(profile, &identities, row, inlined);
+
+        made = listing_make(top->annotator, profile, &identities, &target, LISTING_BEST,
+                            listing);
     }
-    if (listing_make(top->annotator, profile, &target, LISTING_BEST, listing)) {
-        return listing;
+    identities_finish(&identities);
+    if (!made) {
+        top_delete_listing(listing);
+        listing = NULL;
     }
-    top_delete_listing(listing);
-    return NULL;
+    return listing;
 }
 
 void
@@ -120,7 +145,7 @@ top_run_list(struct top *top, struct top_job *job)
         row = find_row(job->profile, &job->target);
     }
     if (row != NULL) {
-        job->listing = make_listing(top, job->profile, row);
+        job->listing = make_listing(top, job->profile, row, job->target.inlined);
     }
     if (job->listing == NULL) {
         snprintf(job->message, sizeof(job->message), "%.390s",

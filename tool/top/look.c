@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* top_look.c - shows the counters of ntprof top on its screen, and writes them to a
+/* look.c - shows the counters of ntprof top on its screen, and writes them to a
  * file. */
+#include "base/apart.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "top/topp.h"
+#include "view/report/summary.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,14 +15,14 @@ void
 top_start_looks(struct top *top)
 {
     top->looked_ns = clock_now_ns();
-    top->spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    top->spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + apart_cpu_ns();
 }
 
 static void
 measure_interval(struct top *top, struct top_job *job)
 {
     const uint64_t now = clock_now_ns();
-    const uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    const uint64_t spent = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + apart_cpu_ns();
 
     if (now > top->looked_ns) {
         job->interval_s = (double)(now - top->looked_ns) / 1e9;
@@ -133,13 +135,13 @@ describe_targets(const struct top *top, char *text, size_t size)
                  text_show(shown, sizeof(shown), options->cgroup));
     } else if (options->pid_count == 0) {
         snprintf(text, size, "all processes");
-    } else if (options->pid_count == 1) {
-        snprintf(text, size, "process %" PRIu32 "%s", options->pids[0],
+    } else if (top->targets.count == 1) {
+        snprintf(text, size, "process %" PRIu32 "%s", top->targets.items[0].pid,
                  ended > 0 ? ", which has ended" : "");
     } else {
-        snprintf(text, size, "%zu processes%s", options->pid_count,
+        snprintf(text, size, "%zu processes%s", top->targets.count,
                  ended == 0                    ? ""
-                 : ended == options->pid_count ? ", which have ended"
+                 : ended == top->targets.count ? ", which have ended"
                                                : ", some of which have ended");
     }
 }
@@ -188,6 +190,23 @@ top_update_status(struct top *top)
              statistics->outside, statistics->missing);
 }
 
+/* While there are few hits: say once which children work instead. */
+static void
+say_children(struct top *top)
+{
+    char text[1000];
+
+    if (top->children_said || top->targets.count == 0 ||
+        top->statistics[0].taken >= REPORT_FEW_HITS) {
+        return;
+    }
+    targets_describe_children(&top->targets, text, sizeof(text));
+    if (text[0] != '\0') {
+        top->children_said = true;
+        tui_screen_say(&top->screen, "%s", text);
+    }
+}
+
 static void
 show_look(struct top *top, struct top_job *job)
 {
@@ -199,6 +218,7 @@ show_look(struct top *top, struct top_job *job)
     status->interval_s = job->interval_s;
     status->cost = job->cost;
     keep_statistics(top, job->profile);
+    say_children(top);
     if (!tui_screen_take(&top->screen, job->profile)) {
         tui_screen_say(&top->screen, "out of memory: some rows are missing");
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_store.h - a store as what ntprof top shows: at each look all that its selection
+ * store.h - a store as what ntprof top shows: at each look all that its selection
  * has at that time. There is no recording then.
  */
 #ifndef TOP_STORE_H
@@ -16,7 +16,7 @@ enum { TOP_STORE_SELECTED_MAX = 32 };
 struct top_store {
     const char *url;
     struct {
-        int option; /* of INPUT_OPTION_ROWS */
+        const char *name; /* of a row of input_rows */
         const char *value;
     } selected[TOP_STORE_SELECTED_MAX];
     size_t selected_count;
@@ -29,12 +29,7 @@ struct top_store {
     char *source_names[RECORD_SOURCES_MAX]; /* what options.sources points to */
 };
 
-/* Return whether a command line names a store. */
-bool top_store_is_named(int argc, char **argv);
-
-/* Read the command line. Returns as record_options_take does; top_store_finish must be
- * called in any case. */
-bool top_store_take(struct top_store *store, int argc, char **argv, int *exit_status);
+/* Free what reading it made. */
 void top_store_finish(struct top_store *store);
 
 /* Prepare for names, and read the store for the first time, which finds out the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top.h - what the files of ntprof top share: a recording, or a store, and the screen
- * that shows it. Only top*.c include it.
+ * topp.h - what the files of ntprof top share: a recording, or a store, and the screen
+ * that shows it.
  *
  * There are two threads. A worker runs the jobs; while a job runs, only the worker uses
  * recording, store, annotator, looked_ns and spent_ns. The main thread owns the rest.
@@ -28,8 +28,9 @@ struct top {
     struct top_store *store;     /* what is shown instead; NULL: the recording */
     struct annotator *annotator; /* NULL until the first listing */
     uint64_t looked_ns;          /* CLOCK_MONOTONIC at the last look */
-    uint64_t spent_ns;           /* CLOCK_PROCESS_CPUTIME_ID at the last look */
+    uint64_t spent_ns;           /* processor time of the command at the last look */
     struct targets targets;
+    bool children_said; /* which children work that are not profiled */
     struct tui_screen screen;
     char hal[600];          /* the back end, and what it may not do here */
     struct profile *stored; /* the last look at the store; NULL: none */

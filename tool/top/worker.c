@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_worker.c - passes jobs to a thread and back. */
+/* worker.c - passes jobs to a thread and back. */
 #include "top/worker.h"
 
 #include <errno.h>

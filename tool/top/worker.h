@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * top_worker.h - the thread that does the slow work of ntprof top, such as reading
+ * worker.h - the thread that does the slow work of ntprof top, such as reading
  * names, so that the screen answers keys at once. It has one job at a time, which is
  * given, run and taken back.
  */
@@ -9,6 +9,7 @@
 
 #include "profile/profile.h"
 #include "view/listing/listing.h"
+#include "view/screen/table.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,11 +21,16 @@ enum top_job_kind {
     TOP_WRITE /* writes the file */
 };
 
-/* top_target - the function of a row. The table owns the strings. */
+/* top_target - a row of functions, and its function as the table knew it when the row
+ * was chosen. The table owns the strings. */
 struct top_target {
+    enum tui_rows rows;
+    size_t row;
     const char *image;
-    const char *name; /* NULL: the row has only an address */
-    uint64_t address;
+    const char *build_id;
+    struct profile_function outer;
+    bool inlined; /* inner, where it is inlined into outer */
+    struct profile_function inner;
 };
 
 /* top_job - a job and its result. The owner of the job owns profile and listing. */

@@ -86,23 +86,50 @@ account_take__missed_shrinks__never_negative_and_not_twice(void **state)
 }
 
 static void
+account_take__outside_in_kernel_mode__what_is_new_and_at_most_outside(void **state)
+{
+    struct account account = {.gaps = {0}};
+    struct profile *const first = look_of(100, 10, 0, 1000);
+    struct profile *const second = look_of(100, 15, 0, 1000);
+    struct profile *const more_in_kernel = look_of(100, 16, 0, 1000);
+
+    (void)state;
+    first->sources[0].outside_kernel = 4;
+    second->sources[0].outside_kernel = 7;
+    more_in_kernel->sources[0].outside_kernel = 9;
+    assert_look(&account, first, 100, 10, 0);
+    assert_int_equal(first->sources[0].outside_kernel, 4);
+    assert_look(&account, second, 0, 5, 0);
+    assert_int_equal(second->sources[0].outside_kernel, 3);
+    assert_look(&account, more_in_kernel, 0, 1, 0);
+    assert_int_equal(more_in_kernel->sources[0].outside_kernel, 1);
+    profile_delete(first);
+    profile_delete(second);
+    profile_delete(more_in_kernel);
+}
+
+static void
 account_take__gaps__only_new_ones(void **state)
 {
     struct account account = {.gaps = {0}};
     struct profile *const look = look_of(0, 0, 0, 0);
     struct collector_gaps sum = {0};
-    struct collector_gaps gaps = {.failures = 3, .refused = 1, .bounded_images = 2};
+    struct collector_gaps gaps = {
+        .failures = 3, .refused = 1, .unowned = 4, .bounded_images = 2};
 
     (void)state;
     account_take(&account, look, &gaps);
     account_add_gaps(&sum, &gaps);
-    gaps = (struct collector_gaps){.failures = 5, .refused = 1, .bounded_images = 1};
+    gaps = (struct collector_gaps){
+        .failures = 5, .refused = 1, .unowned = 6, .bounded_images = 1};
     account_take(&account, look, &gaps);
     assert_int_equal(gaps.failures, 2);
     assert_int_equal(gaps.refused, 0);
+    assert_int_equal(gaps.unowned, 2);
     account_add_gaps(&sum, &gaps);
     assert_int_equal(sum.failures, 5);
     assert_int_equal(sum.refused, 1);
+    assert_int_equal(sum.unowned, 6);
     assert_int_equal(sum.bounded_images, 1);
     profile_delete(look);
 }
@@ -113,6 +140,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(account_take__figures_that_grow__what_is_new),
         cmocka_unit_test(account_take__missed_shrinks__never_negative_and_not_twice),
+        cmocka_unit_test(
+            account_take__outside_in_kernel_mode__what_is_new_and_at_most_outside),
         cmocka_unit_test(account_take__gaps__only_new_ones),
     };
 

@@ -163,7 +163,7 @@ spool_open__foreign_files__left_alone(void **state)
         close(open(path, O_CREAT | O_WRONLY, 0600));
     }
     place->spool.limits = (struct spool_limits){.bytes = 0, .windows = 0};
-    spool_bound(&place->spool);
+    spool_drop_excess(&place->spool);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(path, sizeof(path), "%s/%s", place->path, names[i]);
         assert_int_equal(access(path, F_OK), 0);
@@ -186,6 +186,65 @@ spool_take__no_regular_file__left_out(void **state)
     assert_starts(place, (const uint64_t[]){3}, 1);
 }
 
+/* A link in a folder where others may write: this user's is followed, another's is not,
+ * even to a folder that is private. */
+static void
+spool_open__link__only_of_the_same_user_is_followed(void **state)
+{
+    struct place *const place = *state;
+    char folder[] = "/tmp/ntprof-shared-XXXXXX";
+    char link[64];
+    struct spool_error error;
+    struct spool second;
+
+    spool_close(&place->spool);
+    assert_non_null(mkdtemp(folder));
+    assert_int_equal(chmod(folder, 01777), 0);
+    snprintf(link, sizeof(link), "%s/spool", folder);
+    assert_int_equal(symlink(place->path, link), 0);
+    strcat(link, "//");
+    assert_true(spool_open(&second, link, &wide, &error));
+    spool_close(&second);
+    link[strlen(link) - 2] = '\0';
+    if (geteuid() == 0) { /* only root can give it away, and owns the folder then */
+        assert_int_equal(lchown(link, 65533, 65533), 0);
+        assert_false(spool_open(&second, link, &wide, &error));
+        assert_non_null(strstr(error.text, "link of another user"));
+        spool_close(&second);
+    }
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(folder), 0);
+    open_at(place, &wide);
+}
+
+static void
+spool_open__names_of_a_folder__opened_or_made(void **state)
+{
+    static const char *const ends[] = {"/", "/.", "/new/..", "/new", "/new//"};
+    struct place *const place = *state;
+    char path[96];
+    struct spool_error error;
+    struct spool second;
+
+    spool_close(&place->spool);
+    snprintf(path, sizeof(path), "%s/new", place->path);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        char name[96];
+
+        snprintf(name, sizeof(name), "%s%s", place->path, ends[i]);
+        if (!spool_open(&second, name, &wide, &error)) {
+            assert_int_equal(i, 2); /* there is no folder new yet */
+            assert_int_equal(mkdir(path, 0700), 0);
+        }
+        spool_close(&second);
+    }
+    snprintf(path, sizeof(path), "%s/new/.lock", place->path);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/new", place->path);
+    assert_int_equal(rmdir(path), 0);
+    open_at(place, &wide);
+}
+
 static void
 spool_open__others_can_write__refused(void **state)
 {
@@ -199,7 +258,7 @@ spool_open__others_can_write__refused(void **state)
 }
 
 static void
-spool_bound__too_large__oldest_dropped_and_counted(void **state)
+spool_drop_excess__too_large__oldest_dropped_and_counted(void **state)
 {
     struct place *const place = *state;
     struct spool_statistics statistics;
@@ -208,7 +267,7 @@ spool_bound__too_large__oldest_dropped_and_counted(void **state)
         assert_true(put(place, i, 1000));
     }
     place->spool.limits.bytes = 2500;
-    spool_bound(&place->spool);
+    spool_drop_excess(&place->spool);
     assert_starts(place, (const uint64_t[]){4, 5}, 2);
     spool_get_statistics(&place->spool, &statistics);
     assert_int_equal(statistics.dropped, 3);
@@ -218,7 +277,7 @@ spool_bound__too_large__oldest_dropped_and_counted(void **state)
 
 /* Age is a number of windows: a clock that jumps makes none of them old. */
 static void
-spool_bound__too_many__oldest_dropped_whatever_the_clock_says(void **state)
+spool_drop_excess__too_many__oldest_dropped_whatever_the_clock_says(void **state)
 {
     struct place *const place = *state;
     struct spool_statistics statistics;
@@ -227,7 +286,7 @@ spool_bound__too_many__oldest_dropped_whatever_the_clock_says(void **state)
     assert_true(put(place, 5 * HOUR, 10));
     assert_true(put(place, 5000000 * HOUR, 10));
     place->spool.limits.windows = 2;
-    spool_bound(&place->spool);
+    spool_drop_excess(&place->spool);
     assert_starts(place, (const uint64_t[]){5 * HOUR, 5000000 * HOUR}, 2);
     spool_get_statistics(&place->spool, &statistics);
     assert_int_equal(statistics.dropped, 1);
@@ -295,14 +354,14 @@ spool_done__set_aside__not_taken_again_but_bounded(void **state)
     assert_int_equal(statistics.refused, 1);
     assert_int_equal(statistics.bytes, 30);
     place->spool.limits.windows = 1;
-    spool_bound(&place->spool);
+    spool_drop_excess(&place->spool);
     assert_starts(place, (const uint64_t[]){2}, 1);
     spool_get_statistics(&place->spool, &statistics);
     assert_int_equal(statistics.refused, 0);
 }
 
 static void
-spool_bound__window_that_is_read__stays(void **state)
+spool_drop_excess__window_that_is_read__stays(void **state)
 {
     struct place *const place = *state;
     char name[SPOOL_NAME_BYTES] = "";
@@ -313,7 +372,7 @@ spool_bound__window_that_is_read__stays(void **state)
     assert_true(spool_take(&place->spool, "", name, &bytes, &size));
     free(bytes);
     place->spool.limits.bytes = 0;
-    spool_bound(&place->spool);
+    spool_drop_excess(&place->spool);
     spool_done(&place->spool, name, SPOOL_KEEP);
     assert_starts(place, (const uint64_t[]){1}, 1);
 }
@@ -386,11 +445,13 @@ main(void)
         TEST(spool_take__no_regular_file__left_out),
         TEST(spool_take__too_large__no_bytes_and_the_reason),
         TEST(spool_done__cannot_be_set_aside__false_and_it_stays),
+        TEST(spool_open__link__only_of_the_same_user_is_followed),
+        TEST(spool_open__names_of_a_folder__opened_or_made),
         TEST(spool_open__others_can_write__refused),
-        TEST(spool_bound__too_large__oldest_dropped_and_counted),
-        TEST(spool_bound__too_many__oldest_dropped_whatever_the_clock_says),
+        TEST(spool_drop_excess__too_large__oldest_dropped_and_counted),
+        TEST(spool_drop_excess__too_many__oldest_dropped_whatever_the_clock_says),
         TEST(spool_done__set_aside__not_taken_again_but_bounded),
-        TEST(spool_bound__window_that_is_read__stays),
+        TEST(spool_drop_excess__window_that_is_read__stays),
         TEST(spool_put__no_room__waits_in_memory_and_is_written_later),
         TEST(spool_put__fails_for_long__longest_waiting_dropped_and_counted),
     };

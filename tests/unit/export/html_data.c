@@ -163,8 +163,11 @@ static char *
 data_with(struct profile *profile, const char *summary)
 {
     struct buffer json = {0};
+    struct function_names names;
 
-    assert_true(html_put_profile(&json, profile, summary));
+    assert_true(function_names_find(profile, DISPLAY_SHORT, &names));
+    assert_true(html_put_profile(&json, profile, &names, summary));
+    function_names_finish(&names);
     assert_non_null(buffer_text(&json));
     profile_delete(profile);
     return (char *)json.data;
@@ -256,6 +259,89 @@ profile__line_of_summary_too_long__cut(void **state)
     free(line);
 }
 
+static uint32_t
+add_function(struct profile *profile, const char *name, const char *file,
+             uint64_t address)
+{
+    const struct profile_function function = {.name = name,
+                                              .system_name = name,
+                                              .file = file,
+                                              .start_line = 9,
+                                              .has_address = address != 0,
+                                              .address = address};
+    uint32_t index;
+
+    assert_true(profile_add_function(profile, &function, &index));
+    return index;
+}
+
+static void
+add_row(struct profile *profile, uint64_t address, uint32_t function, uint32_t caller)
+{
+    struct profile_place place = {
+        .address = address, .function = function, .caller = caller};
+
+    assert_true(profile_add_process(profile, "work", &place.process));
+    assert_true(profile_add_hits_at(profile, &place, 0, 1));
+}
+
+/* Two static functions of one name, one that is inlined into the second, code with
+ * bounds only, and code without. */
+static void
+profile__functions__numbered_by_what_they_are_and_told_apart(void **state)
+{
+    struct profile *const profile = begin();
+    const uint32_t one = add_function(profile, "work", "/src/a.c", 0x1000);
+    const uint32_t two = add_function(profile, "work", "/src/b.c", 0x2000);
+    const uint32_t inlined = add_function(profile, "step", "/src/b.h", 0);
+    struct profile_frame frame = {.function = two, .line = 12};
+    uint32_t caller;
+    char *data;
+
+    (void)state;
+    assert_true(profile_add_frame(profile, &frame, &caller));
+    add_row(profile, 0x1000, one, 0);
+    add_row(profile, 0x2000, two, 0);
+    add_row(profile, 0x2004, inlined, caller);
+    add_row(profile, 0x3000, add_function(profile, "", "", 0x3000), 0);
+    add_row(profile, 0x4000, 0, 0);
+    add_row(profile, 0x5000, 0, 0);
+    data = data_of(profile);
+    assert_holds(data, "\"short\":[\"work (a.c:9)\",\"work (b.c:9)\",\"step\","
+                       "\"script\\u003e!0x3000\",\"[no symbols] in script\\u003e\"]");
+    assert_holds(data, "\"full\":[\"\",\"\",\"\",\"\",\"\"]");
+    assert_holds(data, "\"outer\":\"AAEBAwQE\""); /* 0 1 1 3 4 4 */
+    assert_holds(data, "\"inner\":\"AAECAwQE\""); /* 0 1 2 3 4 4 */
+    assert_holds(data, "\"known\":\"AQEBAQA=\"");
+    free(data);
+}
+
+static void
+profile__long_names_of_functions__short_unless_they_would_read_alike(void **state)
+{
+    struct profile *const profile = begin();
+    char names[3][200];
+    char part[600];
+    char *data;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        memset(names[i], 'x', sizeof(names[i]) - 1);
+        names[i][sizeof(names[i]) - 1] = '\0';
+        memcpy(names[i], i < 2 ? "alike" : "other", 5);
+        names[i][99] = (char)('0' + i);
+        add_row(profile, 0x1000 * (i + 1), add_function(profile, names[i], "", 0), 0);
+    }
+    data = data_of(profile);
+    snprintf(part, sizeof(part), "\"short\":[\"%s\",\"%s\",\"otherx", names[0],
+             names[1]);
+    assert_holds(data, part);
+    assert_holds(data, "x...x");
+    snprintf(part, sizeof(part), "\"%s\"]", names[2]);
+    assert_holds(data, part); /* in full */
+    free(data);
+}
+
 static void
 profile__nothing_in_it__empty_columns(void **state)
 {
@@ -335,6 +421,9 @@ main(void)
         cmocka_unit_test(profile__addresses_too_far_apart_for_doubles__in_segments),
         cmocka_unit_test(profile__more_hits_than_64_bits__total_at_its_limit),
         cmocka_unit_test(profile__line_of_summary_too_long__cut),
+        cmocka_unit_test(profile__functions__numbered_by_what_they_are_and_told_apart),
+        cmocka_unit_test(
+            profile__long_names_of_functions__short_unless_they_would_read_alike),
         cmocka_unit_test(profile__nothing_in_it__empty_columns),
         cmocka_unit_test(listing__lines__short_arrays_and_hidden_ones_counted),
     };

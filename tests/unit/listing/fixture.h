@@ -68,6 +68,23 @@ fixture_function(struct profile *profile, const char *name, const char *file,
     return index;
 }
 
+/* The same, with its address; name: "" if only that is known. */
+static inline uint32_t
+fixture_placed(struct profile *profile, const char *name, const char *file,
+               uint64_t address)
+{
+    const struct profile_function function = {.name = name,
+                                              .system_name = name,
+                                              .file = file,
+                                              .start_line = 9,
+                                              .has_address = true,
+                                              .address = address};
+    uint32_t index;
+
+    assert_true(profile_add_function(profile, &function, &index));
+    return index;
+}
+
 /* Hits of source 0, and one of source 1 for each ten. */
 static inline void
 fixture_hits(struct profile *profile, uint32_t image, uint64_t address,

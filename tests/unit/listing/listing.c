@@ -43,7 +43,7 @@ list_with(const struct annotator_settings *settings, const struct profile *profi
     const struct listing_target target = fixture_target(profile, text);
 
     assert_non_null(annotator);
-    assert_true(listing_make(annotator, profile, &target, view, listing));
+    assert_true(listing_make(annotator, profile, NULL, &target, view, listing));
     annotator_delete(annotator);
 }
 
@@ -269,8 +269,8 @@ list_range(const struct sample_profile *made, uint64_t address, uint64_t end,
     struct annotator *const annotator = annotator_new(NULL);
 
     assert_non_null(annotator);
-    assert_true(
-        listing_make(annotator, made->profile, &target, LISTING_INSTRUCTIONS, listing));
+    assert_true(listing_make(annotator, made->profile, NULL, &target,
+                             LISTING_INSTRUCTIONS, listing));
     annotator_delete(annotator);
 }
 
@@ -635,8 +635,8 @@ static void
 sources__several_missing__one_note_with_what_is_common(void **state)
 {
     struct sample_profile made = make("/gone/app", 4);
-    const uint32_t first = fixture_function(made.profile, "f", "/gone/b/x.c", 1);
-    const uint32_t second = fixture_function(made.profile, "f", "/gone/bc.h", 1);
+    const uint32_t first = fixture_placed(made.profile, "f", "/gone/b/x.c", 0x401004);
+    const uint32_t second = fixture_placed(made.profile, "f", "/gone/bc.h", 0x401004);
     struct listing listing;
 
     (void)state;
@@ -649,6 +649,61 @@ sources__several_missing__one_note_with_what_is_common(void **state)
     assert_int_equal(sum(&listing, 0), 100);
     listing_finish(&listing);
     profile_delete(made.profile);
+}
+
+/* Two functions of one name, the second also inlined into the first. */
+static void
+function_of_one_name__listed__only_its_own_code_with_what_was_inlined(void **state)
+{
+    struct profile *profile = fixture_profile(4);
+    const uint32_t image = fixture_image(profile, "/gone/app", SAMPLE_BUILD_ID);
+    const uint32_t first = fixture_placed(profile, "work", "/gone/a.c", 0x401000);
+    const uint32_t second = fixture_placed(profile, "work", "/gone/b.c", 0x401100);
+    const uint32_t inlined = fixture_function(profile, "work", "/gone/b.c", 9);
+    const uint32_t frame = fixture_frame(profile, first, 12, 0);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(profile, image, 0x401000, first, 10, 0, 100);
+    fixture_hits(profile, image, 0x401008, inlined, 11, frame, 20);
+    fixture_hits(profile, image, 0x401100, second, 11, 0, 50);
+    list(profile, "work (a.c:9)", LISTING_SOURCE_ONLY, &listing);
+    assert_int_equal(listing.own[0], 120);
+    assert_int_equal(listing.inlined[0], 20);
+    assert_int_equal(sum(&listing, 0), 120);
+    assert_null(fixture_line(&listing, 11));
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 12), 0), 20);
+    listing_finish(&listing);
+    list(profile, "work (b.c:9)", LISTING_SOURCE_ONLY, &listing);
+    assert_int_equal(listing.own[0], 50);
+    assert_non_null(strstr(fixture_note(&listing, LISTING_NOTE_NAMES)->text,
+                           "20 more hits are where it was inlined"));
+    listing_finish(&listing);
+    list(profile, "work inlined in *", LISTING_SOURCE_ONLY, &listing);
+    assert_int_equal(listing.own[0], 20);
+    assert_int_equal(listing_line_hits(&listing, fixture_line(&listing, 11), 0), 20);
+    listing_finish(&listing);
+    profile_delete(profile);
+}
+
+/* Without bounds there is no code to show, but all hits are. */
+static void
+code_without_bounds__listed__all_buckets(void **state)
+{
+    struct profile *profile = fixture_profile(4);
+    const uint32_t image = fixture_image(profile, "/gone/app", SAMPLE_BUILD_ID);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(profile, image, 0x401000, 0, 0, 0, 100);
+    fixture_hits(profile, image, 0x401800, 0, 0, 0, 20);
+    list(profile, "[no symbols] in app", LISTING_BEST, &listing);
+    assert_string_equal(listing.title, "[no symbols] in /gone/app");
+    assert_int_equal(listing.own[0], 120);
+    assert_hits(&listing, 0x401000, 100);
+    assert_hits(&listing, 0x401800, 20);
+    listing_finish(&listing);
+    profile_delete(profile);
 }
 
 static void
@@ -668,6 +723,27 @@ hits_without_line__source__counted_as_outside(void **state)
         strstr(fixture_note(&listing, LISTING_NOTE_NAMES)->text, "30 of 100 hits"));
     listing_finish(&listing);
     profile_delete(made.profile);
+}
+
+static void
+hits_in_no_row__listed__in_the_total_unless_rows_are_selected(void **state)
+{
+    static const uint64_t totals[] = {130, 100};
+
+    (void)state;
+    for (size_t selected = 0; selected < 2; selected++) {
+        struct sample_profile made = make("/gone/app", 4);
+        struct listing listing;
+
+        fixture_hits(made.profile, made.image, 0x401004, made.work, 12, 0, 100);
+        made.profile->sources[0].outside = 30;
+        made.profile->rows_selected = selected != 0;
+        list(made.profile, "work", LISTING_BEST, &listing);
+        assert_int_equal(listing.totals[0], totals[selected]);
+        assert_int_equal(listing.own[0], 100);
+        listing_finish(&listing);
+        profile_delete(made.profile);
+    }
 }
 
 static void
@@ -815,7 +891,11 @@ main(int argc, char **argv)
         cmocka_unit_test(vdso__of_this_kernel__its_instructions),
         cmocka_unit_test(source__elsewhere__found_by_prefix),
         cmocka_unit_test(sources__several_missing__one_note_with_what_is_common),
+        cmocka_unit_test(
+            function_of_one_name__listed__only_its_own_code_with_what_was_inlined),
+        cmocka_unit_test(code_without_bounds__listed__all_buckets),
         cmocka_unit_test(hits_without_line__source__counted_as_outside),
+        cmocka_unit_test(hits_in_no_row__listed__in_the_total_unless_rows_are_selected),
         cmocka_unit_test(lines_far_apart__listed__a_gap_between),
         cmocka_unit_test(texts__hostile__one_line_each),
         cmocka_unit_test(fold__context__hides_what_is_far),

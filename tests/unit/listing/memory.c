@@ -3,59 +3,14 @@
  * memory.c - every allocation fails in turn: a listing says so, or has less to show,
  * but loses no hit in silence. The build with sanitizers sees to it that nothing leaks.
  * The sample is the argument.
- *
- * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code
- * alone.
  */
+#include "failing_memory.h"
 #include "fixture.h"
 
 #include "view/listing/print.h"
 
 #include <limits.h>
 #include <stdio.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_reallocarray(void *memory, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_reallocarray(void *memory, size_t count, size_t size);
-
-/* Allocations until the one that fails; 0: none does. */
-static size_t fail_at;
-static size_t made;
-
-static bool
-fails(void)
-{
-    return ++made == fail_at;
-}
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-void *
-__wrap_reallocarray(void *memory, size_t count, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(memory, count, size);
-}
 
 static const char *sample;
 
@@ -96,7 +51,8 @@ list(const struct profile *profile, enum listing_view view)
         annotator != NULL && listing_find_targets(profile, "work", NULL, &targets);
 
     assert_non_null(out);
-    done = done && listing_make(annotator, profile, &targets.items[0], view, &listing);
+    done = done &&
+           listing_make(annotator, profile, NULL, &targets.items[0], view, &listing);
     if (done) {
         assert_no_hit_lost(&listing);
         listing_fold(&listing, 1, 1);

@@ -2,6 +2,10 @@
 /* What SYMBOL, FILE:LINE and IMAGE+OFFSET find in a profile. */
 #include "fixture.h"
 
+#include "view/listing/print.h"
+
+#include <stdio.h>
+
 /* Two libraries with a function of one name, a method, and a function that is inlined.
  */
 static struct profile *
@@ -299,17 +303,30 @@ number__too_large_or_cut__is_no_place(void **state)
 }
 
 static void
-row__named_or_not__function_or_address(void **state)
+row__outer_or_inlined__function(void **state)
 {
     struct profile *profile = make();
-    struct listing_target target = listing_target_of_row(profile, &profile->rows[0]);
+    struct identities identities;
+    struct listing_target target;
 
     (void)state;
+    assert_true(identities_find(profile, &identities));
+    target = listing_target_of_row(profile, &identities, &profile->rows[1], false);
     assert_int_equal(target.kind, LISTING_OF_FUNCTION);
     assert_string_equal(target.name, "copy");
-    target = listing_target_of_row(profile, &profile->rows[4]);
-    assert_int_equal(target.kind, LISTING_OF_ADDRESS);
-    assert_int_equal(target.address, 0x401200);
+    assert_int_equal(target.id, identities.outer[1]);
+    target = listing_target_of_row(profile, &identities, &profile->rows[1], true);
+    assert_string_equal(target.name, "inner");
+    assert_true(target.inlined);
+    assert_int_equal(target.id, identities.inner[1]);
+    assert_int_equal(target.within, identities.outer[1]);
+    target = listing_target_of_row(profile, &identities, &profile->rows[0], true);
+    assert_string_equal(target.name, "copy"); /* nothing was inlined there */
+    assert_false(target.inlined);
+    target = listing_target_of_row(profile, &identities, &profile->rows[4], false);
+    assert_int_equal(target.kind, LISTING_OF_FUNCTION);
+    assert_string_equal(target.name, "");
+    identities_finish(&identities);
     profile_delete(profile);
 }
 
@@ -324,21 +341,148 @@ hottest__code_without_a_name_has_most__is_first(void **state)
     assert_string_equal(targets.items[0].name, "copy");
     assert_int_equal(targets.hits[targets.items[0].hits_at], 500);
     listing_targets_finish(&targets);
-    /* Of one bucket without a name, which two rows have. */
-    fixture_hits(profile, 1, 0x401200, 0, 0, 0, 490);
+    /* All of an image together, as in the report. */
+    fixture_hits(profile, 1, 0x401204, 0, 0, 0, 491);
     assert_true(listing_find_hottest(profile, NULL, &targets));
-    assert_string_equal(targets.items[0].name, "copy"); /* as many: the function */
-    listing_targets_finish(&targets);
-    fixture_hits(profile, 1, 0x401200, 0, 0, 0, 1);
-    assert_true(listing_find_hottest(profile, NULL, &targets));
-    assert_int_equal(targets.items[0].kind, LISTING_OF_ADDRESS);
-    assert_int_equal(targets.items[0].address, 0x401200);
+    assert_string_equal(targets.items[0].name, "");
     assert_int_equal(targets.hits[targets.items[0].hits_at], 501);
     listing_targets_finish(&targets);
     assert_true(listing_find_hottest(profile, "libone*", &targets));
     assert_string_equal(targets.items[0].name, "copy");
     assert_int_equal(targets.hits[targets.items[0].hits_at], 130);
     listing_targets_finish(&targets);
+    profile_delete(profile);
+}
+
+/* Two static functions of one name; step is inlined into both and into another step. */
+static struct profile *
+make_alike(void)
+{
+    struct profile *profile = fixture_profile(4);
+    const uint32_t image = fixture_image(profile, "/bin/app", "cc");
+    const uint32_t first = fixture_placed(profile, "work", "/src/a.c", 0x401000);
+    const uint32_t second = fixture_placed(profile, "work", "/src/b.c", 0x401100);
+    const uint32_t step = fixture_placed(profile, "step", "/src/b.c", 0x401200);
+    const uint32_t inlined = fixture_function(profile, "step", "/src/b.c", 9);
+    const uint32_t deep = fixture_function(profile, "deep", "/src/b.c", 1);
+    const uint32_t in_second = fixture_frame(profile, second, 20, 0);
+
+    fixture_hits(profile, image, 0x401000, first, 10, 0, 1000);
+    fixture_hits(profile, image, 0x401100, second, 11, 0, 200);
+    fixture_hits(profile, image, 0x401104, inlined, 10, in_second, 30);
+    fixture_hits(profile, image, 0x401108, deep, 2,
+                 fixture_frame(profile, inlined, 12, in_second), 4);
+    fixture_hits(profile, image, 0x401200, step, 10, 0, 500);
+    fixture_hits(profile, image, 0x401300, fixture_placed(profile, "", "", 0x401300), 0,
+                 0, 60);
+    fixture_hits(profile, image, 0x401304, fixture_placed(profile, "", "", 0x401300), 0,
+                 0, 6);
+    fixture_hits(profile, image, 0x401400, 0, 0, 0, 7);
+    fixture_hits(profile, image, 0x401500, 0, 0, 0, 8);
+    return profile;
+}
+
+static void
+assert_found(const struct profile *profile, const char *text, uint64_t hits)
+{
+    struct listing_targets targets = find(profile, text, NULL);
+
+    if (targets.count != 1 || targets.hits[targets.items[0].hits_at] != hits) {
+        fail_msg("%s: %zu targets, %lu hits", text, targets.count,
+                 targets.count > 0
+                     ? (unsigned long)targets.hits[targets.items[0].hits_at]
+                     : 0);
+    }
+    listing_targets_finish(&targets);
+}
+
+static void
+symbol__functions_of_one_name__told_apart_as_in_tables(void **state)
+{
+    struct profile *profile = make_alike();
+    struct listing_targets targets = find(profile, "work", NULL);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_int_equal(targets.count, 2);
+    assert_non_null(out);
+    assert_true(listing_print_targets(out, profile, &targets));
+    fclose(out);
+    assert_string_equal(text, "        1000  work (a.c:9)  /bin/app\n"
+                              "         234  work (b.c:9)  /bin/app\n");
+    free(text);
+    listing_targets_finish(&targets);
+    assert_found(profile, "work (a.c:9)", 1000);
+    assert_found(profile, "work (b.c:9)", 234);
+    assert_found(profile, "work (b.c:9, 0x401100)", 234);
+    profile_delete(profile);
+}
+
+static void
+symbol__outer_and_inlined__outer_unless_it_says_inlined(void **state)
+{
+    struct profile *profile = make_alike();
+
+    (void)state;
+    assert_found(profile, "step", 500);
+    assert_found(profile, "step inlined in work (b.c:9)", 30);
+    assert_found(profile, "step inlined in *", 30);
+    assert_found(profile, "deep", 4);
+    assert_found(profile, "deep inlined in work", 4);
+    profile_delete(profile);
+}
+
+static void
+symbol__code_without_a_name__as_tables_show_it(void **state)
+{
+    struct profile *profile = make_alike();
+
+    (void)state;
+    assert_found(profile, "app!0x401300", 66);
+    assert_found(profile, "[no symbols] in app", 15);
+    profile_delete(profile);
+}
+
+/* Never innermost: the hits are of what was inlined into it. */
+static void
+symbol__only_around_inlined_code__hits_of_that(void **state)
+{
+    struct profile *profile = fixture_profile(4);
+    const uint32_t image = fixture_image(profile, "/bin/app", "cc");
+    const uint32_t outer = fixture_function(profile, "outer", "/src/a.c", 9);
+    const uint32_t middle = fixture_function(profile, "middle", "/src/a.c", 5);
+    const uint32_t inner = fixture_function(profile, "inner", "/src/a.c", 1);
+
+    (void)state;
+    fixture_hits(
+        profile, image, 0x401000, inner, 2,
+        fixture_frame(profile, middle, 6, fixture_frame(profile, outer, 10, 0)), 40);
+    assert_found(profile, "middle", 40);
+    profile_delete(profile);
+}
+
+static void
+symbol__shortened_as_in_tables__found(void **state)
+{
+    static const char *const texts[] = {
+        "std::vector<int, ... >::push_back", "std::vector<...>::push_back",
+        "std::...::push_back(int&&)", "std::...alloc...push_back"};
+    const struct profile_function method = {
+        .name = "std::vector<int, std::allocator<int> >::push_back(int&&)",
+        .system_name = "_ZNSt6vectorIiSaIiEE9push_backEOi",
+        .file = ""};
+    struct profile *profile = fixture_profile(4);
+    uint32_t index;
+
+    (void)state;
+    assert_true(profile_add_function(profile, &method, &index));
+    fixture_hits(profile, fixture_image(profile, "/bin/app", ""), 0x401000, index, 0, 0,
+                 5);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        assert_string_equal(fixture_target(profile, texts[i]).name, method.name);
+    }
     profile_delete(profile);
 }
 
@@ -360,7 +504,12 @@ main(void)
         cmocka_unit_test(line__without_hits__found_with_none),
         cmocka_unit_test(offset__in_the_file_as_reports_tell__address),
         cmocka_unit_test(number__too_large_or_cut__is_no_place),
-        cmocka_unit_test(row__named_or_not__function_or_address),
+        cmocka_unit_test(row__outer_or_inlined__function),
+        cmocka_unit_test(symbol__functions_of_one_name__told_apart_as_in_tables),
+        cmocka_unit_test(symbol__outer_and_inlined__outer_unless_it_says_inlined),
+        cmocka_unit_test(symbol__code_without_a_name__as_tables_show_it),
+        cmocka_unit_test(symbol__only_around_inlined_code__hits_of_that),
+        cmocka_unit_test(symbol__shortened_as_in_tables__found),
         cmocka_unit_test(hottest__code_without_a_name_has_most__is_first),
     };
 

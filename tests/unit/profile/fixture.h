@@ -147,6 +147,7 @@ fixture_assert_sources_equal(const struct profile *a, const struct profile *b)
         assert_int_equal(x->throttled, y->throttled);
         assert_int_equal(x->missed, y->missed);
         assert_int_equal(x->unfinished, y->unfinished);
+        assert_int_equal(x->outside_kernel, y->outside_kernel);
         assert_int_equal(x->excluded, y->excluded);
     }
 }

@@ -83,6 +83,48 @@ match_source__name_or_none__its_index_or_the_count(void **state)
     assert_int_equal(match_source(&profile, "*"), 2);
 }
 
+static void
+match_function__each_form_that_tables_have__matches(void **state)
+{
+    static const struct {
+        const char *glob;
+        bool matches;
+    } rows[] = {
+        {"app::sort<int, less<int> >", true},
+        {"void app::sort<int, less<int> >(int*)", true},
+        {"app::sort<int, less<int> > (a.cc:7)", true},
+        {"app::sort<int, less<int> > (a.cc:7, 0x40)", true},
+        {"void app::sort<int, less<int> >(int*) (a.cc:7)", true},
+        {"app::sort<int...<int> >", true},
+        {"app::...less<...>", true},
+        {"app::*", true},
+        {"_Z4sort", true},
+        {"app::sort", false},
+        {"app::sort<int...<int> >x", false},
+        {"app::...more<...>", false},
+        {"app::sort<int, less<int> > (b.cc:7)", false},
+    };
+    const struct profile_function function = {
+        .name = "void app::sort<int, less<int> >(int*)",
+        .system_name = "_Z4sort",
+        .file = "/src/a.cc",
+        .start_line = 7,
+        .has_address = true,
+        .address = 0x40,
+        .definition = ""};
+    struct buffer scratch = {0};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (match_function(rows[i].glob, &function, NULL, &scratch) !=
+            rows[i].matches) {
+            print_message("row %zu\n", i);
+            fail();
+        }
+    }
+    buffer_finish(&scratch);
+}
+
 int
 main(void)
 {
@@ -90,6 +132,7 @@ main(void)
         cmocka_unit_test(match_name__globs_and_names_that_look_so__as_the_table_says),
         cmocka_unit_test(match_image__path_last_part_or_build_id__as_the_table_says),
         cmocka_unit_test(match_source__name_or_none__its_index_or_the_count),
+        cmocka_unit_test(match_function__each_form_that_tables_have__matches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,62 +2,17 @@
 /*
  * memory.c - every allocation fails in turn: each call says so and can be repeated. The
  * build with sanitizers sees to it that nothing leaks.
- *
- * Linked with --wrap for malloc, calloc, realloc and reallocarray, for our own code
- * alone.
  */
+#include "failing_memory.h"
 #include "fixture.h"
 
-#include "profile/difference.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
 #include "view/export/export.h"
+#include "view/report/difference.h"
 #include "view/report/report.h"
 
 #include <stdio.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_reallocarray(void *memory, size_t count, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_reallocarray(void *memory, size_t count, size_t size);
-
-/* Allocations until the one that fails; 0: none does. */
-static size_t fail_at;
-static size_t made;
-
-static bool
-fails(void)
-{
-    return ++made == fail_at;
-}
-
-void *
-__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *
-__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *
-__wrap_realloc(void *memory, size_t size)
-{
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-void *
-__wrap_reallocarray(void *memory, size_t count, size_t size)
-{
-    return fails() ? NULL : __real_reallocarray(memory, count, size);
-}
 
 /* Does its work and gives whether that succeeded. */
 typedef bool job_run(void *context);
@@ -88,6 +43,29 @@ static void
 fail_each(job_run *job, void *context)
 {
     assert_true(count_failures(job, context) > 2);
+}
+
+/* A profile that has code of which only the bounds are known, and inlined code. */
+static struct profile *
+make_profile(void)
+{
+    const struct profile_function nameless = {
+        .name = "", .system_name = "", .has_address = true, .address = 0x1400};
+    struct profile *profile = fixture_small();
+    struct profile_frame frame = {.function = 1, .line = 3};
+    uint32_t function;
+    uint32_t caller;
+
+    assert_true(profile_add_function(profile, &nameless, &function));
+    assert_true(profile_add_frame(profile, &frame, &caller));
+    assert_true(profile_add_hits(profile, 1, 0x1400, 0, function, 0, 0, 7));
+    assert_true(profile_add_hits(profile, 1, 0x1410, 0, function, 0, 0, 2));
+    assert_true(profile_add_hits_at(
+        profile,
+        &(struct profile_place){
+            .image = 1, .address = 0x1220, .function = 2, .line = 4, .caller = caller},
+        0, 5));
+    return profile;
 }
 
 static bool
@@ -141,7 +119,7 @@ encode_profile(void *context)
 static void
 encode__each_allocation_fails__said(void **state)
 {
-    struct profile *profile = fixture_small();
+    struct profile *profile = make_profile();
 
     (void)state;
     fail_each(encode_profile, profile);
@@ -171,7 +149,7 @@ decode_profile(void *context)
 static void
 decode__each_allocation_fails__said(void **state)
 {
-    struct profile *profile = fixture_small();
+    struct profile *profile = make_profile();
     struct bytes file;
 
     (void)state;
@@ -185,13 +163,16 @@ struct shown {
     const struct profile *profile;
     FILE *out;
     enum report_format format;
+    const struct report_filter *filter; /* or NULL */
 };
 
 static bool
 show_profile(void *context)
 {
     const struct shown *shown = context;
-    const struct report_options options = {.format = shown->format};
+    const struct report_options options = {.format = shown->format,
+                                           .by.filters = shown->filter,
+                                           .by.filter_count = shown->filter != NULL};
 
     return report_print(shown->out, shown->profile, &options);
 }
@@ -199,7 +180,7 @@ show_profile(void *context)
 static void
 report__each_allocation_fails__said(void **state)
 {
-    struct profile *profile = fixture_small();
+    struct profile *profile = make_profile();
     struct shown shown = {.profile = profile, .out = fopen("/dev/null", "w")};
 
     (void)state;
@@ -243,7 +224,7 @@ merge__each_allocation_fails__said(void **state)
 {
     const struct profile_source source = {
         .name = "faults", .nt_name = "", .unit = "events", .granted = 1};
-    struct profile *first = fixture_small();
+    struct profile *first = make_profile();
     struct profile *second = profile_new();
     struct bytes files[2];
     uint32_t index;
@@ -266,10 +247,12 @@ static bool
 show_difference(void *context)
 {
     const struct shown *shown = context;
-    const struct diff_options options = {.report = {.format = shown->format},
-                                         .all = true};
+    const struct diff_options options = {
+        .by = {.filters = shown->filter, .filter_count = shown->filter != NULL},
+        .all = true};
+    const struct report_options printed = {.format = shown->format};
     struct diff *diff = diff_new(shown->profile, shown->profile, &options);
-    const bool done = diff != NULL && diff_print(shown->out, diff);
+    const bool done = diff != NULL && diff_print(shown->out, diff, &printed);
 
     diff_delete(diff);
     return done;
@@ -278,7 +261,7 @@ show_difference(void *context)
 static void
 diff__each_allocation_fails__said(void **state)
 {
-    struct profile *profile = fixture_small();
+    struct profile *profile = make_profile();
     struct shown shown = {.profile = profile, .out = fopen("/dev/null", "w")};
 
     (void)state;
@@ -287,6 +270,40 @@ diff__each_allocation_fails__said(void **state)
         shown.format = (enum report_format)format;
         fail_each(show_difference, &shown);
     }
+    fclose(shown.out);
+    profile_delete(profile);
+}
+
+/* The name of the code is made of its image and address. */
+static const struct report_filter filter_nameless = {REPORT_FILTER_SYMBOL,
+                                                     "work!0x1400"};
+
+static bool
+check_filter(void *context)
+{
+    const struct report_options options = {.by.filters = &filter_nameless,
+                                           .by.filter_count = 1};
+    char why[128] = "";
+    const bool done = report_check(context, &options, why, sizeof(why));
+
+    if (!done) {
+        assert_string_equal(why, "out of memory");
+    }
+    return done;
+}
+
+static void
+filter__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = make_profile();
+    struct shown shown = {
+        .profile = profile, .out = fopen("/dev/null", "w"), .filter = &filter_nameless};
+
+    (void)state;
+    assert_non_null(shown.out);
+    fail_each(show_profile, &shown);
+    fail_each(show_difference, &shown);
+    fail_each(check_filter, profile);
     fclose(shown.out);
     profile_delete(profile);
 }
@@ -302,12 +319,12 @@ export_profile(void *context)
 {
     const struct exported *exported = context;
     const struct export_options options = {.image = "work", .rows = 1};
-    struct export_said said;
+    struct export_messages messages;
     const bool done = export_write(exported->out, exported->profile, exported->format,
-                                   &options, &said);
+                                   &options, &messages);
 
     if (!done) {
-        assert_non_null(strstr(said.error, "out of memory"));
+        assert_non_null(strstr(messages.error, "out of memory"));
     }
     return done;
 }
@@ -318,7 +335,7 @@ export__each_allocation_fails__said(void **state)
     static const char *const names[] = {"pprof",      "gmon",        "callgrind",
                                         "speedscope", "folded",      "json",
                                         "csv",        "openmetrics", "html"};
-    struct profile *profile = fixture_small();
+    struct profile *profile = make_profile();
     struct exported exported = {.profile = profile, .out = fopen("/dev/null", "w")};
 
     (void)state;
@@ -342,6 +359,7 @@ main(void)
         cmocka_unit_test(report__each_allocation_fails__said),
         cmocka_unit_test(merge__each_allocation_fails__said),
         cmocka_unit_test(diff__each_allocation_fails__said),
+        cmocka_unit_test(filter__each_allocation_fails__said),
         cmocka_unit_test(export__each_allocation_fails__said),
     };
 

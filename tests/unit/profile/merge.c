@@ -4,8 +4,10 @@
 #include "fixture.h"
 
 #include "base/buffer.h"
+#include "profile/join.h"
 #include "profile/merge.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* --- what a profile says, whatever the order of its tables --- */
@@ -447,19 +449,108 @@ merge__what_does_not_add_up__refused(void **state)
     struct profile *other = fixture_small();
 
     (void)state;
-    other->sources[0].granted = 2000;
+    other->sources[0].granted = 0;
     assert_refused(fixture_small(), other,
-                   "its source time has one hit each 0.2 ms, those before have one hit "
-                   "each 1.003 ms");
+                   "its source time has an interval that is not known, those before "
+                   "have one: such hits do not add up");
     other = fixture_small();
     other->sources[0].unit = "events";
-    assert_refused(fixture_small(), other, "one hit each 10030 events");
-    other = fixture_small();
-    other->bucket_bytes = 64;
-    assert_refused(fixture_small(), other,
-                   "buckets of 64 bytes, those before are with "
-                   "buckets of 4 bytes");
+    assert_refused(fixture_small(), other, "its source time counts other units");
     assert_refused(fixture_small(), as_it_ran(0, ""), "of another tool");
+}
+
+/* A profile with one row of each hit, time at an interval. */
+static struct profile *
+at_interval(uint64_t interval, uint32_t bucket_bytes, uint64_t address, uint64_t hits)
+{
+    struct profile *profile = profile_new();
+    const uint32_t time = fixture_source(profile, "time", "100ns", interval);
+    const uint32_t image = fixture_image(profile, "/usr/bin/work", "0123");
+    const uint32_t process = fixture_process(profile, "work");
+
+    profile->command = strdup("work");
+    profile->hal = strdup("perf");
+    profile->limits = strdup("");
+    profile->gaps = strdup("");
+    profile->bucket_bytes = bucket_bytes;
+    assert_true(profile_add_hits(profile, image, address, process, 0, 0, time, hits));
+    profile->sources[time].taken = hits + 1;
+    profile->sources[time].counted = hits;
+    profile->sources[time].expected = hits + 1;
+    profile->sources[time].outside = 1;
+    return profile;
+}
+
+static void
+merge__several_intervals__each_a_column_and_values_add_up(void **state)
+{
+    struct profile *sum = copy(add(
+        copy(add(at_interval(20000, 4, 0x1040, 3), at_interval(10000, 4, 0x1040, 5))),
+        at_interval(20000, 4, 0x1080, 7)));
+    struct pprof_error error;
+
+    (void)state;
+    assert_int_equal(sum->source_count, 2);
+    assert_int_equal(sum->row_count, 2);
+    assert_int_equal(sum->sources[0].granted, 20000);
+    assert_int_equal(sum->sources[0].taken, 12);
+    assert_int_equal(sum->sources[1].granted, 10000);
+    assert_int_equal(sum->sources[1].taken, 6);
+
+    assert_true(profile_join_intervals(sum, &error));
+    assert_int_equal(sum->source_count, 1);
+    assert_int_equal(sum->sources[0].granted, 10000);
+    assert_int_equal(sum->sources[0].taken, 18);
+    assert_int_equal(sum->sources[0].outside, 3);
+    assert_int_equal(profile_outside(sum, &sum->sources[0]), 5);
+    /* 7 * 2, and 3 * 2 + 5 */
+    assert_int_equal(sum->rows[0].hits[0], 14);
+    assert_int_equal(sum->rows[1].hits[0], 11);
+    assert_int_equal(profile_hits(&sum->sources[0], 0, sum->rows[1].hits), 8);
+    assert_true(fabs(profile_variance(&sum->sources[0], 0, sum->rows[1].hits) - 17) <
+                1e-9);
+
+    /* What is written of it is what was read. */
+    sum = copy(sum);
+    assert_int_equal(sum->source_count, 2);
+    assert_true(profile_join_intervals(sum, &error));
+    assert_int_equal(sum->rows[1].hits[0], 11);
+    profile_delete(sum);
+}
+
+static void
+merge__several_buckets__rows_keep_theirs_and_widest_is_known(void **state)
+{
+    struct profile *sum = copy(
+        add(add(at_interval(10000, 4, 0x1044, 3), at_interval(10000, 64, 0x1040, 5)),
+            at_interval(10000, 16, 0x1050, 7)));
+
+    (void)state;
+    assert_int_equal(sum->bucket_bytes, 64);
+    assert_int_equal(sum->bucket_least, 4);
+    assert_int_equal(sum->row_count, 3);
+    assert_int_equal(sum->rows[0].address, 0x1044);
+    assert_int_equal(sum->rows[2].address, 0x1050);
+    profile_join_buckets(sum);
+    for (size_t i = 0; i < sum->row_count; i++) {
+        assert_int_equal(sum->rows[i].address, 0x1040);
+    }
+    profile_delete(sum);
+}
+
+static void
+join__numbers_beyond_64_bits__refused(void **state)
+{
+    struct profile *sum = add(at_interval(INT64_MAX / 2, 4, 0x1040, INT64_MAX / 2),
+                              at_interval(3, 4, 0x1040, 5));
+    struct pprof_error error;
+
+    (void)state;
+    assert_false(profile_join_intervals(sum, &error));
+    assert_non_null(strstr(error.text, "add up to more"));
+    assert_int_equal(sum->source_count, 2);
+    assert_int_equal(sum->rows[0].hits[0], INT64_MAX / 2);
+    profile_delete(sum);
 }
 
 static void
@@ -566,6 +657,9 @@ main(void)
         cmocka_unit_test(merge__one_build_at_random_places__addresses_of_the_first),
         cmocka_unit_test(merge__unknown_builds_at_random_places__stay_apart),
         cmocka_unit_test(merge__what_does_not_add_up__refused),
+        cmocka_unit_test(merge__several_intervals__each_a_column_and_values_add_up),
+        cmocka_unit_test(merge__several_buckets__rows_keep_theirs_and_widest_is_known),
+        cmocka_unit_test(join__numbers_beyond_64_bits__refused),
         cmocka_unit_test(merge__sums_beyond_the_format__refused),
         cmocka_unit_test(merge__source_that_came_later__zero_before),
         cmocka_unit_test(merge__rights_and_rates__only_what_all_had),

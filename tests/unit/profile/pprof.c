@@ -121,6 +121,10 @@ round_trip__several_sources__own_columns(void **state)
     profile->sources[faults].lost = 1;
     profile->sources[time].throttled = 2;
     profile->sources[cpu].excluded = UINT64_MAX;
+    profile->sources[time].taken = profile->sources[time].outside = UINT64_MAX;
+    profile->sources[time].outside_kernel = UINT64_MAX;
+    profile->sources[faults].taken = profile->sources[faults].outside = 5;
+    profile->sources[faults].outside_kernel = 3;
     assert_comes_back(profile);
 }
 
@@ -647,7 +651,7 @@ foreign__time_alone__hits_by_the_period(void **state)
     assert_comes_back(profile);
     profile = foreign_columns(types, period, 10000000, "", uneven);
     assert_string_equal(profile->sources[0].name, "cpu");
-    assert_string_equal(profile->sources[0].unit, "events");
+    assert_string_equal(profile->sources[0].unit, "nanoseconds");
     assert_int_equal(profile->rows[0].hits[0], 30000001);
     profile_delete(profile);
 }
@@ -686,7 +690,8 @@ foreign__column_to_show_first__is_first_and_others_are_told(void **state)
     profile_delete(profile);
     profile = foreign_columns(sizes, period, 512, "in-use", values);
     assert_int_equal(profile->source_count, 1);
-    assert_non_null(strstr(profile->gaps, "; values left out: in-use"));
+    assert_non_null(
+        strstr(profile->gaps, "; values left out, which --value shows: in-use"));
     profile_delete(profile);
 }
 
@@ -804,10 +809,10 @@ merged__two_runs__statistics_added(void **state)
         "ntprof.format 1",
         "ntprof.command first",
         "ntprof.command second",
-        "ntprof.source time unit=100ns column=0 granted=10030 expected=7 taken=5 "
-        "lost=2",
-        "ntprof.source time unit=100ns column=0 granted=10030 expected=9 taken=9 "
-        "later=1",
+        "ntprof.source time unit=100ns column=0 granted=10030 measured=10040 "
+        "expected=7 taken=5 lost=2",
+        "ntprof.source time unit=100ns column=0 granted=10030 measured=10068 "
+        "expected=9 taken=9 later=1",
         "something else",
     };
     static const uint64_t values[] = {14, 140420};
@@ -830,6 +835,7 @@ merged__two_runs__statistics_added(void **state)
     assert_int_equal(profile->sources[0].expected, 16);
     assert_int_equal(profile->sources[0].taken, 14);
     assert_int_equal(profile->sources[0].lost, 2);
+    assert_true(profile->sources[0].measured == (5 * 10040.0 + 9 * 10068.0) / 14);
     assert_string_equal(profile->command, "first");
     assert_int_equal(profile->rows[0].hits[0], 14);
     profile_delete(profile);

@@ -3,6 +3,7 @@
  * failure. */
 #include "fixture.h"
 
+#include "profile/gzip.h"
 #include "profile/pprof.h"
 
 #include <dirent.h>
@@ -356,6 +357,103 @@ read__own_format_of_gperftools__told_how_to_convert_it(void **state)
     assert_says(&error, "cpu.prof: a CPU profile of gperftools; make it pprof first");
 }
 
+/* What a file is called in its error, behind the name. */
+static void
+assert_kind(const void *bytes, size_t size, const char *what)
+{
+    struct pprof_error error;
+    FILE *file = fopen("other", "w");
+    char expected[300];
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    assert_null(pprof_read("other", &error));
+    snprintf(expected, sizeof(expected), "other: %s", what);
+    if (strncmp(error.text, expected, strlen(expected)) != 0) {
+        fail_msg("%s, not: %s", error.text, expected);
+    }
+}
+
+static void
+gzip_text(struct buffer *out, const void *bytes, size_t size)
+{
+    struct gzip_writer writer;
+
+    assert_true(gzip_begin(&writer, out));
+    gzip_put(&writer, bytes, size);
+    assert_true(gzip_end(&writer));
+}
+
+static void
+read__files_of_other_profilers__named(void **state)
+{
+    static const struct {
+        const char *bytes;
+        const char *what;
+    } files[] = {
+        {"heap profile: 1: 2 [3: 4] @ heap/1048576\n", "a heap profile as text, of"},
+        {"heap_v2/524288\n  t*: 28106: 56637512\n", "a heap profile as text, of"},
+        {"--- heapz 1 ---\nformat = java\n", "a heap profile as text"},
+        {"--- contention:\ncycles/second=1\n", "a contention profile as text"},
+        {"--- contentionz 1 ---\n", "a contention profile as text"},
+        {"--- mutex:\ncycles/second=1\n", "a mutex profile as text"},
+        {"--- threadz 1 ---\n", "a thread profile as text"},
+        {"goroutine profile: total 5\n1 @ 0x43\n", "a goroutine profile as text"},
+        {"threadcreate profile: total 5\n", "a thread profile as text"},
+        {"PERFILE2 and more", "a file of perf record, not a profile"},
+        {"# To display the perf.data header info,\n", "what perf report printed"},
+        {"perl 1234 [002] 5.123456:     250000 cpu-clock:u: \n\t55 f (x)\n",
+         "what perf script printed"},
+        {"app 5/6 123.456789: cycles: \n", "what perf script printed"},
+        {"main;work;inner 12\nmain;idle 3\n", "folded stacks as text"},
+        {"main 12\n", "folded stacks as text"},
+        {"h;main 12\n", "folded stacks as text"},
+        {"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"}",
+         "a file of speedscope"},
+        {"{\"nodes\":[{\"id\":1,\"callFrame\":{}}]}", "a CPU profile of Chrome"},
+        {"{\"traceEvents\":[]}", "a trace of Chrome"},
+        {"[{\"name\":\"x\",\"ph\":\"B\"}]", "a trace of Chrome"},
+        {"{\"meta\":{\"preprocessedProfileVersion\":40}}",
+         "a profile of the Firefox Profiler"},
+        {"{\"schema\":\"ntprof.report\",\"version\":1}", "JSON that ntprof printed"},
+        {" [1, 2]", "a JSON file, not a profile"},
+        {"<?xml version=\"1.0\"?>\n<svg xmlns=\"\">", "a picture (SVG)"},
+        {"<!DOCTYPE html>", "a page or XML file"},
+        {"# callgrind format\nversion: 1\n", "a file of callgrind"},
+        {"version: 1\ncreator: callgrind-3.19\n", "a file of callgrind"},
+        {"positions: line\nevents: Ir\nfl=x.c\n", "a file of callgrind"},
+        {"desc: I1 cache: 32768 B\n", "a file of cachegrind or massif"},
+        {"gmon\1", "a file of gprof"},
+        {"Flat profile:\n\nEach sample counts\n", "what gprof printed"},
+        {"SQLite format 3", "a database; if it is a store"},
+        {"  share  hits  function  image\n", "what ntprof report printed"},
+        {"samples,share,source\n", "what ntprof report printed"},
+        {"hello, world\n", "a text file, not a profile"},
+        {"zebra\n", "a text file, not a profile"},
+        {"\n\n", "a text file, not a profile"},
+        {"\x80\x01", "not a profile: neither gzip nor pprof"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        const size_t size = strlen(files[i].bytes);
+        struct buffer once = {0};
+        struct buffer twice = {0};
+
+        assert_kind(files[i].bytes, size, files[i].what);
+        gzip_text(&once, files[i].bytes, size);
+        /* Bytes that are nothing known fail as any that are damaged do. */
+        assert_kind(once.data, once.size,
+                    (unsigned char)files[i].bytes[0] < 0x80 ? files[i].what
+                                                            : "not a profile");
+        gzip_text(&twice, once.data, once.size);
+        assert_kind(twice.data, twice.size, "compressed by gzip more than once");
+        buffer_finish(&once);
+        buffer_finish(&twice);
+    }
+}
+
 #define IN_FOLDER(test) \
     cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
@@ -378,6 +476,7 @@ main(void)
         IN_FOLDER(write__pipe__in_place),
         IN_FOLDER(read__not_there_or_no_file__error_names_it),
         IN_FOLDER(read__own_format_of_gperftools__told_how_to_convert_it),
+        IN_FOLDER(read__files_of_other_profilers__named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -93,10 +93,34 @@ add__equal_entries__one_index(void **state)
                      1);
     assert_int_equal(fixture_function(profile, "rest", "rest"), 2);
     assert_int_equal(fixture_process(profile, "work"), 0);
-    assert_int_equal(fixture_source(profile, "time", "100ns", 1), 0);
+    assert_int_equal(fixture_source(profile, "time", "100ns", 10030), 0);
     assert_int_equal(profile->image_count, images);
     assert_int_equal(profile->function_count, functions);
     assert_int_equal(profile->sources[0].granted, 10030);
+    profile_delete(profile);
+}
+
+static void
+add_function__defined_in_its_file__as_one_without_definition(void **state)
+{
+    struct profile *profile = fixture_small();
+    struct profile_function function = {
+        .name = "f", .system_name = "f", .file = "/src/f.c"};
+    uint32_t without;
+    uint32_t index;
+
+    (void)state;
+    assert_true(profile_add_function(profile, &function, &without));
+    function.definition = "/src/f.c";
+    assert_true(profile_add_function(profile, &function, &index));
+    assert_int_equal(index, without);
+    function.definition = "/src/../src/f.c";
+    assert_true(profile_add_function(profile, &function, &index));
+    assert_int_equal(index, without);
+    function.definition = "/src/f.h";
+    assert_true(profile_add_function(profile, &function, &index));
+    assert_int_equal(index, without + 1);
+    assert_string_equal(profile->functions[without].definition, "");
     profile_delete(profile);
 }
 
@@ -220,6 +244,7 @@ main(void)
         cmocka_unit_test(add_hits__line_without_function__dropped),
         cmocka_unit_test(add_source__after_rows__refused),
         cmocka_unit_test(add__equal_entries__one_index),
+        cmocka_unit_test(add_function__defined_in_its_file__as_one_without_definition),
         cmocka_unit_test(string__equal_texts__one_pointer),
         cmocka_unit_test(sort__rows__largest_first_and_found_again),
         cmocka_unit_test(sort__equal_hits__by_address),

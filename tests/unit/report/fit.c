@@ -102,7 +102,7 @@ fit_print__each_kind__cut_on_a_terminal_alone(void **state)
         {FIT_NUMBER, 5, 80, false, "1234567", "1234567  "},
         {FIT_ADDRESS, 4, 80, false, "0x12345", "0x12345  "},
         {FIT_FUNCTION, 8, 80, false, "multiply", "multiply  "},
-        {FIT_FUNCTION, 7, 80, false, "multiply", "mult...  "},
+        {FIT_FUNCTION, 7, 80, false, "multiply", "mu...ly  "},
         {FIT_NAME, 7, 80, true, "multiply", "mult..."},
         {FIT_PATH, 7, 80, true, "multiply", "...iply"},
         {FIT_PATH, 5, 80, true, "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f\xc3\xa9\xc3\xa8",

@@ -72,12 +72,33 @@ draw__functions__lines_as_wanted(void **state)
                         "hot                                 liba.so");
     assert_string_equal(paper_line(&paper, 5),
                         " 20.00%        20  20.00%        20  "
-                        "liba.so+0x1010                      liba.so");
-    assert_non_null(strstr(paper_line(&paper, 6), "b+0x1000"));
+                        "[no symbols] in liba.so             liba.so");
+    assert_non_null(strstr(paper_line(&paper, 6), "[no symbols] in b"));
     assert_non_null(strstr(paper_line(&paper, 11), "q quit"));
     assert_int_equal(paper.styles[4 * paper.columns], TUI_CHOSEN);
     assert_int_equal(paper.styles[5 * paper.columns], TUI_HOT);
     assert_int_equal(paper.styles[6 * paper.columns], TUI_WARM);
+    paper_finish(&paper);
+}
+
+/* As tables do, in the middle of its template arguments. */
+static void
+draw__long_name__shortened_in_its_middle(void **state)
+{
+    struct profile *const look = look_new();
+    struct paper paper;
+
+    (void)state;
+    look_add(look, "/usr/bin/b",
+             "app::Engine<std::basic_string<char>, std::vector<int> >::run()", 0x3000,
+             0, 900);
+    assert_true(tui_screen_take(&screen, look));
+    profile_delete(look);
+    tui_screen_resize(&screen, 12, 90);
+    paper = paper_draw(&screen);
+    assert_non_null(strstr(paper_line(&paper, 4), "  app::Engine<std::"));
+    assert_non_null(strstr(paper_line(&paper, 4), "..."));
+    assert_non_null(strstr(paper_line(&paper, 4), "> >::run() "));
     paper_finish(&paper);
 }
 
@@ -359,6 +380,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(draw__functions__lines_as_wanted, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(draw__long_name__shortened_in_its_middle, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(draw__images__whole_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__idle_processors__told_and_in_no_share,

@@ -30,28 +30,74 @@ look_new(void)
     return look;
 }
 
-/* Hits at an address of an image that is mapped 0x1000 above its offsets. name: NULL
- * for none. */
-static inline void
-look_add(struct profile *look, const char *image, const char *name, uint64_t address,
-         uint32_t source, uint64_t hits)
+/* An image that is mapped 0x1000 above its offsets. */
+static inline uint32_t
+look_image(struct profile *look, const char *path)
 {
-    const struct profile_image mapped = {.path = image,
+    const struct profile_image mapped = {.path = path,
                                          .build_id = "",
                                          .start = 0x2000,
                                          .limit = 0x9000,
                                          .offset = 0x1000};
+    uint32_t index;
+
+    assert_true(profile_add_image(look, &mapped, &index));
+    return index;
+}
+
+/* name: NULL for none. */
+static inline uint32_t
+look_function(struct profile *look, const char *name)
+{
     const struct profile_function function = {
         .name = name, .system_name = name, .file = ""};
-    uint32_t image_index;
-    uint32_t function_index = 0;
+    uint32_t index = 0;
 
-    assert_true(profile_add_image(look, &mapped, &image_index));
     if (name != NULL) {
-        assert_true(profile_add_function(look, &function, &function_index));
+        assert_true(profile_add_function(look, &function, &index));
     }
-    assert_true(profile_add_hits(look, image_index, address, 0, function_index, 0,
-                                 source, hits));
+    return index;
+}
+
+/* Hits at an address of an image. name: NULL for none. */
+static inline void
+look_add(struct profile *look, const char *image, const char *name, uint64_t address,
+         uint32_t source, uint64_t hits)
+{
+    assert_true(profile_add_hits(look, look_image(look, image), address, 0,
+                                 look_function(look, name), 0, source, hits));
+}
+
+/* Hits of source 0 in a function that starts at an address. */
+static inline void
+look_add_placed(struct profile *look, const char *image, const char *name,
+                const char *file, uint64_t start, uint64_t address, uint64_t hits)
+{
+    const struct profile_function function = {.name = name,
+                                              .system_name = name,
+                                              .file = file,
+                                              .start_line = name[0] != '\0' ? 9 : 0,
+                                              .has_address = true,
+                                              .address = start};
+    uint32_t index;
+
+    assert_true(profile_add_function(look, &function, &index));
+    assert_true(
+        profile_add_hits(look, look_image(look, image), address, 0, index, 0, 0, hits));
+}
+
+/* Hits of source 0 in code of one function that was inlined into another. */
+static inline void
+look_add_inlined(struct profile *look, const char *image, const char *name,
+                 const char *outer, uint64_t address, uint64_t hits)
+{
+    const struct profile_frame frame = {.function = look_function(look, outer)};
+    struct profile_place place = {.image = look_image(look, image),
+                                  .address = address,
+                                  .function = look_function(look, name)};
+
+    assert_true(profile_add_frame(look, &frame, &place.caller));
+    assert_true(profile_add_hits_at(look, &place, 0, hits));
 }
 
 #endif

@@ -190,6 +190,64 @@ screen_key__filter_by_image__finds_its_functions(void **state)
 }
 
 static void
+screen_key__processes__are_rows_without_functions(void **state)
+{
+    struct tui_screen *const screen = *state;
+
+    press(screen, "P");
+    assert_int_equal(screen->view, TUI_PROCESSES);
+    assert_true(screen->shown_count > 0);
+    assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_NOTHING);
+    assert_non_null(strstr(screen->message, "ntprof top PID"));
+    assert_int_equal(screen->view, TUI_PROCESSES);
+    press(screen, "f");
+    assert_int_equal(screen->view, TUI_FUNCTIONS);
+}
+
+static void
+screen_key__inlined__switched_to_and_back(void **state)
+{
+    struct tui_screen *const screen = *state;
+    struct profile *const look = look_new();
+
+    look_add_inlined(look, "/bin/a", "step", "hot", 0x2004, 20);
+    take(screen, look);
+    assert_string_equal(name_at(screen, 0), "hot");
+    assert_int_equal(screen->shown_count, 4);
+    press(screen, "v");
+    assert_int_equal(screen->view, TUI_INLINED);
+    assert_int_equal(screen->shown_count, 5);
+    assert_string_equal(name_at(screen, 0), "step inlined in hot");
+    assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_LIST);
+    press(screen, "/step\n");
+    assert_int_equal(screen->shown_count, 1);
+    press(screen, "v");
+    assert_int_equal(screen->view, TUI_FUNCTIONS);
+    assert_int_equal(screen->shown_count, 0);
+    tui_screen_key(screen, TUI_KEY_ESCAPE);
+    assert_int_equal(
+        tui_table_recent(&screen->tables[TUI_FUNCTIONS], screen->shown[0], 0), 20);
+}
+
+/* The look that tells the second apart from the first also changes how that reads. */
+static void
+screen_take__second_function_of_a_name__both_told_apart(void **state)
+{
+    struct tui_screen *const screen = *state;
+    struct profile *look = look_new();
+
+    look_add_placed(look, "/bin/d", "work", "/src/a.c", 0x2000, 0x2000, 70);
+    take(screen, look);
+    assert_string_equal(name_at(screen, 0), "work");
+    look = look_new();
+    look_add_placed(look, "/bin/d", "work", "/src/a.c", 0x2000, 0x2000, 70);
+    look_add_placed(look, "/bin/d", "work", "/src/b.c", 0x3000, 0x3000, 60);
+    take(screen, look);
+    assert_string_equal(name_at(screen, 0), "work (a.c:9)");
+    assert_string_equal(name_at(screen, 1), "work (b.c:9)");
+}
+
+static void
 screen_key__views__enter_goes_from_image_to_functions(void **state)
 {
     struct tui_screen *const screen = *state;
@@ -504,6 +562,10 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(screen_key__orders__sort_and_come_round, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(screen_key__inlined__switched_to_and_back,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            screen_take__second_function_of_a_name__both_told_apart, setup, teardown),
         cmocka_unit_test_setup_teardown(screen_key__next_source__orders_by_its_hits,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(screen_key__filter__typed_kept_or_not, setup,
@@ -514,6 +576,8 @@ main(void)
             screen_key__filter_by_image__finds_its_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(
             screen_key__views__enter_goes_from_image_to_functions, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            screen_key__processes__are_rows_without_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(screen_key__actions__are_asked_for, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(screen_key__help__scrolls_and_goes_back, setup,

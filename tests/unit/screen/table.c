@@ -86,25 +86,160 @@ table_take__images__one_row_each(void **state)
     tui_table_finish(&table);
 }
 
+/* Add hits of a process in the kernel. */
 static void
-table_take__no_names__a_row_for_each_address_with_its_offset(void **state)
+add_process_hits(struct profile *look, const char *process, uint64_t address,
+                 uint64_t hits)
+{
+    const struct profile_image kernel = {.path = "[kernel]", .build_id = ""};
+    struct profile_place place = {.address = address};
+
+    assert_true(profile_add_image(look, &kernel, &place.image));
+    assert_true(profile_add_process(look, process, &place.process));
+    assert_true(profile_add_hits_at(look, &place, 0, hits));
+}
+
+static void
+table_take__processes__one_row_each_with_all_their_images(void **state)
+{
+    struct tui_table table;
+    struct profile *const look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_PROCESSES);
+    add_process_hits(look, "dd", 0x1000, 3);
+    add_process_hits(look, "dd", 0x2000, 4);
+    add_process_hits(look, "[idle]", 0x1000, 2);
+    take(&table, look);
+    assert_int_equal(table.count, 2);
+    assert_int_equal(tui_table_total(&table, find(&table, "dd", NULL), 0), 7);
+    assert_int_equal(tui_table_total(&table, find(&table, "[idle]", NULL), 0), 2);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__no_names__one_row_of_the_image(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+    size_t row;
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add(look, "/bin/a", NULL, 0x2010, 0, 1);
+    look_add(look, "/bin/a", NULL, 0x2020, 0, 1);
+    look_add(look, "/bin/b", NULL, 0x2020, 0, 5);
+    take(&table, look);
+    look = look_new();
+    look_add(look, "/bin/a", NULL, 0x2010, 0, 1);
+    take(&table, look);
+    assert_int_equal(table.count, 2);
+    row = find(&table, "/bin/a", "[no symbols] in a");
+    assert_int_equal(tui_table_recent(&table, row, 0), 1);
+    assert_int_equal(tui_table_total(&table, row, 0), 3);
+    tui_table_finish(&table);
+}
+
+static void
+table_take__bounds_without_a_name__a_row_for_each(void **state)
+{
+    struct tui_table table;
+    struct profile *const look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add_placed(look, "/bin/a", "", "", 0x2000, 0x2010, 1);
+    look_add_placed(look, "/bin/a", "", "", 0x2000, 0x2020, 2);
+    look_add_placed(look, "/bin/a", "", "", 0x3000, 0x3000, 4);
+    take(&table, look);
+    assert_int_equal(table.head_count, 2);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "a!0x2000"), 0), 3);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "a!0x3000"), 0), 4);
+    tui_table_finish(&table);
+}
+
+/* Static functions of two files; the second is seen only later. */
+static void
+table_take__two_functions_of_one_name__two_rows_told_apart(void **state)
 {
     struct tui_table table;
     struct profile *look = look_new();
 
     (void)state;
     tui_table_init(&table, TUI_FUNCTIONS);
-    look_add(look, "/bin/a", NULL, 0x2010, 0, 1);
-    look_add(look, "/bin/a", NULL, 0x2020, 0, 1);
+    look_add_placed(look, "/bin/a", "work", "/src/a.c", 0x2000, 0x2000, 7);
+    take(&table, look);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "work"), 0), 7);
+    look = look_new();
+    look_add_placed(look, "/bin/a", "work", "/src/b.c", 0x3000, 0x3000, 5);
+    take(&table, look);
+    assert_int_equal(table.head_count, 2);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "work (a.c:9)"), 0),
+                     7);
+    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "work (b.c:9)"), 0),
+                     5);
+    tui_table_finish(&table);
+}
+
+/* As #include in its body makes it: entries of two files, one address. */
+static void
+table_take__lines_in_two_files__one_row(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+    size_t row;
+
+    (void)state;
+    tui_table_init(&table, TUI_FUNCTIONS);
+    look_add_placed(look, "/bin/a", "work", "/src/a.c", 0x2000, 0x2000, 7);
+    look_add_placed(look, "/bin/a", "work", "/src/body.h", 0x2000, 0x2010, 2);
     take(&table, look);
     look = look_new();
-    look_add(look, "/bin/a", NULL, 0x2010, 0, 1);
+    look_add_placed(look, "/bin/a", "work", "/src/body.h", 0x2000, 0x2010, 1);
     take(&table, look);
-    assert_int_equal(table.count, 2);
-    assert_int_equal(table.rows[find(&table, "/bin/a", NULL)].address, 0x2010);
-    assert_int_equal(table.rows[find(&table, "/bin/a", NULL)].offset, 0x1010);
-    assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", NULL), 0), 2);
+    assert_int_equal(table.head_count, 1);
+    row = find(&table, "/bin/a", "work");
+    assert_true(tui_table_is_head(&table, row));
+    assert_int_equal(tui_table_recent(&table, row, 0), 1);
+    assert_int_equal(tui_table_total(&table, row, 0), 10);
     tui_table_finish(&table);
+}
+
+static void
+table_take__inlined_code__of_the_outer_function_or_with_what_it_is_in(void **state)
+{
+    static const enum tui_rows kinds[] = {TUI_FUNCTIONS, TUI_INLINED};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct tui_table table;
+        struct profile *const look = look_new();
+
+        tui_table_init(&table, kinds[i]);
+        look_add(look, "/bin/a", "run", 0x2000, 0, 1);
+        look_add_inlined(look, "/bin/a", "step", "run", 0x2010, 20);
+        look_add_inlined(look, "/bin/a", "step", "walk", 0x3010, 300);
+        take(&table, look);
+        assert_int_equal(table.head_count, i == 0 ? 2 : 3);
+        if (i == 0) {
+            assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "run"), 0),
+                             21);
+            assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "walk"), 0),
+                             300);
+        } else {
+            assert_int_equal(tui_table_total(&table, find(&table, "/bin/a", "run"), 0),
+                             1);
+            assert_int_equal(
+                tui_table_total(&table, find(&table, "/bin/a", "step inlined in run"),
+                                0),
+                20);
+            assert_int_equal(
+                tui_table_total(&table, find(&table, "/bin/a", "step inlined in walk"),
+                                0),
+                300);
+        }
+        tui_table_finish(&table);
+    }
 }
 
 static void
@@ -168,7 +303,8 @@ table_take__many_looks_of_the_same__memory_does_not_grow(void **state)
         assert_int_equal(table.count, 1000);
         capacity = round == 0 ? table.capacity : capacity;
         assert_int_equal(table.capacity, capacity);
-        assert_int_equal(table.strings.count, 1001);
+        assert_int_equal(table.seen->function_count, 1001);
+        assert_int_equal(table.seen->row_count, 1000);
     }
     assert_int_equal(table.total_sums[0], 50000);
     tui_table_finish(&table);
@@ -206,16 +342,46 @@ table_take__idle_processors__in_sums_of_their_own(void **state)
     }
 }
 
+static void
+table_take__hits_in_no_row__of_all_hits_unless_rows_are_selected(void **state)
+{
+    static const uint64_t sums[] = {15, 5};
+
+    (void)state;
+    for (size_t selected = 0; selected < 2; selected++) {
+        struct profile *const look = look_new();
+        struct tui_table table;
+
+        tui_table_init(&table, TUI_FUNCTIONS);
+        look_add(look, "/bin/a", "hot", 0x2000, 0, 5);
+        look->sources[0].outside = 10;
+        look->rows_selected = selected != 0;
+        take(&table, look);
+        assert_int_equal(table.recent_sums[0], sums[selected]);
+        assert_int_equal(table.total_sums[0], sums[selected]);
+        assert_int_equal(tui_table_total(&table, 0, 0), 5);
+        tui_table_finish(&table);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_take__two_looks__recent_of_the_last_and_totals_of_both),
         cmocka_unit_test(table_take__images__one_row_each),
-        cmocka_unit_test(table_take__no_names__a_row_for_each_address_with_its_offset),
+        cmocka_unit_test(table_take__processes__one_row_each_with_all_their_images),
+        cmocka_unit_test(table_take__no_names__one_row_of_the_image),
+        cmocka_unit_test(table_take__bounds_without_a_name__a_row_for_each),
+        cmocka_unit_test(table_take__two_functions_of_one_name__two_rows_told_apart),
+        cmocka_unit_test(table_take__lines_in_two_files__one_row),
+        cmocka_unit_test(
+            table_take__inlined_code__of_the_outer_function_or_with_what_it_is_in),
         cmocka_unit_test(table_take__hits_beyond_64_bits__stay_at_the_largest),
         cmocka_unit_test(table_take__other_sources__refused_and_nothing_changed),
         cmocka_unit_test(table_take__idle_processors__in_sums_of_their_own),
+        cmocka_unit_test(
+            table_take__hits_in_no_row__of_all_hits_unless_rows_are_selected),
         cmocka_unit_test(table_take__many_looks_of_the_same__memory_does_not_grow),
     };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "symbols/border/demangle.h"
 #include "fixture.h"
 
 #include <stdio.h>

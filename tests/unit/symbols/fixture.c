@@ -14,6 +14,19 @@
 
 static char folder[PATH_MAX / 2];
 
+void
+section_put(struct section *section, uint64_t number, size_t width)
+{
+    assert_true(section->size + width <= sizeof(section->bytes));
+    for (size_t i = 0; i < width; i++) {
+        const size_t place = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? width - 1 - i : i;
+
+        section->bytes[section->size + place] =
+            i < sizeof(number) ? (unsigned char)(number >> 8 * i) : 0;
+    }
+    section->size += width;
+}
+
 int
 fixture_make_folder(void **state)
 {
@@ -65,6 +78,61 @@ fixture_run(const char *format, ...)
     va_end(arguments);
     status = system(command);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool
+fixture_has(const char *command)
+{
+    return fixture_run("command -v %s >/dev/null", command) == 0;
+}
+
+bool
+fixture_can_build(const char *build, const char *needs)
+{
+    if (!fixture_has(needs)) {
+        print_message("%s: there is no %s\n", build, needs);
+        return false;
+    }
+    print_message("%s\n", build);
+    return true;
+}
+
+void
+fixture_build(const char *format, ...)
+{
+    char command[3 * PATH_MAX];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(command, sizeof(command), format, arguments);
+    va_end(arguments);
+    if (fixture_run("cd '%s' && { %s; } >log 2>&1", folder, command) != 0) {
+        (void)fixture_run("cat '%s/log' >&2", folder);
+        fail_msg("cannot build: %s", command);
+    }
+}
+
+void
+fixture_find_symbol(const char *file, const char *name, uint64_t *start, uint64_t *end)
+{
+    char command[2 * PATH_MAX];
+    char line[256];
+    FILE *output;
+    unsigned long long at = 0;
+    unsigned long long size = 0;
+
+    snprintf(command, sizeof(command), "nm -S '%s/%s' | grep ' %s$'", folder, file,
+             name);
+    output = popen(command, "re");
+    assert_non_null(output);
+    if (fgets(line, sizeof(line), output) == NULL) {
+        fail_msg("%s has no %s", file, name);
+    }
+    assert_int_equal(sscanf(line, "%llx %llx", &at, &size), 2);
+    assert_int_equal(pclose(output), 0);
+    assert_true(size > 0);
+    *start = at;
+    *end = at + size;
 }
 
 size_t

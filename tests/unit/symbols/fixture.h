@@ -30,6 +30,15 @@ struct sample_place {
 
 #define SAMPLE_PLACES_MAX 16
 
+/* section - of debug information that a test writes. */
+struct section {
+    unsigned char bytes[1024];
+    size_t size;
+};
+
+/* Adds a number in the byte order of this machine; bytes behind the eighth are 0. */
+void section_put(struct section *section, uint64_t number, size_t width);
+
 /* Makes a folder below TMPDIR, for every test of the file, and removes it with all in
  * it. */
 int fixture_make_folder(void **state);
@@ -43,6 +52,19 @@ void fixture_make_path(const char *name);
 
 /* Exit status of a shell command. */
 int fixture_run(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+bool fixture_has(const char *command);
+
+/* Is the command there that a build needs? Prints which build it is, or what it lacks.
+ */
+bool fixture_can_build(const char *build, const char *needs);
+
+/* Runs a shell command in the folder, or fails the test with what it said. */
+void fixture_build(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Where a function of a file in the folder is, by nm. */
+void fixture_find_symbol(const char *file, const char *name, uint64_t *start,
+                         uint64_t *end);
 
 /* Runs a sample program and reads what it says. The number of places. */
 size_t fixture_sample_places(const char *program,

@@ -2,14 +2,12 @@
 #include "fixture.h"
 
 #include "symbols/border/name_map.h"
+#include "symbols/client/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
                                "ffffffff81000000 T _text\n"
@@ -103,8 +101,36 @@ symbols__of_core_and_modules__end_with_their_text(void **state)
         if (found && i != 1) {
             assert_string_equal(name.name, rows[i].name);
         }
+        assert_int_equal(name.has_start, found);
+        assert_true(!found || name.start <= rows[i].address);
+        assert_string_equal(name.definition, "");
     }
     sym_map_close(map);
+}
+
+static void
+symbols__either_name_of_the_begin__stext_if_both(void **state)
+{
+    static const char *const texts[] = {
+        "ffffffff81000000 T _text\nffffffff81002000 T _etext\n",
+        "ffffffff81000000 T _stext\nffffffff81002000 T _etext\n",
+        "ffffffff80ff0000 T _text\nffffffff81000000 T _stext\n"
+        "ffffffff81002000 T _etext\n",
+        "ffffffff81000000 T _stext\nffffffff81000010 T _text\n"
+        "ffffffff81002000 T _etext\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        uint64_t begin = 0;
+        uint64_t end = 0;
+        struct sym_map *const map = parse(texts[i], NULL, &begin, &end);
+
+        assert_non_null(map);
+        assert_int_equal(begin, 0xffffffff81000000);
+        assert_int_equal(end, 0xffffffff81002000);
+        sym_map_close(map);
+    }
 }
 
 static void
@@ -153,6 +179,54 @@ real_address(const char *wanted)
         fclose(file);
     }
     return found;
+}
+
+/* Parts stand far from their functions, which nobody may have asked for. */
+static void
+parts__of_core_and_modules__count_to_their_functions(void **state)
+{
+    static const char text[] = "ffffffff81000000 T _stext\n"
+                               "ffffffff81000100 t work\n"
+                               "ffffffff81000200 T next\n"
+                               "ffffffff81000300 t twice\n"
+                               "ffffffff81000400 t twice\n"
+                               "ffffffff81000500 t work.cold\n"
+                               "ffffffff81000600 t twice.cold\n"
+                               "ffffffff81000700 t next.part.0.cold\n"
+                               "ffffffff81000800 t end_mark\n"
+                               "ffffffff81001000 T _etext\n"
+                               "ffffffffc0000000 t work\t[first]\n"
+                               "ffffffffc0000100 t work.cold\t[first]\n";
+    static const struct {
+        uint64_t address;
+        const char *name;
+        uint64_t start;
+        const char *module;
+    } rows[] = {
+        {0xffffffff81000508, "work", 0xffffffff81000100, ""},
+        {0xffffffff81000608, "twice", 0xffffffff81000600, ""},
+        {0xffffffff81000708, "next", 0xffffffff81000200, ""},
+        {0xffffffffc0000108, "work", 0xffffffffc0000000, "first"},
+    };
+    static const char with_modules[] = "first 8192 1 - Live 0xffffffffc0000000 (OE)\n";
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct sym_wanted wanted = {&rows[i / 2].address, 1, 1};
+        struct sym_name name;
+        const char *module;
+        uint64_t begin;
+        uint64_t end;
+        struct sym_map *const map =
+            parse_wanted(text, with_modules, i % 2 == 0 ? NULL : &wanted, &begin, &end);
+
+        assert_non_null(map);
+        assert_true(sym_map_lookup(map, rows[i / 2].address, &name, &module));
+        assert_string_equal(name.name, rows[i / 2].name);
+        assert_string_equal(module, rows[i / 2].module);
+        assert_int_equal(name.start, rows[i / 2].start);
+        sym_map_close(map);
+    }
 }
 
 /* Is a place named by both maps, and in the same way? */
@@ -340,7 +414,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts__of_core_and_modules__count_to_their_functions),
         cmocka_unit_test(symbols__of_core_and_modules__end_with_their_text),
+        cmocka_unit_test(symbols__either_name_of_the_begin__stext_if_both),
         cmocka_unit_test(symbols__addresses_hidden__eacces),
         cmocka_unit_test(symbols__none_at_all__enodata),
         cmocka_unit_test(wanted__names_of_each_place__the_same),

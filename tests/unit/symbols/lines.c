@@ -11,7 +11,6 @@
 
 #include "base/budget.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,51 +146,19 @@ write_sources(void **state)
     return 0;
 }
 
-static bool
-has_command(const char *name)
-{
-    return fixture_run("command -v %s >/dev/null", name) == 0;
-}
-
 /* Builds in the folder, with full as app was before it was stripped. */
 static void
 build(const char *command)
 {
-    if (fixture_run(
-            "cd '%s' && rm -rf app app2 full .debug *.dwo *.dwp *.o shared.debug "
-            "&& { %s; } >log 2>&1 && { test -e full || cp app full; }",
-            fixture_path("."), command) != 0) {
-        (void)fixture_run("cat '%s' >&2", fixture_path("log"));
-        fail_msg("cannot build: %s", command);
-    }
+    fixture_build("rm -rf app app2 full .debug *.dwo *.dwp *.o shared.debug && "
+                  "{ %s; } && { test -e full || cp app full; }",
+                  command);
 }
 
 static struct sym_reader *
 open_app(void)
 {
     return fixture_open(fixture_path("app"), "");
-}
-
-/* Where a function of full is, by nm. */
-static void
-find_function(const char *name, uint64_t *start, uint64_t *end)
-{
-    char command[PATH_MAX + 100];
-    char line[256];
-    FILE *output;
-    unsigned long long at = 0;
-    unsigned long long size = 0;
-
-    snprintf(command, sizeof(command), "nm -S '%s' | grep ' %s$'", fixture_path("full"),
-             name);
-    output = popen(command, "re");
-    assert_non_null(output);
-    assert_non_null(fgets(line, sizeof(line), output));
-    assert_int_equal(sscanf(line, "%llx %llx", &at, &size), 2);
-    assert_int_equal(pclose(output), 0);
-    assert_true(size > 0);
-    *start = at;
-    *end = at + size;
 }
 
 static size_t
@@ -238,6 +205,23 @@ matches(const struct chain *chain, const struct sym_name *name)
     return name->start_line == chain->starts[depth - 1];
 }
 
+/* All but the outermost are in the header, whatever unit has the code. */
+static bool
+is_defined_there(const struct sym_name *name)
+{
+    const char *const outer = name->caller_count == 0
+                                  ? name->definition
+                                  : name->callers[name->caller_count - 1].definition;
+
+    for (size_t i = 0; i + 1 < name->caller_count; i++) {
+        if (!ends_with(name->callers[i].definition, "/deep.h")) {
+            return false;
+        }
+    }
+    return (ends_with(outer, "/a.c") || ends_with(outer, "/b.c")) &&
+           (name->caller_count == 0 || ends_with(name->definition, "/deep.h"));
+}
+
 /* Looks every byte of a function up, and marks the chains that are there to their ends.
  */
 static void
@@ -247,22 +231,23 @@ look_through(struct sym_reader *image, const char *function, const char *build_n
     uint64_t at;
     uint64_t end;
 
-    find_function(function, &at, &end);
+    fixture_find_symbol("full", function, &at, &end);
     for (; at < end; at++) {
         struct sym_name name;
         bool known = false;
 
         assert_true(sym_reader_lookup_address(image, at, &name));
         for (size_t i = 0; i < CHAINS; i++) {
-            if (matches(&chains[i], &name)) {
+            if (matches(&chains[i], &name) && is_defined_there(&name)) {
                 known = true;
                 seen[i] |= name.caller_count + 1 == depth_of(&chains[i]) &&
                            name.line == 6 && ends_with(name.file, "/deep.h");
             }
         }
         if (!known) {
-            fail_msg("%s: %s+%#llx is %s, %zu deep, from line %u", build_name, function,
-                     (unsigned long long)at, name.name, name.caller_count, name.line);
+            fail_msg("%s: %s+%#llx is %s, %zu deep, from line %u, of %s", build_name,
+                     function, (unsigned long long)at, name.name, name.caller_count,
+                     name.line, name.definition);
         }
     }
 }
@@ -291,8 +276,7 @@ frames__each_way_to_build__all_chains(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(builds) / sizeof(builds[0]); i++) {
-        if (!has_command(builds[i].needs)) {
-            print_message("%s: there is no %s\n", builds[i].name, builds[i].needs);
+        if (!fixture_can_build(builds[i].name, builds[i].needs)) {
             continue;
         }
         build(builds[i].command);
@@ -311,7 +295,7 @@ assert_not_inlined(const char *note)
     uint64_t at;
     uint64_t end;
 
-    find_function("outer", &at, &end);
+    fixture_find_symbol("full", "outer", &at, &end);
     for (; at < end; at++) {
         assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "outer");
@@ -357,7 +341,7 @@ supplement__missing_or_of_another_build__said(void **state)
     uint64_t end;
 
     (void)state;
-    if (!has_command("dwz")) {
+    if (!fixture_has("dwz")) {
         skip();
     }
     for (int other = 0; other < 2; other++) {
@@ -367,7 +351,7 @@ supplement__missing_or_of_another_build__said(void **state)
                                      fixture_path("shared.debug")),
                          0);
         image = open_app();
-        find_function("outer", &at, &end);
+        fixture_find_symbol("full", "outer", &at, &end);
         assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "outer"); /* by the symbol table */
         assert_non_null(strstr(sym_reader_note(image),
@@ -383,7 +367,7 @@ discriminators__asked_for__of_lines_and_calls(void **state)
     const char *const said[] = {"without", "with"};
 
     (void)state;
-    if (!has_command("clang")) {
+    if (!fixture_has("clang")) {
         print_message("clang is not installed\n");
         skip();
     }
@@ -397,7 +381,7 @@ discriminators__asked_for__of_lines_and_calls(void **state)
         uint64_t end;
 
         sym_reader_configure(image, &settings);
-        for (find_function("outer", &at, &end); at < end; at++) {
+        for (fixture_find_symbol("full", "outer", &at, &end); at < end; at++) {
             const size_t count = sym_reader_frames(image, at, &frames);
 
             assert_true(count >= 1 && count <= 4);
@@ -424,7 +408,7 @@ settings__no_lines__functions_alone(void **state)
     build("gcc -O2 -g " SOURCES " -o app");
     image = open_app();
     sym_reader_configure(image, &settings);
-    find_function("outer", &at, &end);
+    fixture_find_symbol("full", "outer", &at, &end);
     for (; at < end; at++) {
         assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, "outer");
@@ -466,7 +450,7 @@ packed__stream_damaged__said(void **state)
           "objcopy --dump-section .debug_info=packed app copy");
     damage_stream();
     image = open_app();
-    find_function("outer", &at, &end);
+    fixture_find_symbol("full", "outer", &at, &end);
     assert_true(sym_reader_lookup_address(image, at, &name));
     assert_string_equal(name.name, "outer");
     assert_int_equal(name.line, 0);
@@ -492,7 +476,7 @@ check_many(struct sym_reader *image, const char *function)
     uint64_t start;
     uint64_t end;
 
-    find_function(function, &start, &end);
+    fixture_find_symbol("full", function, &start, &end);
     for (uint64_t at = start / 2 * 2 + 100000; at < start / 2 * 2 + 100004; at++) {
         assert_true(sym_reader_lookup_address(image, at, &name));
         assert_string_equal(name.name, function);
@@ -546,7 +530,7 @@ lines__more_than_memory_allows__function_names_and_a_note(void **state)
     (void)state;
     fixture_write(fixture_path("many.c"), many_text, strlen(many_text));
     build("gcc -g -DPASTE=many_x -c many.c && gcc -g " SOURCES " many.o -o app");
-    find_function("many_x", &start, &end);
+    fixture_find_symbol("full", "many_x", &start, &end);
     image = open_within(UINT64_C(4) << 20);
     assert_true(sym_reader_lookup_address(image, start + 1000, &name));
     assert_string_equal(name.name, "many_x");
@@ -554,7 +538,7 @@ lines__more_than_memory_allows__function_names_and_a_note(void **state)
     assert_true(sym_reader_is_bounded(image));
     assert_non_null(strstr(sym_reader_note(image), "code has function names only"));
     /* Another unit of the image has what it needs. */
-    find_function("outer", &start, &end);
+    fixture_find_symbol("full", "outer", &start, &end);
     assert_true(sym_reader_lookup_address(image, start, &name));
     assert_true(name.line > 0);
     sym_reader_close(image);
@@ -595,7 +579,7 @@ lines__one_table_of_many_units__function_names(void **state)
     fprintf(code, ".section .note.GNU-stack,\"\",@progbits\n");
     assert_int_equal(fclose(code), 0);
     build("gcc -c forged.s && gcc -g0 " SOURCES " forged.o -o app");
-    find_function("forged", &start, &end);
+    fixture_find_symbol("full", "forged", &start, &end);
     image = open_app();
     assert_true(sym_reader_lookup_address(image, start, &name));
     assert_false(sym_reader_is_bounded(image));
@@ -626,19 +610,19 @@ symbols__more_than_memory_allows__left_out_and_said(void **state)
     fprintf(code, ".section .note.GNU-stack,\"\",@progbits\n");
     assert_int_equal(fclose(code), 0);
     build("gcc -c many.s && gcc -O1 -rdynamic " SOURCES " many.o -o app");
-    find_function("f77777", &start, &end);
+    fixture_find_symbol("full", "f77777", &start, &end);
     image = open_within(UINT64_C(8) << 20);
     assert_false(sym_reader_lookup_address(image, start, &name));
     assert_non_null(strstr(sym_reader_note(image), "symbol table"));
     assert_true(sym_reader_is_bounded(image));
     /* The dynamic table is small. */
-    find_function("main", &start, &end);
+    fixture_find_symbol("full", "main", &start, &end);
     assert_true(sym_reader_lookup_address(image, start, &name));
     assert_string_equal(name.name, "main");
     assert_true(sym_reader_has_symbols(image));
     sym_reader_close(image);
 
-    find_function("f77777", &start, &end);
+    fixture_find_symbol("full", "f77777", &start, &end);
     image = open_within(UINT64_C(64) << 20);
     assert_true(sym_reader_lookup_address(image, start, &name));
     assert_string_equal(name.name, "f77777");

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "base/open_regular.h"
+#include "symbols/client/perf_map.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -50,6 +51,7 @@ assert_named(const struct sym_map *map, uint64_t address, const char *name)
     assert_int_equal(named, name != NULL);
     assert_int_equal(found.address, address);
     assert_string_equal(module, "");
+    assert_false(found.has_start);
     if (name != NULL) {
         assert_string_equal(found.name, name);
     }
@@ -171,11 +173,26 @@ remove_map(void **state)
     return 0;
 }
 
+/* Opens the perf map of a process, even of one that has exited. */
+static int
+open_file(uint32_t pid, struct sym_perf_file *file)
+{
+    struct sym_perf_target target;
+    int error;
+
+    if (sym_perf_target_read(pid, &target) != 0) {
+        sym_perf_target_guess(pid, &target);
+    }
+    error = sym_perf_file_open(&target, file);
+    close(target.folder);
+    return error;
+}
+
 static int
 open_map(uint32_t pid)
 {
     struct sym_perf_file file;
-    const int error = sym_perf_file_open(pid, &file);
+    const int error = open_file(pid, &file);
 
     return error != 0 ? error : file.fd;
 }
@@ -189,7 +206,7 @@ process__wrote_a_map__names_found(void **state)
 
     (void)state;
     fixture_write(map_path(), text, strlen(text));
-    assert_int_equal(sym_perf_file_open((uint32_t)getpid(), &file), 0);
+    assert_int_equal(open_file((uint32_t)getpid(), &file), 0);
     assert_int_equal(stat(map_path(), &status), 0);
     assert_int_equal(file.device, status.st_dev);
     assert_int_equal(file.inode, status.st_ino);
@@ -228,6 +245,27 @@ map__of_another_user__refused(void **state)
         skip(); /* only root can give a file away */
     }
     assert_int_equal(open_map((uint32_t)getpid()), -EPERM);
+}
+
+/* Who is root in a user namespace may write the perf maps of all its processes. */
+static void
+map__of_root_in_the_user_namespace__read(void **state)
+{
+    const struct sym_perf_target target = {.uid = 1000, .root_uid = 100000};
+    static const uid_t owners[] = {0, 1000, 100000, 1001, 65534};
+    struct sym_perf_file file;
+    const int fd = memfd_create("perf.map", MFD_CLOEXEC);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+        if (fchown(fd, owners[i], owners[i]) != 0) {
+            close(fd);
+            print_message("only root can give a file away\n");
+            skip();
+        }
+        assert_int_equal(sym_perf_file_check(fd, &target, &file), i < 3 ? 0 : -EPERM);
+    }
+    close(fd);
 }
 
 /* The child is pid 1 of its namespace, with a root of its own. */
@@ -565,13 +603,17 @@ map__mounted_over__refused(void **state)
 static void
 file__of_proc_or_sys__refused(void **state)
 {
+    int folder;
     int fd;
 
     (void)state;
     assert_int_equal(sym_open_regular("", "/proc/version"), -EMEDIUMTYPE);
     assert_int_equal(sym_open_regular("/proc/self/root", "/proc/version"),
                      -EMEDIUMTYPE);
-    assert_int_equal(sym_open_regular_plain("", "/proc/version"), -EMEDIUMTYPE);
+    folder = sym_open_folder("", "/proc");
+    assert_true(folder >= 0);
+    assert_int_equal(sym_open_regular_in(folder, "version"), -EMEDIUMTYPE);
+    close(folder);
     if (access("/sys/kernel/profiling", F_OK) == 0) {
         assert_int_equal(sym_open_regular("", "/sys/kernel/profiling"), -EMEDIUMTYPE);
     }
@@ -629,6 +671,7 @@ main(void)
         cmocka_unit_test_teardown(map__no_plain_file__refused_without_blocking,
                                   remove_map),
         cmocka_unit_test_teardown(map__of_another_user__refused, remove_map),
+        cmocka_unit_test(map__of_root_in_the_user_namespace__read),
         cmocka_unit_test(process__in_a_container__its_root_and_its_own_pid),
         cmocka_unit_test(process__has_ended__map_of_ours_is_read),
         cmocka_unit_test(lines__across_pieces_of_the_file__whole),

@@ -2,7 +2,7 @@
 /* symbol_list.c - functions as the linker listed them, of the samples in argv. */
 #include "fixture.h"
 
-#include "symbols/border/symbol_list.h"
+#include "symbols/client/symbol_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -232,9 +232,15 @@ shown_name__versions_stubs_mangling__for_people(void **state)
         const char *name, *shown, *system_name;
         uint32_t tag;
     } rows[] = {
-        {"memcpy@@GLIBC_2.14", "memcpy", "memcpy@@GLIBC_2.14", 0},
-        {"_ZN1a1bEv@VERSION", "a::b()", "_ZN1a1bEv@VERSION", 0},
-        {"@odd", "@odd", "@odd", 0},
+        {"memcpy@@GLIBC_2.14", "memcpy", "memcpy@@GLIBC_2.14", SYM_TAG_VERSIONED},
+        {"_ZN1a1bEv@VERSION", "a::b()", "_ZN1a1bEv@VERSION", SYM_TAG_VERSIONED},
+        {"a@b@VERSION", "a@b", "a@b@VERSION", SYM_TAG_VERSIONED},
+        {"@odd", "@odd", "@odd", SYM_TAG_VERSIONED},
+        {"*Foo@Bar#baz<Int32>:Nil", "*Foo@Bar#baz<Int32>:Nil",
+         "*Foo@Bar#baz<Int32>:Nil", 0},
+        {"memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14", "memcpy@@GLIBC_2.14", 0},
+        {"fib@/srv/app/fib.rb:3", "fib@/srv/app/fib.rb:3@plt",
+         "fib@/srv/app/fib.rb:3@plt", SYM_TAG_STUB},
         {"puts", "puts@plt", "puts@plt", SYM_TAG_STUB},
         {"_ZN1a1bEv", "a::b()@plt", "a::b()@plt", SYM_TAG_STUB},
         {"plain", "plain", "plain", 0},
@@ -254,6 +260,106 @@ shown_name__versions_stubs_mangling__for_people(void **state)
         assert_true(sym_range_name(sym_table_find(&table, 0), &shown, &system_name));
         assert_string_equal(shown, rows[i].shown);
         assert_string_equal(system_name, rows[i].system_name);
+        sym_table_finish(&table);
+    }
+}
+
+static void
+expect_bound(const struct sym_table *table, uint64_t address, uint64_t origin)
+{
+    struct sym_range *const range = sym_table_find(table, address);
+    const char *name = "";
+    const char *system_name = "";
+
+    assert_non_null(range);
+    assert_int_equal(range->origin, origin);
+    assert_false(sym_range_name(range, &name, &system_name));
+    assert_null(name);
+    assert_null(system_name);
+}
+
+static void
+bounds__around_symbols__fill_gaps_and_end_those_without_size(void **state)
+{
+    static const struct symbol symbols[] = {
+        {10, 20, "sized", SYM_RANK_LOCAL, true},
+        {40, 100, "bare", SYM_RANK_LOCAL, false},
+        {60, 64, "inner", SYM_RANK_LOCAL, true},
+        {70, 100, "label", SYM_RANK_LOCAL, false},
+    };
+    static const struct expectation rows[] = {
+        {10, "sized"}, {19, "sized"}, {40, "bare"},  {49, "bare"},
+        {60, "inner"}, {63, "inner"}, {70, "label"}, {79, "label"},
+    };
+    struct sym_table table = {0};
+
+    (void)state;
+    assert_true(sym_table_add_bound(&table, 50, 80));
+    assert_true(sym_table_add_bound(&table, 5, 30));
+    assert_true(sym_table_add_bound(&table, 7, 7));
+    assert_true(sym_table_add_bound(&table, 25, 35)); /* reaches out of another one */
+    for (size_t i = 0; i < COUNT(symbols); i++) {
+        assert_true(
+            sym_table_add(&table, &(struct sym_entry){.start = symbols[i].start,
+                                                      .end = symbols[i].end,
+                                                      .name = symbols[i].name,
+                                                      .sized = symbols[i].sized}));
+    }
+    assert_true(sym_table_build(&table, SYM_OVERLAP_INNERMOST));
+    expect(&table, rows, COUNT(rows));
+    expect_bound(&table, 5, 5);
+    expect_bound(&table, 29, 5);
+    expect_bound(&table, 34, 30);
+    expect_bound(&table, 50, 50);
+    expect_bound(&table, 69, 50);
+    assert_null(sym_table_find(&table, 4));
+    assert_null(sym_table_find(&table, 35));
+    assert_null(sym_table_find(&table, 80));
+    sym_table_finish(&table);
+}
+
+/* Bounds cover what nothing else does, and change no name where all have sizes. */
+static void
+bounds__random__every_address_as_without_or_bounded(void **state)
+{
+    uint64_t seed = 3;
+
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        struct sym_table plain = {0};
+        struct sym_table table = {0};
+        bool bounded[64] = {false};
+
+        for (int i = 0; i < 12; i++) {
+            const uint64_t start = fixture_random(&seed) % 60;
+            const struct sym_entry entry = {.start = start,
+                                            .end = start + fixture_random(&seed) % 20,
+                                            .name = i % 2 == 0 ? "one" : "two",
+                                            .sized = true};
+
+            if (i % 3 != 0) {
+                assert_true(sym_table_add(&plain, &entry));
+                assert_true(sym_table_add(&table, &entry));
+                continue;
+            }
+            assert_true(sym_table_add_bound(&table, entry.start, entry.end));
+            for (uint64_t at = entry.start; at < entry.end && at < 64; at++) {
+                bounded[at] = true;
+            }
+        }
+        assert_true(sym_table_build(&plain, SYM_OVERLAP_INNERMOST));
+        assert_true(sym_table_build(&table, SYM_OVERLAP_INNERMOST));
+        for (uint64_t at = 0; at < 64; at++) {
+            const struct sym_range *const range = sym_table_find(&table, at);
+            const struct sym_range *const named = sym_table_find(&plain, at);
+
+            assert_int_equal(range != NULL, named != NULL || bounded[at]);
+            if (range != NULL) {
+                assert_true((named == NULL ? NULL : named->name) == range->name);
+                assert_true(range->origin <= at);
+            }
+        }
+        sym_table_finish(&plain);
         sym_table_finish(&table);
     }
 }
@@ -293,6 +399,8 @@ main(void)
         cmocka_unit_test(random_symbols__every_address__as_in_model),
         cmocka_unit_test(deep_nesting__hundred_thousand_symbols__found_at_both_ends),
         cmocka_unit_test(shown_name__versions_stubs_mangling__for_people),
+        cmocka_unit_test(bounds__around_symbols__fill_gaps_and_end_those_without_size),
+        cmocka_unit_test(bounds__random__every_address_as_without_or_bounded),
         cmocka_unit_test(name__longer_than_64_kib__not_added),
     };
 

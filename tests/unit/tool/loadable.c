@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* loadable.c - which programs load an agent, by the first bytes of their file. */
+/* loadable.c - which programs load a preload object, by the first bytes of their
+ * file. */
 #include "record/loadable.h"
 
 #include <elf.h>
@@ -17,7 +18,7 @@ struct file {
     char interpreter[LOADABLE_BYTES];
 };
 
-/* The first bytes of this program, which is like the agent. */
+/* The first bytes of this program, which is like the preload object. */
 static void
 read_own(struct file *file)
 {
@@ -68,7 +69,7 @@ program__of_other_class_or_machine__is_foreign(void **state)
 
 #ifdef __x86_64__
 static void
-program__of_32_bits__loads_its_own_agent(void **state)
+program__of_32_bits__loads_an_object_of_its_own(void **state)
 {
     const Elf32_Ehdr header = {
         .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32},
@@ -164,7 +165,7 @@ main(void)
         cmocka_unit_test(program__like_this_one__loads),
         cmocka_unit_test(program__of_other_class_or_machine__is_foreign),
 #ifdef __x86_64__
-        cmocka_unit_test(program__of_32_bits__loads_its_own_agent),
+        cmocka_unit_test(program__of_32_bits__loads_an_object_of_its_own),
 #endif
         cmocka_unit_test(program__without_a_loader__is_static),
         cmocka_unit_test(program__whose_headers_are_elsewhere__is_not_read_beyond),

@@ -110,6 +110,10 @@ pace_change__shorter_than_twice_the_cost__lengthened_and_described(void **state)
     pace_change(&pace, 320);
     assert_int_equal(pace.reason, PACE_ASKED);
     pace_describe(&pace, 320, text, sizeof(text));
+    assert_string_equal(
+        text, "at 31250 Hz hits take about 50% of the program's time, 16.0 us "
+              "each: a lower -F takes less");
+    pace_describe(&pace, 3201, text, sizeof(text));
     assert_string_equal(text, "");
 }
 

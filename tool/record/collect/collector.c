@@ -9,7 +9,10 @@
 #include "record/collect/collectorp.h"
 #include "record/collect/usage.h"
 
+#include <assert.h>
 #include <stdlib.h>
+
+/* --- what a session calls --- */
 
 /* Return the base-2 logarithm of the number of bytes that one counter covers: that of
  * the user's buckets, but at most COUNTED_LOG2_MAX. Larger buckets are sums of several
@@ -61,7 +64,7 @@ collector_list_cpus(struct collector *collector)
 }
 
 /* Have the session notify this collector or, without a session, have the delivery
- * thread look at the agents. Returns false if memory runs out. */
+ * thread look at the preload objects. Returns false if memory runs out. */
 static bool
 collector_follow(struct collector *collector)
 {
@@ -69,20 +72,39 @@ collector_follow(struct collector *collector)
 
     if (options->session != NULL) {
         ntprof_session_set_notify(options->session, notify_session, collector);
-        return true;
+        /* A back end that does not report hits leaves those of the kernel together. */
+        return (!options->threads && !(options->machine && options->kernel)) ||
+               NT_SUCCESS(
+                   ntprof_session_set_hits(options->session, notify_hit, collector)) ||
+               !options->threads;
     }
-    collector->agents = agents_new(collector, options->agents, options->interval_asked);
-    if (collector->agents != NULL) {
-        delivery_set_look(&collector->delivery, agents_look, collector->agents);
+    collector->preloaded =
+        preloaded_new(collector, options->preloaded, options->interval_asked);
+    if (collector->preloaded != NULL) {
+        delivery_set_look(&collector->delivery, preloaded_look, collector->preloaded);
     }
-    return collector->agents != NULL;
+    return collector->preloaded != NULL;
 }
+
+/* After a delivery: keep the perf maps open that processes have created by now. */
+static void
+collector_look(void *context)
+{
+    struct collector *const collector = context;
+
+    image_set_look(&collector->images);
+}
+
+/* --- creation --- */
 
 struct collector *
 collector_new(const struct collector_options *options)
 {
     struct collector *const collector = calloc(1, sizeof(*collector));
 
+    assert(options->bucket_bytes != 0 &&
+           (options->bucket_bytes & (options->bucket_bytes - 1)) == 0);
+    assert(options->region.bytes == 0 || !options->kernel);
     if (collector == NULL) {
         return NULL;
     }
@@ -91,6 +113,7 @@ collector_new(const struct collector_options *options)
     collector->programs.max =
         options->endless ? PROGRAM_SET_ENDLESS_MAX : PROGRAM_SET_MAX;
     delivery_init(&collector->delivery, options->session);
+    delivery_set_after(&collector->delivery, collector_look, collector);
     image_set_init(&collector->images, options->source_count,
                    bucket_log2(options->bucket_bytes));
     collector->kernel_range = kernel_range_find();
@@ -140,8 +163,9 @@ collector_delete(struct collector *collector)
     delivery_finish(&collector->delivery);
     if (collector->options.session != NULL) {
         ntprof_session_set_notify(collector->options.session, NULL, NULL);
+        (void)ntprof_session_set_hits(collector->options.session, NULL, NULL);
     }
-    agents_delete(collector->agents);
+    preloaded_delete(collector->preloaded);
     notify_end(collector);
     image_set_finish(&collector->images);
     naming_delete(collector->naming);
@@ -150,8 +174,11 @@ collector_delete(struct collector *collector)
     free(collector->pauses);
     free(collector->cpus);
     program_set_finish(&collector->programs);
+    thread_set_finish(&collector->threads);
     free(collector);
 }
+
+/* --- the session's sources --- */
 
 int
 collector_start(struct collector *collector)
@@ -167,8 +194,8 @@ collector_fold_source(struct collector *collector, uint32_t source)
     struct image_set *const set = &collector->images;
     bool complete = true;
 
-    if (collector->agents != NULL) {
-        return agents_fold(collector->agents);
+    if (collector->preloaded != NULL) {
+        return preloaded_fold(collector->preloaded);
     }
     for (size_t i = 0; i < set->count; i++) {
         complete = image_fold(set, set->images[i], source) && complete;
@@ -190,14 +217,14 @@ collector_fold(struct collector *collector)
     return complete;
 }
 
-/* Get the statistics of a source; those of agents are as of the last fold. */
+/* Get the statistics of a source; those of preload objects are as of the last fold. */
 static bool
 get_statistics(struct collector *collector, size_t source, ntprof_source_info *info)
 {
     const struct collector_options *const options = &collector->options;
 
-    if (collector->agents != NULL) {
-        agents_statistics(collector->agents, info);
+    if (collector->preloaded != NULL) {
+        preloaded_statistics(collector->preloaded, info);
         return true;
     }
     info->size = sizeof(*info);
@@ -225,8 +252,8 @@ collector_read_source(struct collector *collector, uint32_t source)
 bool
 collector_read(struct collector *collector)
 {
-    if (collector->agents != NULL) {
-        /* Agents never stop, so their statistics are those of what was folded. */
+    if (collector->preloaded != NULL) {
+        /* Preload objects never stop: their statistics are those of what was folded. */
         return collector_fold_source(collector, 0) &&
                collector_read_source(collector, 0);
     }
@@ -275,7 +302,7 @@ collector_set_interval(struct collector *collector, size_t source, uint64_t inte
     bool changed;
 
     delivery_lock(&collector->delivery);
-    changed = !collector->ended && collector->agents == NULL &&
+    changed = !collector->ended && collector->preloaded == NULL &&
               NT_SUCCESS(ntprof_source_set_interval(collector->options.session, number,
                                                     interval)) &&
               NT_SUCCESS(ntprof_source_get(collector->options.session, number, &info));
@@ -296,4 +323,11 @@ collector_get_source(struct collector *collector, size_t source,
     read = !collector->ended && get_statistics(collector, source, info);
     delivery_unlock(&collector->delivery);
     return read;
+}
+
+void
+collector_set_names_time(struct collector *collector, uint64_t left_ns,
+                         uint64_t headers_ns)
+{
+    naming_set_time(collector->naming, left_ns, headers_ns);
 }

@@ -16,7 +16,7 @@
 #include "profile/profile.h"
 #include "record/collect/image.h"
 
-struct agent_memory;
+struct preload_memory;
 struct sym_settings;
 
 /* collector_region - the only code to count in: bytes of a file that programs map. */
@@ -30,12 +30,12 @@ struct collector_region {
 /* collector_options - what a collector counts, and by how much memory. */
 struct collector_options {
     /* opened with NTPROF_SESSION_POLLED, because the collector's thread delivers; NULL:
-     * agents count */
+     * preload objects count */
     ntprof_session *session;
-    /* without a session: what agents count into. Then the only source is time, and its
-     * interval cannot change. */
-    struct agent_memory *agents;
-    uint64_t interval_asked; /* of agents, in 100 ns */
+    /* without a session: what preload objects count into. Then the only source is
+     * time, and its interval cannot change. */
+    struct preload_memory *preloaded;
+    uint64_t interval_asked; /* of preload objects, in 100 ns */
     const KPROFILE_SOURCE *sources;
     /* names to use instead of the session's, each may be NULL; or NULL */
     const char *const *names;
@@ -55,8 +55,12 @@ struct collector_options {
     bool kernel; /* count in the kernel */
     bool user;   /* count in user mode; if false, its hits are outside */
     /* All processes are watched, and the kernel's hits are counted for all of them
-     * together. */
+     * together; where the session reports each hit, they are then given to the
+     * processes that were interrupted. */
     bool machine;
+    /* Tell the threads of each process apart: rows have a thread and a pid. Needs a
+     * session that reports each hit. */
+    bool threads;
     /*
      * The recording has no end. The caller makes snapshots by collector_recent only,
      * which then frees the hits that its profile contains, and the images and programs
@@ -80,21 +84,28 @@ struct collector_gaps {
     uint64_t interval_changes; /* set by the caller: of source time, while it ran */
     /* processes that a whole-machine watch could not read; set by the caller */
     uint64_t unread;
+    /* children of the processes that work and are not profiled; set by the caller; NULL
+     * or "": none */
+    const char *children_run;
     uint64_t unopened; /* images without names because descriptors ran out */
     /* mappings without counters because of memory_max; their hits are outside */
     uint64_t refused;
+    /* hits that were not given to their process or thread because of memory_max */
+    uint64_t unowned;
     /* JIT maps that were freed because of memory_max and could not be read again */
     uint64_t unnamed;
-    uint64_t refused_maps; /* perf maps that exist and were not read */
+    /* processes whose perf maps exist, or may exist, and were not read */
+    uint64_t refused_maps;
+    char refused_why[128]; /* the reason of one of them */
     /* images some of whose names or lines would have cost too much */
     uint64_t bounded_images;
-    /* of agents: */
+    /* of preload objects: */
     uint64_t unarmed;    /* threads without a timer: they have no hits */
-    uint64_t unloaded;   /* processes whose last program has loaded no agent */
+    uint64_t unloaded;   /* processes whose last program has loaded no preload object */
     uint64_t refusals;   /* processes and code that had no place in the memory */
     uint64_t unbelieved; /* records that make no sense: a program wrote there */
     bool too_many_hits;  /* more than the processor time allows */
-    bool no_agent;       /* no program has loaded one */
+    bool none_loaded;    /* no program has loaded one */
 };
 
 struct collector;
@@ -128,9 +139,14 @@ bool collector_resume(struct collector *collector);
 bool collector_get_source(struct collector *collector, size_t source,
                           ntprof_source_info *info);
 
+/* Set how much processor time names may take from now on (naming_set_time). On the
+ * thread that makes profiles. */
+void collector_set_names_time(struct collector *collector, uint64_t left_ns,
+                              uint64_t headers_ns);
+
 /* Change the interval of a source, by its index, and store in *granted the interval
  * that is in effect afterwards. Returns false, and stores nothing, if the collector was
- * stopped, agents count, or the session refuses. Any thread may call it. */
+ * stopped, preload objects count, or the session refuses. Any thread may call it. */
 bool collector_set_interval(struct collector *collector, size_t source,
                             uint64_t interval, uint64_t *granted);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collectorp.h - the state of a collector. Only collector.c, forget.c, notify.c,
- * mapping.c, region_cut.c, snapshot.c, pause.c, agents.c and agent_maps.c include it.
+ * mapping.c, hits.c, region_cut.c, remapped.c, snapshot.c, pause.c, preloaded.c and
+ * preload_maps.c include it.
  *
  * Except where stated otherwise, callers of these functions keep deliveries out or are
  * notifications, which are part of one.
@@ -16,9 +17,12 @@
 #include "record/collect/pause.h"
 #include "record/collect/preloaded.h"
 #include "record/collect/program.h"
+#include "record/collect/thread.h"
 
 enum {
     PROCESS_BUCKETS = 1024, /* of the hash table of processes */
+    /* mappings that one change may unmap; more are no longer known to be of a file */
+    REPLACED_MAX = 64,
     /* number of processors in the mask of one processor group */
     CPUS_A_GROUP = 8 * sizeof(KAFFINITY)
 };
@@ -40,16 +44,42 @@ struct mapping {
 struct process {
     struct process *next; /* in its bucket of the hash table */
     uint32_t pid;
-    uint32_t parent;  /* 0: unknown */
-    uint32_t program; /* number of its program */
-    bool counted;     /* in program.users */
-    HANDLE handle;    /* NULL: all processes, or it could not be opened: see status */
-    NTSTATUS status;  /* that NtOpenProcess returned */
-    bool execed;      /* it has executed a program since its watch started */
-    bool followed;    /* a mapping of its present program was notified */
+    uint32_t parent; /* 0: unknown */
+    uint64_t serial; /* unlike its pid, no other process has it */
+    /* Number of its program, and whether it has one yet: notify_owner. Until then it
+     * has a name. */
+    uint32_t program;
+    bool counted;    /* in program.users */
+    char *name;      /* NULL: it has a program */
+    HANDLE handle;   /* NULL: all processes, or it could not be opened: see status */
+    NTSTATUS status; /* that NtOpenProcess returned */
+    bool execed;     /* it has executed a program since its watch started */
+    bool followed;   /* a mapping of its present program was notified */
+    bool remembered; /* code that this program made was notified */
     struct mapping *mappings;
     size_t mapping_count;
     size_t mapping_capacity;
+};
+
+/* owner - whose a hit is. */
+struct owner {
+    const struct process *process; /* NULL: it has exited */
+    uint64_t serial;               /* of the process; 0: there is no owner */
+    uint32_t pid;
+    uint32_t program;
+};
+
+/* Number of exited processes that still own hits: the kernel works for a process after
+ * its exit was reported, mostly to free its memory. */
+enum { EXITED_MAX = 256 };
+
+/* replaced - file mappings that one change in a process has unmapped, as they were:
+ * something else takes their place with the next notifications. */
+struct replaced {
+    uint32_t pid;
+    uint64_t time_ns; /* of the notifications */
+    struct mapping mappings[REPLACED_MAX];
+    size_t count;
 };
 
 struct collector {
@@ -57,18 +87,24 @@ struct collector {
     uint32_t *cpus;     /* processors with their own profile objects; NULL: none */
     uint32_t cpu_count; /* number of cpus; 1 if cpus is NULL */
     struct delivery delivery;
-    struct agents *agents; /* NULL: the hits are those of options.session */
+    struct preloaded *preloaded; /* NULL: the hits are those of options.session */
     struct image_set images;
     struct kernel_range kernel_range;
     uint64_t segments_measured; /* images.segments_made when memory was last measured */
     struct naming *naming;      /* used only by the thread that makes snapshots */
     struct program_set programs;
+    struct thread_set threads; /* with options.threads */
+    uint64_t hits_unmeasured;  /* moved since memory was last measured for hits */
     /* by number of the program: its indexes in the profile that is being made */
     struct naming_program named[PROGRAM_SET_ENDLESS_MAX + 1];
     struct process *processes[PROCESS_BUCKETS]; /* hash table by pid */
     /* With options.machine: stands for all processes together, and has the mappings of
      * the kernel. It has no pid and is not in processes. */
     struct process machine;
+    uint64_t processes_started;      /* gives each its serial number */
+    struct owner exited[EXITED_MAX]; /* the last ones, with options.machine */
+    uint32_t exited_next;            /* the oldest of them */
+    struct replaced replaced;
     bool watch_started; /* a process was notified, so the watch has started */
     ntprof_source_info *statistics; /* one for each source; final once ended is set */
     ntprof_source_info *session_statistics; /* the same, with the time of pauses */
@@ -115,14 +151,44 @@ void mapping_add_kernel(struct collector *collector, struct process *process);
 void mapping_remove(struct collector *collector, struct process *process, size_t at);
 void mapping_remove_all(struct collector *collector, struct process *process);
 
+/* --- remapped.c --- */
+
+/* A mapping is about to be removed: keep those of files until the next change. */
+void replaced_add(struct replaced *replaced, const ntprof_notification *unmap,
+                  const struct mapping *mapping);
+
+/*
+ * Look for code of a file in a part of an anonymous mapping, to which the program may
+ * have moved it. If the part begins with such code, its image and place become those of
+ * the file, and its length that of the code. Otherwise it is shortened to what is
+ * before such code, if there is any.
+ *
+ *   parent  of the process; NULL: unknown
+ *   map     the notification of the mapping
+ *   part    in and out: its image is that of the process's own code
+ */
+void remapped_cut(struct collector *collector, const struct process *process,
+                  const struct process *parent, const ntprof_notification *map,
+                  struct mapping *part);
+
 /* --- notify.c --- */
 
-/* With options.machine, add the program "[kernel]", to which the kernel's hits of all
- * processes belong. Returns false if memory runs out. */
+/* With options.machine, add the program "[kernel]", to which hits in the kernel belong
+ * whose process is unknown. Returns false if memory runs out. */
 bool notify_prepare(struct collector *collector);
 
 /* Handle a notification of the session; context is the collector. */
 void notify_session(void *context, const ntprof_notification *notification);
+
+/* Handle a hit that a profile object counted; context is the collector. */
+void notify_hit(void *context, const ntprof_hit *hit);
+
+/* Find the process with this pid, also one that has just exited, and give it a program.
+ * Its serial number is 0 if there is none, or memory runs out. */
+struct owner notify_owner(struct collector *collector, uint32_t pid);
+
+/* Forget the processes that have exited: numbers of programs become free. */
+void notify_forget_exited(struct collector *collector);
 
 /* Remove all processes, and close all profile objects. */
 void notify_end(struct collector *collector);

@@ -2,11 +2,22 @@
 /* counts.c - 64-bit counts of hits. */
 #include "record/collect/counts.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Entries that a list has room for at first. */
 enum { ITEMS_AT_FIRST = 256 };
+
+#ifndef NDEBUG
+static bool
+assert_counts_state(const struct counts *counts)
+{
+    assert(counts->merged <= counts->count && counts->count <= counts->capacity);
+    assert((counts->items == NULL) == (counts->capacity == 0));
+    return true;
+}
+#endif
 
 void
 counts_finish(struct counts *counts)
@@ -15,8 +26,8 @@ counts_finish(struct counts *counts)
     *counts = (struct counts){0};
 }
 
-/* Compare two entries for qsort: by place, program and source; 0 means that they can be
- * merged. */
+/* Compare two entries for qsort: by place, program, source and thread; 0 means that
+ * they can be merged. */
 static int
 compare_counts(const void *left, const void *right)
 {
@@ -29,7 +40,10 @@ compare_counts(const void *left, const void *right)
     if (a->program != b->program) {
         return a->program < b->program ? -1 : 1;
     }
-    return a->source < b->source ? -1 : a->source > b->source;
+    if (a->source != b->source) {
+        return a->source < b->source ? -1 : 1;
+    }
+    return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
 void
@@ -37,6 +51,7 @@ counts_merge(struct counts *counts)
 {
     size_t kept = 0;
 
+    assert(assert_counts_state(counts));
     if (counts->count == counts->merged) {
         return;
     }
@@ -79,15 +94,27 @@ counts_make_room(struct counts *counts)
                        counts->capacity == 0 ? ITEMS_AT_FIRST : counts->capacity * 2);
 }
 
+bool
+counts_make_room_within(struct counts *counts)
+{
+    if (counts->count == counts->capacity &&
+        counts->merged < counts->count - counts->count / 4) {
+        counts_merge(counts);
+    }
+    return counts->count < counts->capacity;
+}
+
 void
 counts_add(struct counts *counts, const struct count *added)
 {
+    assert(assert_counts_state(counts) && counts->count < counts->capacity);
     counts->items[counts->count++] = *added;
 }
 
 bool
 counts_move(struct counts *from, struct counts *to)
 {
+    assert(assert_counts_state(from) && assert_counts_state(to) && from != to);
     if (to->count == 0) {
         const struct counts empty = *to;
 
@@ -119,5 +146,6 @@ counts_collect(struct counts *from, struct counts *to)
     if (from->merged > from->count) {
         from->merged = from->count;
     }
+    assert(assert_counts_state(from) && assert_counts_state(to));
     return from->count == 0;
 }

@@ -17,16 +17,18 @@
  * asks for larger buckets, naming adds up several counters for each. */
 enum { COUNTED_LOG2_MAX = 12 };
 
-/* count - hits of one source in one bucket by processes of one name. */
+/* count - hits of one source in one bucket by processes of one name and, if threads are
+ * distinguished, by one thread. */
 struct count {
     uint64_t place; /* start of the bucket in its image: enum image_kind */
     uint64_t hits;
     uint32_t program; /* as in struct image_segment */
     uint32_t source;  /* index of the source in collector_options.sources */
+    uint32_t thread;  /* number of thread_set; 0: unknown */
 };
 
 /* counts - a list of entries; all zero is an empty one. Several entries may be of one
- * bucket, program and source until they are merged. */
+ * bucket, program, source and thread until they are merged. */
 struct counts {
     struct count *items;
     size_t count;
@@ -40,10 +42,14 @@ void counts_finish(struct counts *counts);
 /* Make room for one more entry. Returns false if memory runs out. */
 bool counts_make_room(struct counts *counts);
 
+/* Do the same without taking more memory, and only while that is quick: where the
+ * entries differ so much that merging frees little, return false. */
+bool counts_make_room_within(struct counts *counts);
+
 /* Add an entry. The caller has made room for it. */
 void counts_add(struct counts *counts, const struct count *added);
 
-/* Sort by place, program and source, and add up entries that agree in all three. */
+/* Sort by place, program, source and thread, and add up entries that agree in all. */
 void counts_merge(struct counts *counts);
 
 /* Append all entries of list from to list to, and empty from. Returns false if memory

@@ -9,11 +9,11 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -38,6 +38,14 @@ delivery_set_look(struct delivery *delivery, void (*look)(void *context), void *
 {
     delivery->look = look;
     delivery->context = context;
+}
+
+void
+delivery_set_after(struct delivery *delivery, void (*after)(void *context),
+                   void *context)
+{
+    delivery->after = after;
+    delivery->after_context = context;
 }
 
 void
@@ -66,6 +74,9 @@ deliver(struct delivery *delivery, int *wait_ms)
     } else if (go_on && !NT_SUCCESS(ntprof_session_poll(delivery->session, wait_ms))) {
         *wait_ms = refused_wait_ms;
     }
+    if (go_on && delivery->after != NULL) {
+        delivery->after(delivery->after_context);
+    }
     delivery_unlock(delivery);
     return go_on;
 }
@@ -76,10 +87,14 @@ static const uint64_t late_ms = 15;
 
 /*
  * Raise the priority of this thread, if the caller may: rings overflow while it waits
- * for a processor. It is not raised from the start: a thread that is switched off
- * within an interval passes the rest of it to the next thread of its process, but only
- * if that runs right after it, not if this thread runs between them. The profiled
- * command does not inherit the priority, since another thread starts it.
+ * for a processor.
+ *
+ * It is raised only when needed. When a thread is switched off within an interval and a
+ * thread of the same process follows it directly, the kernel hands the rest of the
+ * interval on to that one. If this thread runs between the two, the rest stays with the
+ * first, and is unfinished if that thread never runs again.
+ *
+ * The profiled command does not inherit the priority, since another thread starts it.
  */
 static void
 raise_priority(void)
@@ -135,6 +150,8 @@ delivery_start(struct delivery *delivery)
     sigset_t old;
     int failure;
 
+    assert(!delivery->running && !delivery->closing && delivery->wake_fd < 0);
+    assert(delivery->session != NULL || delivery->look != NULL);
     delivery->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (delivery->wake_fd < 0) {
         return -errno;
@@ -156,6 +173,7 @@ delivery_stop(struct delivery *delivery)
     if (!delivery->running) {
         return;
     }
+    assert(!pthread_equal(delivery->thread, pthread_self()));
     delivery_lock(delivery);
     delivery->closing = true;
     delivery_unlock(delivery);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * delivery.h - the thread that delivers a session opened with NTPROF_SESSION_POLLED, or
- * looks at what agents have counted, and a lock that keeps its deliveries out. Between
- * delivery_lock and delivery_unlock only the holder's own calls count hits or notify,
- * so the holder reads counters and statistics that agree.
+ * looks at what preload objects have counted, and a lock that keeps its deliveries out.
+ * Between delivery_lock and delivery_unlock only the holder's own calls count hits or
+ * notify, so the holder reads counters and statistics that agree.
  */
 #ifndef RECORD_COLLECT_DELIVERY_H
 #define RECORD_COLLECT_DELIVERY_H
@@ -14,8 +14,10 @@
 
 struct delivery {
     ntprof_session *session;     /* NULL: look is called instead */
-    void (*look)(void *context); /* looks at what agents have counted */
+    void (*look)(void *context); /* looks at what preload objects have counted */
     void *context;
+    void (*after)(void *context); /* or NULL */
+    void *after_context;
     pthread_mutex_t lock;
     pthread_t thread;
     int wake_fd; /* eventfd: ends the wait of the thread */
@@ -28,6 +30,10 @@ void delivery_init(struct delivery *delivery, ntprof_session *session);
 /* Have a function called instead, with the lock, about 20 times a second. */
 void delivery_set_look(struct delivery *delivery, void (*look)(void *context),
                        void *context);
+
+/* Have a function called after each delivery, with the lock. */
+void delivery_set_after(struct delivery *delivery, void (*after)(void *context),
+                        void *context);
 
 /* Start a thread that delivers. Returns 0 or a negative errno. */
 int delivery_start(struct delivery *delivery);

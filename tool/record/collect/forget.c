@@ -82,6 +82,7 @@ drop_programs(struct collector *collector)
         }
         /* Otherwise the number is freed after the next snapshot. */
         if (complete && !has_fresh_hits(set, number)) {
+            notify_forget_exited(collector);
             program_set_free(programs, number);
         }
     }
@@ -91,6 +92,7 @@ void
 collector_forget(struct collector *collector)
 {
     delivery_lock(&collector->delivery);
+    collector->replaced.count = 0; /* images in it may be deleted */
     drop_taken(collector);
     drop_images(collector);
     drop_programs(collector);

@@ -15,19 +15,14 @@
  */
 #include "record/collect/image.h"
 
-#include "base/open_regular.h"
+#include "base/clock.h"
+#include "record/collect/mapped_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/fs.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -38,11 +33,16 @@ static const uint32_t kernel_map_log2 = 21;
  * buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
 
-/* Number of attempts to open an image, each through another process that maps it. */
-enum { MISSES_MAX = 8 };
-
 /* Images may use one FILES_SHARE-th of the descriptor limit, and at least FILES_MIN. */
 enum { FILES_SHARE = 4, FILES_MIN = 64 };
+
+/* Perf maps that are kept open may use one MAPS_SHARE-th of as many. */
+enum { MAPS_SHARE = 4 };
+
+/* "[anon:PID:path-too-long]" */
+enum { ANONYMOUS_PATH_BYTES = 48 };
+
+/* --- memory --- */
 
 void
 image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2)
@@ -55,6 +55,7 @@ image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2)
     if (set->files_max < FILES_MIN) {
         set->files_max = FILES_MIN;
     }
+    set->jits.maps_max = set->files_max / MAPS_SHARE;
 }
 
 /* Free a segment. The counters of some sources may be NULL, as segment_new leaves them
@@ -92,6 +93,8 @@ image_delete(struct image_set *set, struct image *image)
     if (image->taken_fd >= 0) {
         close(image->taken_fd);
     }
+    jit_finish(&image->jit);
+    jit_finish(&image->taken_jit);
     counts_finish(&image->fresh);
     counts_finish(&image->taken);
     counts_finish(&image->totals);
@@ -108,100 +111,10 @@ image_set_finish(struct image_set *set)
     free(set->images);
     hash_index_finish(&set->index);
     roots_finish(&set->roots);
+    jits_finish(&set->jits);
 }
 
-/* Open path if it leads to the mapped inode. Returns a descriptor or -1. any_device:
- * the file may be on another device than the mapping reports, since on some file
- * systems (overlay, btrfs) stat() reports another number. */
-static int
-open_mapped(const char *path, const struct image *image, bool any_device)
-{
-    struct stat st;
-    int fd = -1;
-    /* The process chose the name and may have put anything there. Opening a device may
-     * have side effects, so open a path descriptor and check it first. */
-    const int place = open(path, O_PATH | O_CLOEXEC);
-
-    if (place < 0) {
-        return -1;
-    }
-    if (fstat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == image->inode &&
-        (any_device || (major(st.st_dev) == image->device_major &&
-                        minor(st.st_dev) == image->device_minor))) {
-        fd = sym_open_found(place);
-    }
-    close(place);
-    return fd < 0 ? -1 : fd;
-}
-
-/* Paths at which the file of a mapping may be found. */
-struct paths {
-    /* see paths_fill: map_files, exe, the name here, and the name in each root */
-    char *names[IMAGE_ROOTS_MAX + 3];
-    size_t count;
-};
-
-/* Add one path. If memory runs out, it is left out: the file may be found by another
- * one. The caller adds no more than names has room for. */
-__attribute__((format(printf, 2, 3))) static void
-paths_add(struct paths *paths, const char *format, ...)
-{
-    va_list arguments;
-
-    va_start(arguments, format);
-    if (vasprintf(&paths->names[paths->count], format, arguments) >= 0) {
-        paths->count++;
-    }
-    va_end(arguments);
-}
-
-/* List the paths at which the file of a mapping may be found: the mapping itself in
- * /proc, the executable of the process (this is how an ordinary user can open a deleted
- * one), and the mapping's name in the root directories of the process, of its ancestors
- * and of ourselves. */
-static void
-paths_fill(struct paths *paths, const ntprof_notification *map,
-           const uint32_t *ancestors, size_t count)
-{
-    paths_add(paths, "/proc/%" PRIu32 "/map_files/%" PRIx64 "-%" PRIx64, map->pid,
-              map->base, map->base + map->length);
-    paths_add(paths, "/proc/%" PRIu32 "/exe", map->pid);
-    paths_add(paths, "/proc/%" PRIu32 "/root%s", map->pid, map->name);
-    for (size_t i = 0; i < count; i++) {
-        paths_add(paths, "/proc/%" PRIu32 "/root%s", ancestors[i], map->name);
-    }
-    paths_add(paths, "%s", map->name);
-}
-
-/* Open the file of an image by the first path that leads to the mapped inode: first on
- * the mapping's device, then on any. */
-static void
-image_open(struct image *image, const ntprof_notification *map,
-           const uint32_t *ancestors, size_t count)
-{
-    struct paths paths = {.count = 0};
-
-    paths_fill(&paths, map, ancestors, count);
-    for (int any_device = 0; any_device < 2; any_device++) {
-        for (size_t i = 0; image->fd < 0 && i < paths.count; i++) {
-            image->fd = open_mapped(paths.names[i], image, any_device != 0);
-        }
-    }
-    while (paths.count > 0) {
-        free(paths.names[--paths.count]);
-    }
-}
-
-/* Return the generation number, which differs between files that had the same inode
- * number one after the other; 0 if the file system does not report it. */
-static uint64_t
-read_generation(int fd)
-{
-    /* The kernel writes an int, although its header declares a long. */
-    uint32_t version[2] = {0};
-
-    return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
-}
+/* --- the set --- */
 
 /* Whether the image's file has the generation number that was notified with a mapping.
  * Mappings from before the watch are notified with 0, later ones of the same file with
@@ -317,89 +230,166 @@ image_set_contains(const struct image_set *set, const struct image *wanted)
     return image_set_look_up(set, wanted, image_hash(wanted)) != NULL;
 }
 
-/* Open the file of an image, so that the addresses in it can be named later. If
- * files_max files are open already, the image is never opened. */
-static void
-image_set_open(struct image_set *set, struct image *image,
-               const ntprof_notification *map, const uint32_t *ancestors, size_t count)
-{
-    struct stat status;
+/* --- which images --- */
 
-    if (set->files_open >= set->files_max) {
-        set->unopened++;
-        image->misses = MISSES_MAX; /* do not try again */
-        return;
-    }
-    image_open(image, map, ancestors, count);
-    if (image->fd < 0) {
-        image->misses++;
-        return;
-    }
-    image->opened = true;
-    image->opened_device = fstat(image->fd, &status) == 0 ? status.st_dev : 0;
-    image->root = roots_find(&set->roots, map->pid, ancestors, count);
-    image->read_generation = read_generation(image->fd);
-    set->files_open++;
+/* Make an image that image_set_get may look for or copy. */
+static struct image
+image_wanted(enum image_kind kind, const char *path)
+{
+    struct image wanted = {.kind = kind,
+                           .path = (char *)(uintptr_t)path,
+                           .fd = -1,
+                           .taken_fd = -1,
+                           .root = -1,
+                           .taken_root = -1};
+
+    jit_init(&wanted.jit);
+    jit_init(&wanted.taken_jit);
+    return wanted;
 }
 
-/* Whether a mapping is of memory without a file, where JITs put code. Shared memory
- * without a file is notified with an inode and a name too: these are the names. */
+/* The image of a mapped file. */
+static struct image
+file_wanted(const ntprof_notification *map)
+{
+    struct image wanted = image_wanted(IMAGE_FILE, map->name);
+
+    wanted.device_major = map->device_major;
+    wanted.device_minor = map->device_minor;
+    wanted.inode = map->inode;
+    wanted.inode_generation = map->inode_generation;
+    return wanted;
+}
+
+/* The image of the code without a file of a process, or of all that are not apart; path
+ * is for its name. */
+static struct image
+anonymous_wanted(const struct image_set *set, const ntprof_notification *map,
+                 char path[static ANONYMOUS_PATH_BYTES])
+{
+    struct image wanted = image_wanted(IMAGE_ANONYMOUS, path);
+
+    /* In place of a path that is longer than a page, Linux reports "//toolong" and no
+     * inode, so such a file cannot be distinguished from others. */
+    snprintf(path, ANONYMOUS_PATH_BYTES, "[anon:%" PRIu32 "%s]", map->pid,
+             strcmp(map->name, "//toolong") == 0 ? ":path-too-long" : "");
+    wanted.pid = map->pid;
+    if (set->anonymous >= IMAGE_SET_ANONYMOUS_MAX &&
+        !image_set_contains(set, &wanted)) {
+        wanted.pid = 0;
+        wanted.path = (char *)(uintptr_t) "[anon:other]";
+    }
+    return wanted;
+}
+
+/* Whether a mapped file holds code that the process made, and no program or library: it
+ * is in memory only, and is no ELF file. One that cannot be read counts as such. What
+ * was found is remembered in code, the image of the process's code without a file, or
+ * NULL. */
 static bool
-is_anonymous(const ntprof_notification *map)
+is_code_of_process(const struct image_set *set, const ntprof_notification *map,
+                   const uint32_t *ancestors, size_t count, const struct image *code)
 {
-    return (map->image_flags & NTPROF_IMAGE_ANONYMOUS) != 0 ||
-           strcmp(map->name, "/dev/zero (deleted)") == 0 ||
-           strcmp(map->name, "/anon_hugepage (deleted)") == 0 ||
-           strncmp(map->name, "/SYSV", strlen("/SYSV")) == 0;
+    const struct image wanted = file_wanted(map);
+
+    if (!mapped_file_is_memory(map)) {
+        return false;
+    }
+    if (code != NULL && code->memory_inode == map->inode &&
+        code->memory_device == makedev(map->device_major, map->device_minor)) {
+        return true;
+    }
+    return !image_set_contains(set, &wanted) &&
+           !mapped_file_holds_elf(&wanted, map, ancestors, count);
 }
+
+/* Find or add the image of code without a file, and remember what leads to its
+ * names. */
+static struct image *
+find_anonymous(struct image_set *set, const ntprof_notification *map,
+               const uint32_t *ancestors, size_t count, const struct image *wanted)
+{
+    bool added;
+    struct image *const image = image_set_get(set, wanted, &added);
+
+    if (image == NULL) {
+        return NULL;
+    }
+    set->anonymous += added;
+    if (image->pid != 0 && !image->jit.known) {
+        jit_remember(&set->jits, &image->jit, image->pid, ancestors, count,
+                     clock_now_ns());
+    }
+    if (map->inode != 0) {
+        image->memory_device = makedev(map->device_major, map->device_minor);
+        image->memory_inode = map->inode;
+    }
+    return image;
+}
+
+/* The image of the vdso. That of 32-bit programs is another one, and gets no names,
+ * because this process has no copy of it to read. */
+static struct image
+vdso_wanted(const ntprof_notification *map)
+{
+    return image_wanted(IMAGE_VDSO, map->base > UINT32_MAX ? "[vdso]" : "[vdso32]");
+}
+
+/* --- finding and remembering --- */
 
 struct image *
 image_set_find(struct image_set *set, const ntprof_notification *map,
                const uint32_t *ancestors, size_t count)
 {
-    struct image wanted = {.fd = -1, .taken_fd = -1, .root = -1, .taken_root = -1};
+    const bool is_vdso = strcmp(map->name, "[vdso]") == 0;
+    char path[ANONYMOUS_PATH_BYTES] = "";
+    struct image wanted = anonymous_wanted(set, map, path);
     struct image *image;
-    char anonymous[48];
     bool added;
 
-    if (strcmp(map->name, "[vdso]") == 0) {
-        /* The vdso of 32-bit programs is another image. It gets no names, because this
-         * process has no copy of it to read. */
-        wanted.kind = IMAGE_VDSO;
-        wanted.path = (char *)(map->base > UINT32_MAX ? "[vdso]" : "[vdso32]");
-    } else if (is_anonymous(map)) {
-        /* In place of a path that is longer than a page, Linux reports "//toolong" and
-         * no inode, so such a file cannot be told from others. */
-        snprintf(anonymous, sizeof(anonymous), "[anon:%" PRIu32 "%s]", map->pid,
-                 strcmp(map->name, "//toolong") == 0 ? ":path-too-long" : "");
-        wanted.kind = IMAGE_ANONYMOUS;
-        wanted.pid = map->pid;
-        wanted.path = anonymous;
-        if (set->anonymous >= IMAGE_SET_ANONYMOUS_MAX &&
-            !image_set_contains(set, &wanted)) {
-            wanted.pid = 0;
-            wanted.path = (char *)"[anon:other]";
-        }
-    } else {
-        wanted.kind = IMAGE_FILE;
-        wanted.path = (char *)map->name;
-        wanted.device_major = map->device_major;
-        wanted.device_minor = map->device_minor;
-        wanted.inode = map->inode;
-        wanted.inode_generation = map->inode_generation;
+    if (!is_vdso &&
+        (mapped_file_is_none(map) ||
+         is_code_of_process(set, map, ancestors, count,
+                            image_set_look_up(set, &wanted, image_hash(&wanted))))) {
+        return find_anonymous(set, map, ancestors, count, &wanted);
     }
+    wanted = is_vdso ? vdso_wanted(map) : file_wanted(map);
     image = image_set_get(set, &wanted, &added);
-    if (image == NULL) {
-        return NULL;
-    }
-    set->anonymous += added && image->kind == IMAGE_ANONYMOUS;
-    if (image->kind == IMAGE_FILE && !image->opened && image->misses < MISSES_MAX) {
-        image_set_open(set, image, map, ancestors, count);
+    if (image != NULL && image->kind == IMAGE_FILE) {
+        mapped_file_open(set, image, map, ancestors, count);
     }
     return image;
 }
 
-/* The device of a mapping differs from that of its file on some file systems. */
+void
+image_set_remember(struct image_set *set, struct image *image,
+                   const uint32_t *ancestors, size_t count)
+{
+    if (image->kind == IMAGE_ANONYMOUS && image->pid != 0) {
+        jit_remember(&set->jits, &image->jit, image->pid, ancestors, count,
+                     clock_now_ns());
+    }
+}
+
+void
+image_set_look(struct image_set *set)
+{
+    const uint64_t now_ns = clock_now_ns();
+    struct jits *const jits = &set->jits;
+
+    if (now_ns < jits->next_ns) {
+        return;
+    }
+    jits->next_ns = UINT64_MAX;
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->images[i]->kind == IMAGE_ANONYMOUS) {
+            jit_look(&set->images[i]->jit, set->images[i]->pid, now_ns);
+        }
+    }
+}
+
+/* Is it the image of this file? The device of a mapping differs from that of its file
+ * on some file systems, so that of the opened file decides. */
 bool
 image_is_file(const struct image *image, uint64_t device, uint64_t inode)
 {
@@ -412,16 +402,13 @@ image_is_file(const struct image *image, uint64_t device, uint64_t inode)
 struct image *
 image_set_kernel(struct image_set *set, enum image_kind kind)
 {
-    const struct image wanted = {.kind = kind,
-                                 .path = (char *)"[kernel]",
-                                 .fd = -1,
-                                 .taken_fd = -1,
-                                 .root = -1,
-                                 .taken_root = -1};
+    const struct image wanted = image_wanted(kind, "[kernel]");
     bool added;
 
     return image_set_get(set, &wanted, &added);
 }
+
+/* --- segments --- */
 
 /* Return the size in bytes of the counters of one source for length bytes of code. */
 static uint64_t
@@ -473,11 +460,12 @@ segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t len
            (begin - segment->begin) % (UINT64_C(1) << segment->log2) == 0;
 }
 
-/* Most programs map an image once, the others in the same order each time: a new
- * segment is behind the program's last one. */
+/* Find the segment that covers a range for a program. Most programs map an image once,
+ * the others in the same order each time: so the one behind the program's last one is
+ * tried first. */
 struct image_segment *
-image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
-                   uint64_t length, uint32_t program)
+image_segment_look_up(struct image *image, uint64_t begin, uint64_t length,
+                      uint32_t program)
 {
     struct image_segment **const recent = &image->recent[program % IMAGE_RECENT];
     struct image_segment *segment = *recent;
@@ -491,31 +479,40 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
             segment = segment->next;
         }
     }
-    if (segment == NULL && set->full) {
-        set->refused++;
-    } else if (segment == NULL) {
-        segment = segment_new(set, image, begin, length, program);
-        if (segment != NULL) {
-            struct image_segment **const next =
-                *recent != NULL ? &(*recent)->next : &image->segments;
-
-            set->segments_made++;
-            segment->next = *next;
-            *next = segment;
-        }
-    }
     if (segment != NULL) {
         *recent = segment;
     }
     return segment;
 }
 
-ULONG *
-image_segment_counter(const struct image_segment *segment, size_t source,
-                      uint64_t place)
+struct image_segment *
+image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
+                   uint64_t length, uint32_t program)
 {
-    return segment->counters[source] + ((place - segment->begin) >> segment->log2);
+    struct image_segment **const recent = &image->recent[program % IMAGE_RECENT];
+    struct image_segment **const next =
+        *recent != NULL ? &(*recent)->next : &image->segments;
+    struct image_segment *segment =
+        image_segment_look_up(image, begin, length, program);
+
+    if (segment != NULL) {
+        return segment;
+    }
+    if (set->full) {
+        set->refused++;
+        return NULL;
+    }
+    segment = segment_new(set, image, begin, length, program);
+    if (segment != NULL) {
+        set->segments_made++;
+        segment->next = *next;
+        *next = segment;
+        *recent = segment;
+    }
+    return segment;
 }
+
+/* --- folding --- */
 
 /* Move the hits of the counter with index at to the image's fresh counts, or drop them
  * if set->discarding. Room for an entry is made before the counter is reset, so no hit
@@ -526,16 +523,11 @@ fold_counter(const struct image_set *set, struct image *image,
 {
     ULONG *const counter = &segment->counters[source][at];
     struct count count = {
-        .place = segment->begin + ((uint64_t)at << segment->log2),
+        .place = image_counter_place(image, segment, at),
         .program = segment->program,
         .source = source,
     };
 
-    if (image->kind == IMAGE_ANONYMOUS && image->pid == 0) {
-        /* This image is the code of many processes. Counts of each address of each of
-         * them would need unbounded memory, so all its hits have place 0. */
-        count.place = 0;
-    }
     if (set->discarding) {
         __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
         return true;
@@ -695,6 +687,9 @@ image_fold(struct image_set *set, struct image *image, uint32_t source)
 bool
 image_take(struct image *image)
 {
+    if (image->kind == IMAGE_ANONYMOUS) {
+        jit_take(&image->jit, &image->taken_jit);
+    }
     if (image->fd >= 0) {
         image->taken_fd = image->fd;
         image->taken_root = image->root;
@@ -702,6 +697,8 @@ image_take(struct image *image)
     }
     return image->fresh.count == 0 || counts_move(&image->fresh, &image->taken);
 }
+
+/* --- hits, and what goes --- */
 
 bool
 image_total(struct image *image)
@@ -780,6 +777,19 @@ uses_root(const struct image_set *set, int fd)
     return false;
 }
 
+/* Does the perf map of any image of the set lie in this folder? */
+static bool
+uses_folder(const struct image_set *set, int fd)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->images[i]->jit.target.folder == fd ||
+            set->images[i]->taken_jit.target.folder == fd) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void
 image_set_tidy(struct image_set *set)
 {
@@ -790,6 +800,11 @@ image_set_tidy(struct image_set *set)
     for (size_t i = set->roots.count; i > 0; i--) {
         if (!uses_root(set, set->roots.items[i - 1].fd)) {
             roots_remove(&set->roots, i - 1);
+        }
+    }
+    for (size_t i = set->jits.folders.count; i > 0; i--) {
+        if (!uses_folder(set, set->jits.folders.items[i - 1].fd)) {
+            roots_remove(&set->jits.folders, i - 1);
         }
     }
 }

@@ -15,6 +15,7 @@
 
 #include "base/hash_index.h"
 #include "record/collect/counts.h"
+#include "record/collect/jit.h"
 #include "record/collect/roots.h"
 
 #include <ntprof/ntprof.h>
@@ -24,7 +25,8 @@
 enum image_kind {
     IMAGE_FILE, /* a place is a file offset */
     IMAGE_VDSO, /* a place is an offset in the vdso */
-    /* code of one process without a file, such as a JIT's; a place is an address */
+    /* code that one process made, such as a JIT's, in memory without a file or in a
+     * file of memory only; a place is an address */
     IMAGE_ANONYMOUS,
     IMAGE_KERNEL, /* a place is an address */
     /* the kernel once more, in large buckets: a fold of IMAGE_KERNEL looks only at the
@@ -60,13 +62,20 @@ struct image {
     /* as notified; 0: unknown, as for mappings from before the watch */
     uint64_t inode_generation;
     uint64_t read_generation; /* of the opened file; 0: unknown */
-    int fd;                   /* the mapped file, checked by its inode; or -1 */
+    int fd;                   /* the mapped file, checked by its inode, O_PATH; or -1 */
     int taken_fd;             /* image_take moves fd here; deliveries do not use it */
     int root; /* in set->roots, to search for debug files; -1: only in our own root */
-    int taken_root;         /* image_take copies root here */
+    int taken_root;       /* image_take copies root here */
+    struct jit jit;       /* of IMAGE_ANONYMOUS: where its names are */
+    struct jit taken_jit; /* image_take copies jit here */
+    /* of IMAGE_ANONYMOUS: memory that the process mapped by a name, such as a memfd,
+     * and that holds no ELF file; inode 0: none is known */
+    uint64_t memory_device;
+    uint64_t memory_inode;
     bool opened;            /* the file was opened: it is fd, or now taken_fd */
     uint64_t opened_device; /* st_dev of fd; valid once opened is set */
     uint32_t misses;        /* failed attempts to open it */
+    bool late;              /* its file system did not answer the last one in time */
     /* number of mappings whose hits are counted in it; mapping.c maintains it */
     uint64_t users;
     struct image_segment *segments;
@@ -87,6 +96,7 @@ struct image_set {
     uint32_t bucket_log2;
     size_t anonymous; /* images of this kind */
     struct roots roots;
+    struct jits jits;
     size_t files_open; /* number of images with opened set */
     size_t files_max;  /* no more are opened, since profiling needs descriptors too */
     uint64_t unopened; /* images without names because of files_max */
@@ -127,6 +137,15 @@ enum { IMAGE_ROOTS_MAX = 4 };
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
                              const uint32_t *ancestors, size_t count);
 
+/* A process executed another program and maps code without a file: what leads to its
+ * names is read anew. Parameters as of image_set_find. */
+void image_set_remember(struct image_set *set, struct image *image,
+                        const uint32_t *ancestors, size_t count);
+
+/* Look for perf maps that processes have created meanwhile, and keep them open. To be
+ * called often: looks become rarer by themselves. */
+void image_set_look(struct image_set *set);
+
 /* Return whether the image is the file with this st_dev and st_ino. */
 bool image_is_file(const struct image *image, uint64_t device, uint64_t inode);
 
@@ -139,10 +158,31 @@ struct image_segment *image_segment_find(struct image_set *set, struct image *im
                                          uint64_t begin, uint64_t length,
                                          uint32_t program);
 
+/* Find a segment as image_segment_find does, but do not make one: NULL if there is
+ * none. */
+struct image_segment *image_segment_look_up(struct image *image, uint64_t begin,
+                                            uint64_t length, uint32_t program);
+
+/* Return the place of the hits in the counter of a segment with index at. */
+static inline uint64_t
+image_counter_place(const struct image *image, const struct image_segment *segment,
+                    size_t at)
+{
+    /* [anon:other] is the code of many processes. Counts of each address of each of
+     * them would need unbounded memory, so all its hits have place 0. */
+    return image->kind == IMAGE_ANONYMOUS && image->pid == 0
+               ? 0
+               : segment->begin + ((uint64_t)at << segment->log2);
+}
+
 /* Return the first counter of a place in the segment; place is a multiple of the
  * bucket. */
-ULONG *image_segment_counter(const struct image_segment *segment, size_t source,
-                             uint64_t place);
+static inline ULONG *
+image_segment_counter(const struct image_segment *segment, size_t source,
+                      uint64_t place)
+{
+    return segment->counters[source] + ((place - segment->begin) >> segment->log2);
+}
 
 /*
  * Move the hits of one source from the counters of an image to its fresh counts; if

@@ -9,18 +9,35 @@
 static const uint64_t modules_distance = UINT64_C(1) << 31;
 static const uint64_t begin_mask = ~((UINT64_C(1) << 21) - 1);
 
+/* Return the address of a symbol where the kernel's text begins, or 0: the line has
+ * none, or Linux hides addresses. Some kernels show one of the two only. */
+static uint64_t
+text_address(const char *line)
+{
+    static const char *const names[] = {" _text\n", " _stext\n"};
+    char *kind;
+    const uint64_t address = strtoull(line, &kind, 16);
+
+    /* " T _text", without a module behind it */
+    if (kind != line && kind[0] == ' ' && kind[1] != '\0') {
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            if (strcmp(kind + 2, names[i]) == 0) {
+                return address;
+            }
+        }
+    }
+    return 0;
+}
+
 bool
 kernel_range_around_text(FILE *symbols, struct kernel_range *range)
 {
     char *line = NULL;
     size_t size = 0;
-    uint64_t text = 0; /* Linux shows 0 where it hides the addresses */
+    uint64_t text = 0;
 
-    while (getline(&line, &size, symbols) > 0) {
-        if (strstr(line, " _text\n") != NULL) {
-            text = strtoull(line, NULL, 16);
-            break;
-        }
+    while (text == 0 && getline(&line, &size, symbols) > 0) {
+        text = text_address(line);
     }
     free(line);
     if (text < modules_distance || text > UINT64_MAX - modules_distance) {
@@ -29,6 +46,58 @@ kernel_range_around_text(FILE *symbols, struct kernel_range *range)
     range->begin = (text & begin_mask) - modules_distance;
     range->length = 2 * modules_distance;
     return true;
+}
+
+/* Does a line show an address, or are they hidden from the caller? */
+static bool
+shows_addresses(FILE *symbols)
+{
+    char *line = NULL;
+    size_t size = 0;
+    bool shown = false;
+
+    while (!shown && getline(&line, &size, symbols) > 0) {
+        shown = strtoull(line, NULL, 16) != 0;
+    }
+    free(line);
+    return shown;
+}
+
+const char *
+kernel_range_doubt_of(FILE *symbols)
+{
+    struct kernel_range range;
+
+    if (symbols == NULL) {
+        return "/proc/kallsyms cannot be read";
+    }
+    if (kernel_range_around_text(symbols, &range)) {
+        return NULL;
+    }
+    rewind(symbols);
+    return shows_addresses(symbols)
+               ? "/proc/kallsyms has neither _text nor _stext, which say where the "
+                 "kernel's code is"
+               : "it hides its addresses from the caller (kernel.kptr_restrict); to "
+                 "allow: grant CAP_SYSLOG, with kernel.kptr_restrict 0 or 1";
+}
+
+const char *
+kernel_range_doubt(void)
+{
+#if defined(__aarch64__)
+    FILE *const symbols = fopen("/proc/kallsyms", "re");
+    const char *const doubt = kernel_range_doubt_of(symbols);
+
+    if (symbols != NULL) {
+        fclose(symbols);
+    }
+    return doubt;
+#elif defined(__x86_64__) || UINTPTR_MAX == UINT32_MAX
+    return NULL;
+#else
+    return "where the kernel's code is on this architecture is not known";
+#endif
 }
 
 struct kernel_range

@@ -19,4 +19,11 @@ struct kernel_range kernel_range_find(void);
  * of that form. Returns false, and does not change range, if it has no such address. */
 bool kernel_range_around_text(FILE *symbols, struct kernel_range *range);
 
+/* Return why kernel_range_find may not have the running kernel's range, which would put
+ * its hits outside; NULL: it has. */
+const char *kernel_range_doubt(void);
+
+/* The same for a kernel whose text may be anywhere, by its symbols, or NULL. */
+const char *kernel_range_doubt_of(FILE *symbols);
+
 #endif

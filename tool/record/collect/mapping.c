@@ -245,9 +245,9 @@ mapping_pair_kernel(struct collector *collector, struct process *process, size_t
     }
 }
 
-/* The profile objects of the kernel map start before those of the kernel: a hit that
- * only the kernel map counts costs a useless search, but a hit that only the kernel's
- * counters count would never be found. */
+/* Count in the kernel for a process. The profile objects of the kernel map start before
+ * those of the kernel: a hit that only the kernel map counts costs a useless search,
+ * but a hit that only the kernel's counters count would never be found. */
 void
 mapping_add_kernel(struct collector *collector, struct process *process)
 {

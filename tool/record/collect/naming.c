@@ -13,12 +13,14 @@
  * program times the number of processors, plus the index of the processor.
  */
 #include "base/clock.h"
+#include "base/open_regular.h"
+#include "record/collect/mapped_file.h"
 #include "record/collect/namingp.h"
 #include "record/collect/place.h"
 #include "record/collect/usage.h"
+#include "symbols/client/kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -37,14 +39,19 @@ enum { IMAGE_MEMORY_SHARE = 2, IMAGE_MEMORY_MIN_MIB = 64 };
 /* Processor time for all names of one profile, in seconds. */
 enum { NAMES_SECONDS = 30 };
 
+/* How often an image is begun again for lack of time (naming_set_time). */
+enum { DELAYS_MAX = 3 };
+
 /* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
 
 /* Images whose symbols are open at a time: a process of its own reads each of them. */
 enum { READERS_MAX = 256 };
 
-/* Rows whose names are looked up at once. */
-enum { EXPECT_ROWS = 1024 };
+/* Places whose names are looked up at once: few images have more of them. */
+enum { PLACES_MAX = 4096 };
+
+/* --- creation --- */
 
 /* Return how many bytes the names of one image may use; 0: no limit. */
 static uint64_t
@@ -66,6 +73,7 @@ naming_new(uint64_t memory_max, const struct sym_settings *symbols)
 
     if (naming != NULL) {
         naming->cpu_count = 1;
+        naming->left_ns = UINT64_MAX;
         naming->memory_max = memory_max;
     }
     if (naming != NULL && symbols != NULL) {
@@ -74,6 +82,7 @@ naming_new(uint64_t memory_max, const struct sym_settings *symbols)
     if (naming != NULL) {
         naming->symbols.memory_max = image_memory(memory_max);
         naming->symbols.clock = &naming->clock;
+        naming->symbols.brief = true;
     }
     return naming;
 }
@@ -85,10 +94,26 @@ naming_set_programs(struct naming *naming, const struct naming_program *programs
 }
 
 void
+naming_set_threads(struct naming *naming, struct naming_thread *threads)
+{
+    free(naming->threads);
+    naming->threads = threads;
+}
+
+void
 naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count)
 {
     naming->cpus = cpus;
     naming->cpu_count = count;
+}
+
+void
+naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_ns)
+{
+    naming->left_ns = left_ns;
+    naming->headers_ns = headers_ns;
+    naming->given_ns = naming->clock.left_ns;
+    naming->clock.over_ns = 0;
 }
 
 void
@@ -97,6 +122,8 @@ naming_end(struct naming *naming)
     naming->ending = true;
 }
 
+/* --- bounds of memory --- */
+
 uint64_t
 naming_unnamed(const struct naming *naming)
 {
@@ -104,9 +131,11 @@ naming_unnamed(const struct naming *naming)
 }
 
 uint64_t
-naming_refused_maps(const struct naming *naming)
+naming_refused_maps(const struct naming *naming, const char **why)
 {
     uint64_t refused = 0;
+
+    *why = naming->refused_why;
 
     for (size_t i = 0; i < naming->count; i++) {
         refused += naming->namers[i].refused;
@@ -173,8 +202,11 @@ naming_delete(struct naming *naming)
         sym_map_close(naming->namers[i].map);
     }
     free(naming->namers);
+    free(naming->threads);
     free(naming);
 }
+
+/* --- namers of images --- */
 
 struct namer *
 naming_get(struct naming *naming, size_t number)
@@ -221,6 +253,8 @@ naming_forget_hits(struct naming *naming, size_t number)
     }
 }
 
+/* --- opening --- */
+
 /* Return the path as the image's container sees it. For processes that ran before the
  * watch, the notified path starts with the path of the container's root. */
 static const char *
@@ -234,11 +268,13 @@ path_below(const char *root, const char *path)
     return inside ? path + size : path;
 }
 
-/* Open the image; debug files are searched for in the root of its container too. */
+/* Open the image, and have wanted looked up if it is not NULL; debug files are searched
+ * for in the root of its container too. */
 static struct sym_image *
-open_image(const struct naming *naming, const struct image *image)
+open_image(const struct naming *naming, const struct image *image,
+           const struct sym_wanted *wanted)
 {
-    const int fd = fcntl(image->taken_fd, F_DUPFD_CLOEXEC, 0);
+    const int fd = sym_open_found_in_time(mapped_file_key(image), image->taken_fd);
     const char *path = image->path;
     char root[40] = "";
 
@@ -246,18 +282,28 @@ open_image(const struct naming *naming, const struct image *image)
         snprintf(root, sizeof(root), "/proc/self/fd/%d", image->taken_root);
         path = path_below(root, path);
     }
-    return fd >= 0 ? sym_image_open(fd, path, root, &naming->symbols) : NULL;
+    if (fd < 0) {
+        errno = -fd;
+        return NULL;
+    }
+    return sym_image_open_places(fd, path, root, &naming->symbols, wanted);
+}
+
+/* Report why names are missing by say or warn of the settings, unless that was done. */
+static void
+report_by(const struct naming *naming, struct namer *namer,
+          void (*report)(void *context, const char *note), const char *why)
+{
+    if (report != NULL && !namer->noted) {
+        namer->noted = true;
+        report(naming->symbols.context, why);
+    }
 }
 
 void
 naming_report_once(const struct naming *naming, struct namer *namer, const char *why)
 {
-    const struct sym_settings *const symbols = &naming->symbols;
-
-    if (symbols->say != NULL && !namer->noted) {
-        namer->noted = true;
-        symbols->say(symbols->context, why);
-    }
+    report_by(naming, namer, naming->symbols.say, why);
 }
 
 /* After a failed open: report once that an image's names cannot be read, and count it
@@ -267,6 +313,7 @@ static void
 report_unreadable(const struct naming *naming, struct namer *namer,
                   const struct image *image)
 {
+    const bool late = errno == ETIMEDOUT || errno == ETIME || errno == ECANCELED;
     char note[800];
 
     if (namer->elf != NULL || errno == ENOEXEC) {
@@ -275,22 +322,74 @@ report_unreadable(const struct naming *naming, struct namer *namer,
     namer->bounded = true;
     snprintf(note, sizeof(note), "cannot read the symbol names of %s: %s", image->path,
              sym_image_error(errno));
-    naming_report_once(naming, namer, note);
+    report_by(naming, namer, late ? naming->symbols.warn : naming->symbols.say, note);
 }
 
-/* Open the symbols of an image's file, or of the vdso, unless that was tried before. */
-static void
-namer_open(const struct naming *naming, struct namer *namer, struct image *image)
+/* Whether others took too long, so that this image is for a later profile, if there is
+ * one. */
+static bool
+is_hung(const struct naming *naming, struct namer *namer, const struct image *image)
 {
+    char note[800];
+
+    if (naming->clock.hung < SYM_HUNG_MAX) {
+        return false;
+    }
+    namer->delayed = true;
+    snprintf(
+        note, sizeof(note),
+        "the symbol names of %s are not read: other files that did not answer took "
+        "the time for it",
+        image->path);
+    naming_report_once(naming, namer, note);
+    return true;
+}
+
+/* Whether no time is left for the names of this profile, but for those to come. */
+static bool
+is_out_of_time(const struct naming *naming)
+{
+    return naming->left_ns != UINT64_MAX && naming->clock.left_ns == 0;
+}
+
+/* Look up the names of places together: one request to the reader costs as much for
+ * many names as for one. */
+static void
+namer_expect(const struct namer *namer, const struct sym_wanted *wanted)
+{
+    if (namer->elf != NULL && !namer->delayed) {
+        sym_image_expect(namer->elf, true, wanted->places, wanted->count,
+                         wanted->bytes);
+    }
+}
+
+/* Open the symbols of an image's file, or of the vdso, unless that was tried before,
+ * and have what is wanted looked up. If the names are for a later profile, only headers
+ * are read: by build-id and address a store gives the rows of this one their names
+ * then. */
+static void
+namer_open(const struct naming *naming, struct namer *namer, struct image *image,
+           const struct sym_wanted *wanted)
+{
+    namer->delayed = image->kind == IMAGE_FILE && is_out_of_time(naming);
     if (namer->opened) {
+        namer_expect(namer, wanted);
         return;
     }
     if (image->kind == IMAGE_FILE) {
+        if (is_hung(naming, namer, image) ||
+            (namer->delayed && naming->clock.over_ns >= naming->headers_ns)) {
+            return;
+        }
         /* Without a descriptor, try again at the next call: another process may map the
          * file later, and it may be possible to open it then. */
         namer->opened = image->taken_fd >= 0;
+        if (!namer->opened && image->late) {
+            errno = ETIMEDOUT;
+            report_unreadable(naming, namer, image);
+        }
         if (namer->opened) {
-            namer->elf = open_image(naming, image);
+            namer->elf = open_image(naming, image, namer->delayed ? NULL : wanted);
             namer->from_file = true;
             report_unreadable(naming, namer, image);
         }
@@ -299,6 +398,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     namer->opened = true;
     if (image->kind == IMAGE_VDSO && strcmp(image->path, "[vdso]") == 0) {
         namer->elf = sym_image_open_vdso(&naming->symbols);
+        namer_expect(namer, wanted);
     }
 }
 
@@ -318,16 +418,35 @@ naming_bounded_images(const struct naming *naming)
     uint64_t bounded = 0;
 
     for (size_t i = 0; i < naming->count; i++) {
-        bounded += naming->namers[i].bounded;
+        bounded += naming->namers[i].bounded || naming->namers[i].delayed;
     }
     return bounded;
+}
+
+/* Charge what the profile before took, and give this one its time. */
+static void
+start_clock(struct naming *naming)
+{
+    struct sym_clock *const clock = &naming->clock;
+
+    if (naming->left_ns != UINT64_MAX) {
+        naming->left_ns -= naming->given_ns - clock->left_ns;
+        naming->headers_ns -=
+            clock->over_ns < naming->headers_ns ? clock->over_ns : naming->headers_ns;
+    }
+    sym_clock_start(clock, NAMES_SECONDS);
+    if (naming->left_ns < clock->left_ns) {
+        clock->left_ns = naming->left_ns;
+        clock->image_ns = naming->left_ns;
+    }
+    naming->given_ns = clock->left_ns;
 }
 
 bool
 naming_begin(struct naming *naming, struct image *const *images, size_t count,
              const struct profile *profile)
 {
-    sym_clock_start(&naming->clock, NAMES_SECONDS);
+    start_clock(naming);
     return (count == 0 || naming_get(naming, count - 1) != NULL) &&
            perf_maps_read(naming, images, count, counted_bytes(profile));
 }
@@ -381,10 +500,12 @@ report_no_kernel(const struct naming *naming, struct namer *namer, int error)
     naming_report_once(naming, namer, note);
 }
 
+/* --- names of places --- */
+
 /* Read the names that change while the code runs: those of a JIT and of kernel
  * modules. */
 static void
-namer_read_map(struct naming *naming, struct namer *namer, const struct image *image,
+namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
                const struct counts *counts, uint64_t bytes)
 {
     struct sym_map *map = NULL;
@@ -410,6 +531,14 @@ namer_read_map(struct naming *naming, struct namer *namer, const struct image *i
     namer->missed = false;
 }
 
+/* Return the address of a place. */
+static uint64_t
+namer_address(const struct namer *namer, uint64_t place, uint64_t bytes)
+{
+    return namer->elf != NULL ? sym_image_place_address(namer->elf, place, bytes)
+                              : place;
+}
+
 /* Find the address of a place and, if it returns true, its name. A bucket may start in
  * the padding before its function or segment; then its last byte gives the name. */
 static bool
@@ -419,34 +548,15 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     bool found = false;
 
     *module = "";
-    if (namer->elf != NULL) {
+    if (namer->elf != NULL && !namer->delayed) {
         return sym_image_lookup_place(namer->elf, place, bytes, name);
     }
-    *name = (struct sym_name){.file = ""};
-    if (namer->map != NULL) {
+    *name = (struct sym_name){.file = "", .definition = ""};
+    if (namer->elf == NULL && namer->map != NULL) {
         found = sym_map_lookup_bucket(namer->map, place, bytes, name, module);
     }
-    name->address = place;
+    name->address = namer_address(namer, place, bytes);
     return found;
-}
-
-/* Look up the names of the next counts together: one request to the symbolizer process
- * costs as much for many names as for one. */
-static void
-namer_expect(const struct namer *namer, const struct counts *counts, size_t first,
-             uint64_t bytes)
-{
-    uint64_t places[EXPECT_ROWS];
-    size_t count = 0;
-
-    for (size_t i = first; i < counts->count && i - first < EXPECT_ROWS; i++) {
-        if (count == 0 || places[count - 1] != counts->items[i].place) {
-            places[count++] = counts->items[i].place;
-        }
-    }
-    if (namer->elf != NULL) {
-        sym_image_expect(namer->elf, true, places, count, bytes);
-    }
 }
 
 /* Add an image named after a kernel module, for rows of its code; *index becomes its
@@ -471,32 +581,32 @@ bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
     return address < inside ? 0 : address - inside;
 }
 
-/* Add an image to the profile. Its range goes from the page of the first count to the
- * page of the last one. */
+/* --- rows of a profile --- */
+
+/* Add an image to the profile, from the page of the first count to the page of the last
+ * one: counts are sorted by place. Only the addresses of the two are looked up, so it
+ * does not matter whether they have names. */
 static bool
 add_image(struct profile *profile, const struct image *image,
           const struct counts *counts, const struct namer *namer, uint32_t *index)
 {
     const uint64_t page = UINT64_C(4096);
     const uint64_t bytes = counted_bytes(profile);
-    const struct count *const first = &counts->items[0];
-    const struct count *const last = &counts->items[counts->count - 1];
+    const uint64_t first = counts->items[0].place;
+    const uint64_t last = counts->items[counts->count - 1].place;
     struct profile_image added = {.path = image->path, .build_id = ""};
-    struct sym_name name;
-    const char *module;
 
-    added.offset = bucket_address(profile, first->place, first->place) & ~(page - 1);
-    (void)namer_look_up(namer, first->place, bytes, &name, &module);
-    added.start = bucket_address(profile, first->place, name.address) & ~(page - 1);
-    (void)namer_look_up(namer, last->place, bytes, &name, &module);
-    added.limit = bucket_address(profile, last->place, name.address);
+    added.offset = bucket_address(profile, first, first) & ~(page - 1);
+    added.start = namer_address(namer, first, bytes);
+    added.start = bucket_address(profile, first, added.start) & ~(page - 1);
+    added.limit = bucket_address(profile, last, namer_address(namer, last, bytes));
     added.limit = ((added.limit + profile->bucket_bytes - 1) | (page - 1)) + 1;
     if (image->kind != IMAGE_FILE) {
         added.offset = 0;
     }
     if (namer->elf != NULL) {
         added.build_id = sym_image_build_id(namer->elf);
-        added.named = sym_image_has_symbols(namer->elf);
+        added.named = !namer->delayed && sym_image_has_symbols(namer->elf);
     } else {
         added.named = namer->map != NULL;
     }
@@ -517,9 +627,13 @@ add_row(const struct naming *naming, struct profile *profile, struct namer *name
     const bool found =
         namer_look_up(namer, count->place, counted_bytes(profile), &name, &module);
 
+    if (naming->threads != NULL) {
+        place.thread = naming->threads[count->thread].thread;
+        place.pid = naming->threads[count->thread].pid;
+    }
     place.address = bucket_address(profile, count->place, name.address);
     namer->missed = namer->missed || !found;
-    if (found && !place_set_name(profile, &name, &place)) {
+    if ((found || name.has_start) && !place_set_name(profile, &name, &place)) {
         return false;
     }
     if (namer->kernel && module[0] != '\0' && !add_module(profile, module, &image)) {
@@ -543,17 +657,63 @@ report_progress(const struct naming *naming, const struct image *image, size_t d
     }
 }
 
+/* Leave the names of an image to a later profile if the time for all of them ran out
+ * meanwhile. If its process was ended for that it is read again: not without end, as it
+ * would take the time of others each time. */
+static bool
+postpone(const struct naming *naming, struct namer *namer)
+{
+    if (!is_out_of_time(naming) || !namer->from_file ||
+        !sym_image_is_bounded(namer->elf) ||
+        (sym_image_is_ended(namer->elf) && namer->delays >= DELAYS_MAX)) {
+        return false;
+    }
+    if (sym_image_is_ended(namer->elf)) {
+        namer_give_up(namer, false);
+        namer->delays++;
+    }
+    namer->delayed = true;
+    return true;
+}
+
 /* Report once why names of the image are missing. */
 static void
 report_note(const struct naming *naming, struct namer *namer)
 {
-    if (namer->elf == NULL) {
+    if (namer->elf == NULL || namer->delayed || postpone(naming, namer)) {
         return;
     }
     namer->bounded = namer->bounded || sym_image_is_bounded(namer->elf);
     if (sym_image_note(namer->elf)[0] != '\0') {
-        naming_report_once(naming, namer, sym_image_note(namer->elf));
+        report_by(naming, namer,
+                  sym_image_is_hung(namer->elf) ? naming->symbols.warn
+                                                : naming->symbols.say,
+                  sym_image_note(namer->elf));
     }
+}
+
+/* Take the places of counts from first on, as many as are looked up at once. Returns
+ * the first count behind them. */
+static size_t
+take_places(const struct counts *counts, size_t first, uint64_t places[PLACES_MAX],
+            struct sym_wanted *wanted)
+{
+    size_t at = first;
+
+    wanted->places = places;
+    wanted->count = 0;
+    for (; at < counts->count; at++) {
+        const uint64_t place = counts->items[at].place;
+
+        if (wanted->count > 0 && places[wanted->count - 1] == place) {
+            continue;
+        }
+        if (wanted->count == PLACES_MAX) {
+            break;
+        }
+        places[wanted->count++] = place;
+    }
+    return at;
 }
 
 bool
@@ -561,7 +721,10 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
                 const struct counts *counts, size_t number)
 {
     struct namer *const namer = naming_get(naming, number);
+    uint64_t places[PLACES_MAX];
+    struct sym_wanted wanted = {.bytes = counted_bytes(profile)};
     uint32_t index = 0;
+    size_t next;
     bool complete;
 
     if (namer == NULL) {
@@ -571,7 +734,8 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
         return true;
     }
     report_progress(naming, image, 0, counts->count);
-    namer_open(naming, namer, image);
+    next = take_places(counts, 0, places, &wanted);
+    namer_open(naming, namer, image, &wanted);
     namer_read_map(naming, namer, image, counts, counted_bytes(profile));
     if (namer->given_up) {
         naming->unnamed += namer->map == NULL;
@@ -580,8 +744,9 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     complete = add_image(profile, image, counts, namer, &index);
     for (size_t i = 0; complete && i < counts->count; i++) {
         report_progress(naming, image, i, counts->count);
-        if (i % EXPECT_ROWS == 0) {
-            namer_expect(namer, counts, i, counted_bytes(profile));
+        if (i == next) {
+            next = take_places(counts, i, places, &wanted);
+            namer_expect(namer, &wanted);
         }
         complete = add_row(naming, profile, namer, index, &counts->items[i]);
     }
@@ -589,6 +754,10 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     if (naming->ending) {
         namer_give_up(namer, false);
     } else if (namer->elf != NULL) {
+        /* Of a reader that has ended, what it answered is all that later looks get. */
+        if (!sym_image_is_ended(namer->elf)) {
+            sym_image_end_lookups(namer->elf);
+        }
         namer->bytes = sym_image_memory(namer->elf);
     }
     naming_bound(naming);

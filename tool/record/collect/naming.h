@@ -38,12 +38,28 @@ struct naming_program {
 /* Set the programs of the next profile, by their number. They are borrowed. */
 void naming_set_programs(struct naming *naming, const struct naming_program *programs);
 
+/* naming_thread - the same of a thread, with the pid of its process. */
+struct naming_thread {
+    uint32_t thread;
+    uint32_t pid;
+};
+
+/* Set the threads of the next profile, by their number; the first is that of unknown
+ * ones. Takes ownership of them; NULL: there are none. */
+void naming_set_threads(struct naming *naming, struct naming_thread *threads);
+
 /*
  * From now on the counts are apart by processor: in a count, the number of program p on
  * processor cpus[i] is p * count + i. cpus must outlive the naming. Initially all
  * processors count together, as with count 1 and cpus NULL.
  */
 void naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count);
+
+/* Set how much processor time readers of symbols may take from now on; UINT64_MAX, as
+ * at first: only the limit of each profile holds. What is not read for lack of it is
+ * tried again for later profiles. headers_ns is for headers when nothing is left: rows
+ * have build-ids and addresses then, by which later names are theirs too. */
+void naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_ns);
 
 /* Announce the last profile: symbols of an image are freed once its rows are made. */
 void naming_end(struct naming *naming);
@@ -92,8 +108,8 @@ uint64_t naming_unnamed(const struct naming *naming);
  * was reported once. */
 uint64_t naming_bounded_images(const struct naming *naming);
 
-/* Number of processes whose perf map exists and was not read; each was reported
- * once. */
-uint64_t naming_refused_maps(const struct naming *naming);
+/* Number of processes whose perf map exists, or may exist, and was not read; each was
+ * reported once. why is set to the reason of the last one, or "". */
+uint64_t naming_refused_maps(const struct naming *naming, const char **why);
 
 #endif

@@ -24,6 +24,7 @@ naming_add_source(struct profile *profile, const ntprof_source_info *info,
         .missed = info->missed,
         .unfinished = info->unfinished,
         .excluded = info->excluded,
+        .outside_kernel = info->outside_kernel,
     };
     uint32_t index;
 

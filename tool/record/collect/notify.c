@@ -17,6 +17,8 @@
  * each mapping would cost too much. */
 enum { SEGMENTS_UNMEASURED = 64 };
 
+/* --- the list of processes --- */
+
 /* Check memory_max (collector_measure) if SEGMENTS_UNMEASURED segments were made since
  * the last check. Snapshots check it too, but many mappings may come between two. */
 static void
@@ -68,7 +70,63 @@ process_set_program(struct collector *collector, struct process *process,
     set->items[process->program].users -= process->counted;
     process->program = number;
     process->counted = true;
+    free(process->name);
+    process->name = NULL;
     return true;
+}
+
+/* Give a process a program unless it has one. It gets one at its first code or hit:
+ * most kernel threads never run, and machines with many processors have more of them
+ * than there are numbers of programs. */
+static bool
+process_need_program(struct collector *collector, struct process *process)
+{
+    return process->counted ||
+           process_set_program(collector, process, process->name, NULL);
+}
+
+/* Find a process among those that exited last, the latest first. */
+static struct owner
+find_exited(const struct collector *collector, uint32_t pid)
+{
+    for (uint32_t i = 1; i <= EXITED_MAX; i++) {
+        const struct owner *const exited =
+            &collector->exited[(collector->exited_next - i) % EXITED_MAX];
+
+        if (exited->pid == pid) {
+            return *exited;
+        }
+    }
+    return (struct owner){0};
+}
+
+struct owner
+notify_owner(struct collector *collector, uint32_t pid)
+{
+    struct process *const process = *process_find(collector, pid);
+
+    if (process == NULL) {
+        return find_exited(collector, pid);
+    }
+    return process_need_program(collector, process)
+               ? (struct owner){process, process->serial, pid, process->program}
+               : (struct owner){0};
+}
+
+void
+notify_forget_exited(struct collector *collector)
+{
+    memset(collector->exited, 0, sizeof(collector->exited));
+}
+
+/* Remember that a process has exited. */
+static void
+note_exited(struct collector *collector, const struct process *process)
+{
+    if (collector->options.machine && process->counted) {
+        collector->exited[collector->exited_next++ % EXITED_MAX] =
+            (struct owner){NULL, process->serial, process->pid, process->program};
+    }
 }
 
 /* List the pids of at most limit ancestors of a process, its parent first. The list
@@ -86,6 +144,43 @@ process_list_ancestors(struct collector *collector, const struct process *proces
     return count;
 }
 
+/* --- mappings --- */
+
+/* Count in a mapping of a process, each part of which has its image: image, or for
+ * anonymous memory that of a file that the program has moved there. */
+static void
+process_map(struct collector *collector, struct process *process,
+            const ntprof_notification *map, struct image *image)
+{
+    const struct process *const parent =
+        process->parent != 0 ? *process_find(collector, process->parent) : NULL;
+    const uint64_t end = map->base + map->length;
+    uint64_t at = map->base;
+    struct mapping part;
+
+    do {
+        struct mapping counted;
+
+        part = (struct mapping){
+            .mapped_at = map->base,
+            .base = at,
+            .length = end - at,
+            .image = image,
+            .place = map->file_offset,
+            .program = process->program,
+        };
+        if (image != NULL && image->kind == IMAGE_ANONYMOUS) {
+            part.place = at;
+            remapped_cut(collector, process, parent, map, &part);
+        }
+        counted = part;
+        if (region_cut(&collector->options.region, &counted)) {
+            mapping_add(collector, process, &counted);
+        }
+        at += part.length;
+    } while (at < end);
+}
+
 /* A process mapped code: count in it from now on. The session delivers hits and
  * notifications in the order of time, so no hit in the mapping was delivered before. */
 static void
@@ -94,7 +189,6 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     uint32_t ancestors[IMAGE_ROOTS_MAX - 1];
     size_t ancestor_count;
     struct process *const process = *process_find(collector, map->pid);
-    struct mapping mapping;
     struct image *image;
 
     if (process == NULL) {
@@ -114,21 +208,18 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         return;
     }
     notify_measure(collector);
+    if (!process_need_program(collector, process)) {
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+        return;
+    }
     ancestor_count =
         process_list_ancestors(collector, process, ancestors, IMAGE_ROOTS_MAX - 1);
     image = image_set_find(&collector->images, map, ancestors, ancestor_count);
-    mapping = (struct mapping){
-        .mapped_at = map->base,
-        .base = map->base,
-        .length = map->length,
-        .image = image,
-        .place = image != NULL && image->kind == IMAGE_ANONYMOUS ? map->base
-                                                                 : map->file_offset,
-        .program = process->program,
-    };
-    if (region_cut(&collector->options.region, &mapping)) {
-        mapping_add(collector, process, &mapping);
+    if (image != NULL && image->kind == IMAGE_ANONYMOUS && !process->remembered) {
+        process->remembered = true;
+        image_set_remember(&collector->images, image, ancestors, ancestor_count);
     }
+    process_map(collector, process, map, image);
 }
 
 /* A process unmapped code: close its profile objects. */
@@ -139,11 +230,13 @@ notify_unmap(struct collector *collector, const ntprof_notification *unmap)
 
     for (size_t i = process != NULL ? process->mapping_count : 0; i > 0; i--) {
         if (process->mappings[i - 1].mapped_at == unmap->base) {
+            replaced_add(&collector->replaced, unmap, &process->mappings[i - 1]);
             mapping_remove(collector, process, i - 1);
-            return;
         }
     }
 }
+
+/* --- ends --- */
 
 /* Remove the process that *link leads to, and close its profile objects. */
 static void
@@ -155,8 +248,9 @@ process_remove(struct collector *collector, struct process **link)
     if (process->handle != NULL) {
         NtClose(process->handle);
     }
-    collector->programs.items[process->program].users--;
+    collector->programs.items[process->program].users -= process->counted;
     *link = process->next;
+    free(process->name);
     free(process->mappings);
     free(process);
 }
@@ -186,14 +280,29 @@ notify_start_machine(struct collector *collector)
     collector->watch_started = true;
 }
 
-/* Return the unit of the process that forked this one, or NULL. */
+/* --- starts and executed programs --- */
+
+/* Return the unit of the process that forked this one; NULL if it has no program. */
 static const char *
 parent_unit(struct collector *collector, const ntprof_notification *start)
 {
     const struct process *const parent =
         start->parent_pid != 0 ? *process_find(collector, start->parent_pid) : NULL;
 
-    return parent != NULL ? collector->programs.items[parent->program].unit : NULL;
+    return parent != NULL && parent->counted
+               ? collector->programs.items[parent->program].unit
+               : NULL;
+}
+
+/* Return the name of a process. Number 0 is what idle processors run or, in a pid
+ * namespace, that and all processes outside of it. */
+static const char *
+start_name(const ntprof_notification *start)
+{
+    if (start->pid != 0) {
+        return start->name;
+    }
+    return strcmp(start->name, "(others)") == 0 ? "[others]" : "[idle]";
 }
 
 /* A process started, or a running one is watched from now on: add it to the table. */
@@ -202,6 +311,7 @@ notify_start(struct collector *collector, const ntprof_notification *start)
 {
     struct process **const link = process_find(collector, start->pid);
     const CLIENT_ID client = {.UniqueProcess = (HANDLE)(uintptr_t)start->pid};
+    const char *const unit = parent_unit(collector, start);
     struct process *process;
 
     notify_start_machine(collector);
@@ -212,9 +322,13 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     if (process != NULL) {
         process->pid = start->pid;
         process->parent = start->parent_pid;
+        process->serial = ++collector->processes_started;
+        process->name = strdup(start_name(start));
     }
-    if (process == NULL || !process_set_program(collector, process, start->name,
-                                                parent_unit(collector, start))) {
+    if (process == NULL || process->name == NULL ||
+        ((!collector->options.machine || unit != NULL) &&
+         !process_set_program(collector, process, process->name, unit))) {
+        free(process != NULL ? process->name : NULL);
         free(process);
         collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
         return;
@@ -245,6 +359,7 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
     if (process != NULL) {
         process->execed = true;
         process->followed = false;
+        process->remembered = false;
         mapping_remove_all(collector, process);
         /* If memory runs out, hits are counted for the program that it had before. */
         if (!process_set_program(collector, process, exec->name, NULL)) {
@@ -266,9 +381,12 @@ notify_exit(struct collector *collector, const ntprof_notification *exit)
         /* When an unprivileged caller's process executes a set-uid program, Linux ends
          * its events, so no mapping of that program is notified. */
         collector->gaps.unfollowed += (*link)->execed && !(*link)->followed;
+        note_exited(collector, *link);
         process_remove(collector, link);
     }
 }
+
+/* --- what the collector calls --- */
 
 void
 notify_session(void *context, const ntprof_notification *notification)

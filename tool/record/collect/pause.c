@@ -3,16 +3,18 @@
 #include "record/collect/pause.h"
 #include "record/collect/collectorp.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 /* The members that a pause reduces. expected is computed from them: taken, which is
- * counted plus outside, plus all that follow it. */
+ * counted plus outside, plus all that follow it up to excluded. */
 static const size_t part_offsets[PAUSE_PARTS] = {
-    offsetof(ntprof_source_info, counted),    offsetof(ntprof_source_info, outside),
-    offsetof(ntprof_source_info, taken),      offsetof(ntprof_source_info, lost),
-    offsetof(ntprof_source_info, throttled),  offsetof(ntprof_source_info, missed),
-    offsetof(ntprof_source_info, unfinished), offsetof(ntprof_source_info, excluded)};
+    offsetof(ntprof_source_info, counted),       offsetof(ntprof_source_info, outside),
+    offsetof(ntprof_source_info, taken),         offsetof(ntprof_source_info, lost),
+    offsetof(ntprof_source_info, throttled),     offsetof(ntprof_source_info, missed),
+    offsetof(ntprof_source_info, unfinished),    offsetof(ntprof_source_info, excluded),
+    offsetof(ntprof_source_info, outside_kernel)};
 
 /* Read a member by its index in part_offsets. */
 static uint64_t
@@ -41,6 +43,7 @@ count_events(const ntprof_source_info *info)
 void
 pause_begin(struct pause *pause, const ntprof_source_info *now)
 {
+    assert(!pause->paused);
     pause->paused = true;
     pause->begin = *now;
 }
@@ -48,6 +51,7 @@ pause_begin(struct pause *pause, const ntprof_source_info *now)
 void
 pause_end(struct pause *pause, const ntprof_source_info *now)
 {
+    assert(pause->paused);
     for (size_t i = 0; i < PAUSE_PARTS; i++) {
         pause->left_out[i] += get_part(now, i) - get_part(&pause->begin, i);
     }

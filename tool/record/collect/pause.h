@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* Number of members of the statistics that a pause reduces. */
-enum { PAUSE_PARTS = 8 };
+enum { PAUSE_PARTS = 9 };
 
 /* pause - of one source; all zero: never paused. */
 struct pause {

@@ -6,18 +6,21 @@
  * file. It is then read once for all of them, and only what names their hits is kept.
  */
 #include "base/open_regular.h"
+#include "base/time_limit.h"
 #include "record/collect/namingp.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Limit of all perf maps of one profile; reading as much takes one or two seconds. Node
  * writes some megabytes. */
 #define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
+
+/* Hits of a process from which on it is reported that nobody knows whether it has a
+ * perf map. */
+enum { UNKNOWN_HITS_MIN = 20 };
 
 /* Return the hits of all counts together. */
 static uint64_t
@@ -31,45 +34,77 @@ sum_hits(const struct counts *counts)
     return hits;
 }
 
-/* jit - anonymous code of a process, and its perf map. */
-struct jit {
+/* jit_map - the perf map of a process, for its code without a file. */
+struct jit_map {
     struct namer *namer;
-    const struct image *image;
+    struct image *image;
     struct sym_perf_file file;
 };
 
 /* Report once that the perf map of a process is not read, and why. */
 static void
-report_unread_map(const struct naming *naming, struct jit *jit, const char *why)
+report_unread_map(struct naming *naming, struct jit_map *jit, const char *why)
 {
     char note[300];
 
     jit->namer->refused = true;
+    snprintf(naming->refused_why, sizeof(naming->refused_why), "%s", why);
     snprintf(note, sizeof(note), "the perf map of process %" PRIu32 " is not read: %s",
              jit->image->pid, why);
     naming_report_once(naming, jit->namer, note);
 }
 
-/* Does an error of opening a perf map mean that one exists and must not be read? Errors
- * such as EACCES do not: whether there is a map is unknown then. */
-static bool
-is_refused(int error)
+/* Say why a perf map could not be opened; error is a negative errno. */
+static const char *
+why_not_opened(int error)
 {
-    return error == -EPERM || error == -EMEDIUMTYPE || error == -EXDEV ||
-           error == -ELOOP || error == -EINVAL || error == -ENOSYS;
+    switch (-error) {
+    case EPERM:
+        return "its owner is neither the process's user nor root";
+    case ESRCH:
+        return "the process exited before its user was known";
+    case EMFILE:
+        return "too many files are open, or too many processes have a /tmp of their "
+               "own";
+    default:
+        return sym_open_error(error);
+    }
 }
 
-/* Open the perf map. Returns false if there is none or it must not be read. */
+/* Is an error of opening a perf map to be reported? Most mean that one exists; with the
+ * others nobody knows, so few hits are passed over. */
 static bool
-jit_open(const struct naming *naming, struct jit *jit)
+is_worth_a_report(int error, uint64_t hits)
 {
-    const int error = sym_perf_file_open(jit->image->pid, &jit->file);
+    static const int certain[] = {EPERM, EMEDIUMTYPE, EXDEV, ELOOP, EINVAL, ENOSYS};
 
-    if (error == -EPERM) {
-        report_unread_map(naming, jit,
-                          "its owner is neither the process's user nor root");
-    } else if (is_refused(error)) {
-        report_unread_map(naming, jit, sym_open_error(error));
+    for (size_t i = 0; i < sizeof(certain) / sizeof(certain[0]); i++) {
+        if (error == -certain[i]) {
+            return true;
+        }
+    }
+    return error != -ENOENT && hits >= UNKNOWN_HITS_MIN;
+}
+
+/* The key under which the perf map of a process is refused after its reader hung
+ * (base/time_limit.h): no file system has it, since a reader may hang on purpose. */
+static uint64_t
+reader_key(const struct jit_map *jit)
+{
+    return UINT64_C(1) << 62 | jit->image->pid;
+}
+
+/* Open the perf map. Returns false if there is none or it cannot be read. */
+static bool
+open_map(struct naming *naming, struct jit_map *jit)
+{
+    const int error =
+        time_limit_is_late(reader_key(jit))
+            ? -ETIMEDOUT
+            : jit_open(&jit->image->taken_jit, jit->image->pid, &jit->file);
+
+    if (error != 0 && is_worth_a_report(error, jit->namer->hits)) {
+        report_unread_map(naming, jit, why_not_opened(error));
     }
     return error == 0;
 }
@@ -85,8 +120,8 @@ same_file(const struct sym_perf_file *left, const struct sym_perf_file *right)
 static int
 compare_jits(const void *left, const void *right)
 {
-    const struct sym_perf_file *const a = &((const struct jit *)left)->file;
-    const struct sym_perf_file *const b = &((const struct jit *)right)->file;
+    const struct sym_perf_file *const a = &((const struct jit_map *)left)->file;
+    const struct sym_perf_file *const b = &((const struct jit_map *)right)->file;
 
     if (a->device != b->device) {
         return a->device < b->device ? -1 : 1;
@@ -113,7 +148,7 @@ put_places(const struct counts *counts, uint64_t *places)
 /* Read the map of the processes in jits, which share the open file of the first.
  * Returns NULL with errno set. */
 static struct sym_map *
-read_shared(const struct jit *jits, size_t count, uint64_t bytes)
+read_shared(const struct jit_map *jits, size_t count, uint64_t bytes)
 {
     struct sym_wanted wanted = {.bytes = bytes};
     struct sym_map *map = NULL;
@@ -138,7 +173,7 @@ read_shared(const struct jit *jits, size_t count, uint64_t bytes)
 
 /* Have a process use a perf map instead of its previous one. */
 static void
-jit_take(struct jit *jit, struct sym_map *map)
+take_map(struct jit_map *jit, struct sym_map *map)
 {
     sym_map_close(jit->namer->map);
     jit->namer->map = map;
@@ -149,19 +184,26 @@ jit_take(struct jit *jit, struct sym_map *map)
 /* Read a perf map once for all processes in jits; the first has it open. On failure
  * they keep their previous names. */
 static void
-read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+read_for_all(struct naming *naming, struct jit_map *jits, size_t count, uint64_t bytes)
 {
     struct sym_map *map = NULL;
     const char *why = "all perf maps together have more than 256 MiB";
 
-    if (jits[0].file.size <= naming->maps_left) {
+    if (naming->clock.hung >= SYM_HUNG_MAX) {
+        why = "other files that did not answer took the time for it";
+    } else if (jits[0].file.size <= naming->maps_left) {
         naming->maps_left -= jits[0].file.size;
         map = read_shared(jits, count, bytes);
-        why = errno == ESTALE ? "it became shorter while it was read" : strerror(errno);
+        if (map == NULL && errno == ETIME) {
+            naming->clock.hung++;
+            time_limit_set_late(reader_key(&jits[0]));
+        }
+        why = errno == ESTALE ? "it became shorter while it was read"
+                              : sym_open_error(-errno);
     }
     for (size_t i = 0; i < count; i++) {
         if (map != NULL) {
-            jit_take(&jits[i], i == 0 ? map : sym_map_share(map));
+            take_map(&jits[i], i == 0 ? map : sym_map_share(map));
         } else {
             report_unread_map(naming, &jits[i], why);
         }
@@ -171,8 +213,7 @@ read_for_all(struct naming *naming, struct jit *jits, size_t count, uint64_t byt
 /* Open the perf map of an image that has new hits. Returns false if there is nothing to
  * read. */
 static bool
-jit_find(struct naming *naming, const struct image *image, size_t number,
-         struct jit *jit)
+find_map(struct naming *naming, struct image *image, size_t number, struct jit_map *jit)
 {
     const uint64_t hits = sum_hits(&image->totals) + sum_hits(&image->taken);
     struct namer *const namer = &naming->namers[number];
@@ -182,18 +223,19 @@ jit_find(struct naming *naming, const struct image *image, size_t number,
         return false;
     }
     namer->hits = hits;
-    *jit = (struct jit){namer, image, {.fd = -1}};
-    return jit_open(naming, jit);
+    *jit = (struct jit_map){namer, image, {.fd = -1}};
+    return open_map(naming, jit);
 }
 
 /* Read the perf map that all of jits share. It is opened again through the first of
  * them and closed here: all maps at a time would need too many descriptors. */
 static void
-read_shared_map(struct naming *naming, struct jit *jits, size_t count, uint64_t bytes)
+read_shared_map(struct naming *naming, struct jit_map *jits, size_t count,
+                uint64_t bytes)
 {
     const struct sym_perf_file found = jits[0].file;
 
-    if (!jit_open(naming, &jits[0])) {
+    if (!open_map(naming, &jits[0])) {
         return;
     }
     if (same_file(&found, &jits[0].file)) {
@@ -201,14 +243,14 @@ read_shared_map(struct naming *naming, struct jit *jits, size_t count, uint64_t 
     } else {
         report_unread_map(naming, &jits[0], "it was replaced while maps were read");
     }
-    close(jits[0].file.fd);
+    jit_close(&jits[0].image->taken_jit, &jits[0].file);
 }
 
 bool
 perf_maps_read(struct naming *naming, struct image *const *images, size_t count,
                uint64_t bytes)
 {
-    struct jit *const jits = calloc(count + 1, sizeof(*jits));
+    struct jit_map *const jits = calloc(count + 1, sizeof(*jits));
     size_t found = 0;
     size_t end;
 
@@ -217,8 +259,8 @@ perf_maps_read(struct naming *naming, struct image *const *images, size_t count,
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (jit_find(naming, images[i], i, &jits[found])) {
-            close(jits[found++].file.fd);
+        if (find_map(naming, images[i], i, &jits[found])) {
+            jit_close(&images[i]->taken_jit, &jits[found++].file);
         }
     }
     qsort(jits, found, sizeof(*jits), compare_jits);
@@ -233,13 +275,13 @@ perf_maps_read(struct naming *naming, struct image *const *images, size_t count,
 }
 
 void
-perf_maps_read_again(struct naming *naming, struct namer *namer,
-                     const struct image *image, uint64_t bytes)
+perf_maps_read_again(struct naming *naming, struct namer *namer, struct image *image,
+                     uint64_t bytes)
 {
-    struct jit jit = {namer, image, {.fd = -1}};
+    struct jit_map jit = {namer, image, {.fd = -1}};
 
-    if (jit_open(naming, &jit)) {
+    if (open_map(naming, &jit)) {
         read_for_all(naming, &jit, 1, bytes);
-        close(jit.file.fd);
+        jit_close(&image->taken_jit, &jit.file);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_maps.c - reads the executable ranges of a process in /proc/PID/maps. */
+/* preload_maps.c - reads the executable ranges of a process in /proc/PID/maps. */
 #include "record/collect/preload_maps.h"
 #include "record/collect/collectorp.h"
 #include "record/collect/preloaded.h"
@@ -17,10 +17,10 @@ static const uint64_t wait_most_ns = 1000000000;
 enum { RANGES_MAX = 65536 };
 
 void
-agent_maps_finish(struct agent_maps *maps)
+preload_maps_finish(struct preload_maps *maps)
 {
     free(maps->ranges);
-    *maps = (struct agent_maps){0};
+    *maps = (struct preload_maps){0};
 }
 
 /* Ranges that are being read. */
@@ -28,7 +28,7 @@ struct reading {
     struct collector *collector;
     uint32_t pid;
     uint32_t parent; /* 0: unknown */
-    struct agent_range *ranges;
+    struct preload_range *ranges;
     size_t count;
     size_t capacity;
     bool replaced; /* other code is where a range of the last reading was */
@@ -36,11 +36,11 @@ struct reading {
 
 /* Append a range of code. Returns false if memory runs out. */
 static bool
-add_range(struct reading *reading, const struct agent_range *range)
+add_range(struct reading *reading, const struct preload_range *range)
 {
     if (reading->count == reading->capacity) {
         const size_t capacity = reading->capacity == 0 ? 64 : reading->capacity * 2;
-        struct agent_range *const ranges =
+        struct preload_range *const ranges =
             reallocarray(reading->ranges, capacity, sizeof(*ranges));
 
         if (ranges == NULL) {
@@ -84,13 +84,13 @@ take_line(struct reading *reading, char *line)
     struct collector *const collector = reading->collector;
     ntprof_notification map = {
         .size = sizeof(map), .kind = NTPROF_IMAGE_MAP, .pid = reading->pid};
-    struct agent_range range;
+    struct preload_range range;
 
     if (!read_line(line, &map)) {
         return true;
     }
     /* If the process has exited, its parent leads to the root that both see. */
-    range = (struct agent_range){
+    range = (struct preload_range){
         .begin = map.base,
         .end = map.base + map.length,
         .image = image_set_find(&collector->images, &map, &reading->parent,
@@ -131,15 +131,15 @@ read_maps(struct reading *reading)
 static int
 compare(const void *left, const void *right)
 {
-    const struct agent_range *const a = left;
-    const struct agent_range *const b = right;
+    const struct preload_range *const a = left;
+    const struct preload_range *const b = right;
 
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
 /* Index of the first range of a list in order that ends behind an address. */
 static size_t
-first_behind(const struct agent_range *ranges, size_t count, uint64_t address)
+first_behind(const struct preload_range *ranges, size_t count, uint64_t address)
 {
     size_t low = 0;
     size_t high = count;
@@ -158,7 +158,7 @@ first_behind(const struct agent_range *ranges, size_t count, uint64_t address)
 
 /* Is the code of a range of the last reading still there? */
 static bool
-is_within(const struct agent_range *old, const struct agent_range *range)
+is_within(const struct preload_range *old, const struct preload_range *range)
 {
     return range->image == old->image && range->begin <= old->begin &&
            range->end >= old->end &&
@@ -169,13 +169,13 @@ is_within(const struct agent_range *old, const struct agent_range *range)
  * counted. Sets replaced if an earlier range has other code now, or if there is no room
  * for it: then hits so far are to be taken first. Returns false if memory runs out. */
 static bool
-keep_old(struct reading *reading, const struct agent_maps *maps)
+keep_old(struct reading *reading, const struct preload_maps *maps)
 {
     const size_t count = reading->count;
     bool complete = true;
 
     for (size_t i = 0; complete && i < maps->count; i++) {
-        const struct agent_range *const old = &maps->ranges[i];
+        const struct preload_range *const old = &maps->ranges[i];
         const size_t at = first_behind(reading->ranges, count, old->begin);
         const bool overlapped = at < count && reading->ranges[at].begin < old->end;
 
@@ -193,7 +193,7 @@ keep_old(struct reading *reading, const struct agent_maps *maps)
 
 /* Has nothing changed since the last reading? */
 static bool
-is_equal(const struct reading *reading, const struct agent_maps *maps)
+is_equal(const struct reading *reading, const struct preload_maps *maps)
 {
     return reading->count == maps->count &&
            (maps->count == 0 || memcmp(reading->ranges, maps->ranges,
@@ -201,15 +201,15 @@ is_equal(const struct reading *reading, const struct agent_maps *maps)
 }
 
 void
-agent_maps_read(struct agent_maps *maps, struct collector *collector, uint32_t pid,
-                uint32_t parent, uint64_t now_ns)
+preload_maps_read(struct preload_maps *maps, struct collector *collector, uint32_t pid,
+                  uint32_t parent, uint64_t now_ns)
 {
     struct reading reading = {.collector = collector, .pid = pid, .parent = parent};
 
     if (read_maps(&reading) && keep_old(&reading, maps) && !is_equal(&reading, maps)) {
         if (reading.replaced) {
             /* Hits so far were in the code that was there until now. */
-            (void)agents_take(collector->agents);
+            (void)preloaded_take(collector->preloaded);
         }
         free(maps->ranges);
         maps->ranges = reading.ranges;
@@ -225,7 +225,7 @@ agent_maps_read(struct agent_maps *maps, struct collector *collector, uint32_t p
 }
 
 struct image *
-agent_maps_find(const struct agent_maps *maps, uint64_t address, uint64_t *place)
+preload_maps_find(const struct preload_maps *maps, uint64_t address, uint64_t *place)
 {
     const size_t at = first_behind(maps->ranges, maps->count, address);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* agent_memory.c - makes the memory that agents count into, and reads it checked. */
+/* preload_memory.c - makes the memory that preload objects count into, and reads it
+ * checked. */
 #include "record/collect/preload_memory.h"
 #include "record/collect/counts.h"
 
@@ -19,10 +20,10 @@ read_32(const uint32_t *value)
     return __atomic_load_n(value, __ATOMIC_RELAXED);
 }
 
-/* Map the shared memory and write what agents have to know. Returns 0 or a negative
- * errno. */
+/* Map the shared memory and write what preload objects have to know. Returns 0 or a
+ * negative errno. */
 static int
-fill(struct agent_memory *memory)
+fill(struct preload_memory *memory)
 {
     struct preload_shared *const shared =
         mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
@@ -71,13 +72,13 @@ make_file(void)
 }
 
 int
-agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
-                  uint32_t bucket_log2)
+preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
+                    uint32_t bucket_log2)
 {
     int failure = 0;
 
     *memory =
-        (struct agent_memory){.interval_ns = interval_ns, .bucket_log2 = bucket_log2};
+        (struct preload_memory){.interval_ns = interval_ns, .bucket_log2 = bucket_log2};
     memory->fd = make_file();
     if (memory->fd < 0) {
         return -errno;
@@ -88,13 +89,13 @@ agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
     }
     failure = failure == 0 ? fill(memory) : failure;
     if (failure != 0) {
-        agent_memory_close(memory);
+        preload_memory_close(memory);
     }
     return failure;
 }
 
 void
-agent_memory_close(struct agent_memory *memory)
+preload_memory_close(struct preload_memory *memory)
 {
     if (memory->shared != NULL) {
         (void)munmap(memory->shared, sizeof(*memory->shared));
@@ -108,8 +109,8 @@ agent_memory_close(struct agent_memory *memory)
 
 /* ---- Records ---- */
 
-/* Return the number of the last record. Agents increment count for a record without a
- * place too, so it may exceed the places. */
+/* Return the number of the last record. Preload objects increment count for a
+ * record without a place too, so it may exceed the places. */
 static uint32_t
 last_number(const uint32_t *count, uint32_t places)
 {
@@ -119,26 +120,37 @@ last_number(const uint32_t *count, uint32_t places)
 }
 
 uint32_t
-agent_memory_processes(const struct agent_memory *memory)
+preload_memory_processes(const struct preload_memory *memory)
 {
     return last_number(&memory->shared->process_count, PRELOAD_PROCESSES);
 }
 
 uint32_t
-agent_memory_segments(const struct agent_memory *memory)
+preload_memory_segments(const struct preload_memory *memory)
 {
     return last_number(&memory->shared->segment_count, PRELOAD_SEGMENTS);
 }
 
-uint64_t
-agent_memory_refusals(const struct agent_memory *memory)
+/* Return how many records had no place. */
+static uint64_t
+count_refused(const uint32_t *count, uint32_t places)
 {
-    const uint32_t processes = read_32(&memory->shared->process_count);
-    const uint32_t segments = read_32(&memory->shared->segment_count);
+    const uint32_t asked = read_32(count);
 
-    return (uint64_t)(processes >= PRELOAD_PROCESSES ? processes - PRELOAD_PROCESSES + 1
-                                                     : 0) +
-           (segments >= PRELOAD_SEGMENTS ? segments - PRELOAD_SEGMENTS + 1 : 0);
+    return asked < places ? 0 : asked - places + 1;
+}
+
+uint64_t
+preload_memory_refused_processes(const struct preload_memory *memory)
+{
+    return count_refused(&memory->shared->process_count, PRELOAD_PROCESSES);
+}
+
+uint64_t
+preload_memory_refusals(const struct preload_memory *memory)
+{
+    return preload_memory_refused_processes(memory) +
+           count_refused(&memory->shared->segment_count, PRELOAD_SEGMENTS);
 }
 
 /* Has a record been written completely? Pairs with the writer's release. */
@@ -160,8 +172,8 @@ copy(void *to, const void *from, size_t bytes)
 }
 
 bool
-agent_memory_process(const struct agent_memory *memory, uint32_t number,
-                     struct preload_process *process)
+preload_memory_process(const struct preload_memory *memory, uint32_t number,
+                       struct preload_process *process)
 {
     const struct preload_process *const written = &memory->shared->processes[number];
 
@@ -176,14 +188,14 @@ agent_memory_process(const struct agent_memory *memory, uint32_t number,
 }
 
 bool
-agent_memory_is_ready(const struct agent_memory *memory, uint32_t number)
+preload_memory_is_ready(const struct preload_memory *memory, uint32_t number)
 {
     return is_ready(&memory->shared->segments[number].ready);
 }
 
 /* Copy the path that begins at paths[at]. Returns false if it cannot be one. */
 static bool
-copy_path(const struct agent_memory *memory, uint32_t at, char *path)
+copy_path(const struct preload_memory *memory, uint32_t at, char *path)
 {
     if (at > PRELOAD_PATHS_BYTES - PRELOAD_PATH_MAX) {
         return false;
@@ -194,15 +206,15 @@ copy_path(const struct agent_memory *memory, uint32_t at, char *path)
 }
 
 bool
-agent_memory_segment(struct agent_memory *memory, uint32_t number,
-                     struct agent_code *code)
+preload_memory_segment(struct preload_memory *memory, uint32_t number,
+                       struct preload_code *code)
 {
     const uint64_t bucket_mask = (UINT64_C(1) << memory->bucket_log2) - 1;
     struct preload_segment segment;
     uint64_t end;
 
     copy(&segment, &memory->shared->segments[number], sizeof(segment));
-    *code = (struct agent_code){
+    *code = (struct preload_code){
         .offset = segment.offset,
         .length = segment.length,
         .inode = segment.inode,
@@ -225,8 +237,8 @@ agent_memory_segment(struct agent_memory *memory, uint32_t number,
 
 /* Pass the hits of one slot to take, and reset them. Returns false if it refuses. */
 static bool
-take_slot(struct agent_memory *memory, struct preload_slot *slot,
-          agent_memory_hits *take, void *context)
+take_slot(struct preload_memory *memory, struct preload_slot *slot,
+          preload_memory_hits *take, void *context)
 {
     /* Pairs with the release in record_hit: a slot with hits has its key. */
     uint32_t hits = __atomic_load_n(&slot->hits, __ATOMIC_ACQUIRE);
@@ -252,10 +264,10 @@ take_slot(struct agent_memory *memory, struct preload_slot *slot,
     return true;
 }
 
-/* Reading a page that was never touched would allocate it. Returns the first byte from
- * at on, at most end, whose page was touched. */
+/* Return the first byte from at on, at most end, whose page was touched: reading one
+ * that never was would allocate it. */
 static off_t
-next_touched(const struct agent_memory *memory, off_t at, off_t end)
+next_touched(const struct preload_memory *memory, off_t at, off_t end)
 {
     const off_t next = lseek(memory->fd, at, SEEK_DATA);
 
@@ -266,7 +278,8 @@ next_touched(const struct agent_memory *memory, off_t at, off_t end)
 }
 
 bool
-agent_memory_take(struct agent_memory *memory, agent_memory_hits *take, void *context)
+preload_memory_take(struct preload_memory *memory, preload_memory_hits *take,
+                    void *context)
 {
     const off_t begin = (off_t)offsetof(struct preload_shared, slots);
     const off_t end = begin + (off_t)sizeof(memory->shared->slots);
@@ -290,7 +303,7 @@ agent_memory_take(struct agent_memory *memory, agent_memory_hits *take, void *co
 }
 
 uint64_t
-agent_memory_lost(const struct agent_memory *memory)
+preload_memory_lost(const struct preload_memory *memory)
 {
     return read_32(&memory->shared->lost);
 }

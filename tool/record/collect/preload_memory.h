@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agent_memory.h - the memory that preloaded agents count into, read as what hostile
+ * preload_memory.h - the memory that preload objects count into, read as what hostile
  * programs may have written.
  *
  * Each value is copied once and checked before it is used. One that cannot be right is
@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-struct agent_memory {
+struct preload_memory {
     int fd;
     struct preload_shared *shared;
     uint64_t interval_ns; /* as given: programs may change the header */
@@ -21,8 +21,8 @@ struct agent_memory {
     uint64_t refused; /* records and counts that cannot be believed */
 };
 
-/* agent_code - a checked segment. */
-struct agent_code {
+/* preload_code - a checked segment. */
+struct preload_code {
     uint64_t offset;
     uint64_t length;
     uint64_t inode;
@@ -38,49 +38,51 @@ struct agent_code {
  *
  *   bucket_log2  at most COUNTED_LOG2_MAX
  */
-int agent_memory_open(struct agent_memory *memory, uint64_t interval_ns,
-                      uint32_t bucket_log2);
+int preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
+                        uint32_t bucket_log2);
 
-void agent_memory_close(struct agent_memory *memory);
+void preload_memory_close(struct preload_memory *memory);
 
 /* Number of the last process or segment; they are numbered from 1. Any may not be ready
  * yet. */
-uint32_t agent_memory_processes(const struct agent_memory *memory);
-uint32_t agent_memory_segments(const struct agent_memory *memory);
+uint32_t preload_memory_processes(const struct preload_memory *memory);
+uint32_t preload_memory_segments(const struct preload_memory *memory);
 
-/* Number of processes and segments that had no place in the memory. */
-uint64_t agent_memory_refusals(const struct agent_memory *memory);
+/* Number of processes that had no place in the memory, and of processes and segments
+ * together. */
+uint64_t preload_memory_refused_processes(const struct preload_memory *memory);
+uint64_t preload_memory_refusals(const struct preload_memory *memory);
 
 /* Copy a process. Returns false if it is not ready or makes no sense. */
-bool agent_memory_process(const struct agent_memory *memory, uint32_t number,
-                          struct preload_process *process);
+bool preload_memory_process(const struct preload_memory *memory, uint32_t number,
+                            struct preload_process *process);
 
 /* Has a segment been written completely? */
-bool agent_memory_is_ready(const struct agent_memory *memory, uint32_t number);
+bool preload_memory_is_ready(const struct preload_memory *memory, uint32_t number);
 
 /* Copy a segment that is ready. Returns false, and counts it as refused, if it makes no
  * sense. */
-bool agent_memory_segment(struct agent_memory *memory, uint32_t number,
-                          struct agent_code *code);
+bool preload_memory_segment(struct preload_memory *memory, uint32_t number,
+                            struct preload_code *code);
 
 /*
- * agent_memory_hits - called for a slot (the counter of one bucket) that has hits.
+ * preload_memory_hits - called for a slot (the counter of one bucket) that has hits.
  *
- *   plain   the agent knew no segment for the code: number is that of a process; else
- *           that of a segment
+ *   plain   the preload object knew no segment for the code: number is that of a
+ *           process; else that of a segment
  *   bucket  of the segment; if plain, of the address space
  *
  * Returns whether the hits were taken; else they go back to the slot.
  */
-typedef bool agent_memory_hits(void *context, bool plain, uint32_t number,
-                               uint64_t bucket, uint32_t hits);
+typedef bool preload_memory_hits(void *context, bool plain, uint32_t number,
+                                 uint64_t bucket, uint32_t hits);
 
 /* Take the hits of all slots. Each hit is taken once, even if it arrives during the
  * call. Returns false if some were not taken; they stay in their slots. */
-bool agent_memory_take(struct agent_memory *memory, agent_memory_hits *take,
-                       void *context);
+bool preload_memory_take(struct preload_memory *memory, preload_memory_hits *take,
+                         void *context);
 
 /* Return how many hits had no slot, so far. */
-uint64_t agent_memory_lost(const struct agent_memory *memory);
+uint64_t preload_memory_lost(const struct preload_memory *memory);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agents.c - follows processes that count their own hits by a preloaded agent, and adds
- * those hits to images.
+ * preloaded.c - follows processes that count their own hits by a preload object, and
+ * adds those hits to images.
  *
  * Programs may write anything into the shared memory. So the processor time of a
- * process is read from the kernel while it runs, and a time that its agent reports is
- * believed only if it fits between two such readings. The hits of all processes are
- * compared with their processor time (is_too_much).
+ * process is read from the kernel while it runs, and a time that its preload object
+ * reports is believed only if it fits between two such readings. The hits of all
+ * processes are compared with their processor time (has_too_many_hits).
  *
  * Invariant: all processes below process_next and all segments below segment_next have
  * been seen. The record of a process or segment is copied when it is seen and not read
@@ -14,24 +14,25 @@
  */
 #include "record/collect/preloaded.h"
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "record/collect/collectorp.h"
 #include "record/collect/preload_maps.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-/* An agent may report this much more processor time than passed between two calls of
- * agents_look, whose times are not exact; more is not believed. */
+/* A preload object may report this much more processor time than passed between two
+ * calls of preloaded_look, whose times are not exact; more is not believed. */
 static const uint64_t look_slack_ns = 100000000;
 
-/* A process as last looked at; preload_process has what its agent says. */
-struct agent_seen {
+/* A process as last looked at; preload_process has what its preload object says. */
+struct preload_seen {
     bool seen; /* all below is set */
     bool alive;
-    /* only for PRELOAD_SPAWNED: the program that the child executed has an agent */
-    bool agent_loaded;
+    /* only for PRELOAD_SPAWNED: the program that the child executed has a preload
+     * object */
+    bool preload_loaded;
     uint32_t kind; /* PRELOAD_EXECED ... */
     uint32_t pid;  /* 0: unknown, as its PID namespace is another one */
     uint32_t parent;
@@ -41,11 +42,11 @@ struct agent_seen {
     uint64_t begin_ns; /* of its processor clock */
     uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
     uint32_t plain;    /* its hits in no segment, as of the last reading of its maps */
-    struct agent_maps maps;
+    struct preload_maps maps;
 };
 
-/* Code that agents count in, and where it is in its image. */
-struct agent_segment_seen {
+/* Code that preload objects count in, and where it is in its image. */
+struct preload_segment_seen {
     bool seen;
     struct image *image; /* NULL: its hits are outside */
     uint64_t place;
@@ -53,60 +54,66 @@ struct agent_segment_seen {
     uint32_t program;
 };
 
-struct agents {
+struct preloaded {
     struct collector *collector;
-    struct agent_memory *memory;
+    struct preload_memory *memory;
     uint64_t interval_asked; /* in 100 ns */
     uint64_t processors;     /* of the machine */
-    uint64_t looked_ns;      /* CLOCK_MONOTONIC: when agents_look was last called */
-    struct agent_seen *processes;
-    struct agent_segment_seen *segments;
+    uint64_t began_ns;       /* CLOCK_MONOTONIC: before the first process */
+    uint64_t looked_ns;      /* CLOCK_MONOTONIC: when preloaded_look was last called */
+    /* Processor time that killed processes may have used after the last look at them,
+     * at most: their clocks cannot be read any more, and nothing reported it. */
+    uint64_t unseen_ns;
+    bool killed; /* since the last look a process was killed */
+    struct preload_seen *processes;
+    struct preload_segment_seen *segments;
     uint32_t process_next;
     uint32_t segment_next;
     uint64_t counted; /* hits taken that are in an image */
     uint64_t outside; /* hits taken that are in none */
 };
 
-struct agents *
-agents_new(struct collector *collector, struct agent_memory *memory,
-           uint64_t interval_asked)
+struct preloaded *
+preloaded_new(struct collector *collector, struct preload_memory *memory,
+              uint64_t interval_asked)
 {
-    struct agents *const agents = calloc(1, sizeof(*agents));
+    struct preloaded *const preloaded = calloc(1, sizeof(*preloaded));
     const long processors = sysconf(_SC_NPROCESSORS_CONF);
 
-    if (agents == NULL) {
+    if (preloaded == NULL) {
         return NULL;
     }
-    agents->collector = collector;
-    agents->memory = memory;
-    agents->interval_asked = interval_asked;
-    agents->processors = processors > 0 ? (uint64_t)processors : 1;
-    agents->looked_ns = clock_now_ns();
-    agents->process_next = 1;
-    agents->segment_next = 1;
+    preloaded->collector = collector;
+    preloaded->memory = memory;
+    preloaded->interval_asked = interval_asked;
+    preloaded->processors = processors > 0 ? (uint64_t)processors : 1;
+    preloaded->began_ns = clock_now_ns();
+    preloaded->looked_ns = preloaded->began_ns;
+    preloaded->process_next = 1;
+    preloaded->segment_next = 1;
     /* Pages that are not used take no memory. */
-    agents->processes = calloc(PRELOAD_PROCESSES, sizeof(*agents->processes));
-    agents->segments = calloc(PRELOAD_SEGMENTS, sizeof(*agents->segments));
-    if (agents->processes == NULL || agents->segments == NULL) {
-        agents_delete(agents);
+    preloaded->processes = calloc(PRELOAD_PROCESSES, sizeof(*preloaded->processes));
+    preloaded->segments = calloc(PRELOAD_SEGMENTS, sizeof(*preloaded->segments));
+    if (preloaded->processes == NULL || preloaded->segments == NULL) {
+        preloaded_delete(preloaded);
         return NULL;
     }
-    return agents;
+    return preloaded;
 }
 
 void
-agents_delete(struct agents *agents)
+preloaded_delete(struct preloaded *preloaded)
 {
-    if (agents == NULL) {
+    if (preloaded == NULL) {
         return;
     }
     /* Processes above process_next may have been seen too. */
-    for (uint32_t i = 1; agents->processes != NULL && i < PRELOAD_PROCESSES; i++) {
-        agent_maps_finish(&agents->processes[i].maps);
+    for (uint32_t i = 1; preloaded->processes != NULL && i < PRELOAD_PROCESSES; i++) {
+        preload_maps_finish(&preloaded->processes[i].maps);
     }
-    free(agents->processes);
-    free(agents->segments);
-    free(agents);
+    free(preloaded->processes);
+    free(preloaded->segments);
+    free(preloaded);
 }
 
 /* ---- Processes ---- */
@@ -127,76 +134,89 @@ read_clock(uint32_t pid, uint64_t *cpu_ns)
     return true;
 }
 
-/* Advance the clock of a process to what its agent says, as far as the time between two
- * looks allows that. */
+/* Return the most processor time that all processes together can have used since the
+ * last look. */
+static uint64_t
+most_since_look(const struct preloaded *preloaded, uint64_t now_ns)
+{
+    return (now_ns - preloaded->looked_ns + look_slack_ns) * preloaded->processors;
+}
+
+/* Advance the clock of a process to what its preload object says, as far as the time
+ * between two looks allows that. */
 static void
-believe_time(struct agents *agents, struct agent_seen *process, uint64_t cpu_ns,
+believe_time(struct preloaded *preloaded, struct preload_seen *process, uint64_t cpu_ns,
              uint64_t now_ns)
 {
-    const uint64_t most_ns =
-        (now_ns - agents->looked_ns + look_slack_ns) * agents->processors;
+    const uint64_t most_ns = most_since_look(preloaded, now_ns);
 
     if (cpu_ns > process->cpu_ns && cpu_ns - process->cpu_ns > most_ns) {
-        agents->memory->refused++;
+        preloaded->memory->refused++;
     } else if (cpu_ns > process->cpu_ns) {
         process->cpu_ns = cpu_ns;
     }
 }
 
-/* The process has exited, or executes another program: its agent may have said when. */
+/* Note that a process has exited, or executes another program. Its preload object may
+ * have said when; if not, it was killed. */
 static void
-end_process(struct agents *agents, uint32_t number, uint64_t now_ns)
+end_process(struct preloaded *preloaded, uint32_t number, uint64_t now_ns)
 {
-    struct agent_seen *const process = &agents->processes[number];
+    struct preload_seen *const process = &preloaded->processes[number];
     struct preload_process record;
 
     process->alive = false;
-    if (agent_memory_process(agents->memory, number, &record) && record.end_ns != 0) {
-        believe_time(agents, process, record.end_ns, now_ns);
+    COMMAND_LOG("process %u exited or runs another program", process->pid);
+    if (preload_memory_process(preloaded->memory, number, &record) &&
+        record.end_ns != 0) {
+        believe_time(preloaded, process, record.end_ns, now_ns);
+    } else {
+        preloaded->killed = true;
     }
 }
 
 /* Is the process of a record the one that was seen, with this or another program? */
 static bool
-is_same_process(const struct agent_seen *process, const struct preload_process *record)
+is_same_process(const struct preload_seen *process,
+                const struct preload_process *record)
 {
     return process->seen && process->inner_pid == record->pid &&
            process->pid_namespace == record->pid_namespace;
 }
 
 /* Most numbers between the record that a parent makes of a child (PRELOAD_SPAWNED) and
- * the record of the agent that the child loads. */
+ * the record of the preload object that the child loads. */
 enum { NUMBERS_APART = 64 };
 
-/* A program has loaded an agent: end the record of each program that the same
- * process executed before. All of these were followed by a program with an agent:
- * agent_loaded. */
+/* A program has loaded a preload object: end the record of each program that the
+ * same process executed before. All of these were followed by a program with a
+ * preload object: preload_loaded. */
 static void
-end_former(struct agents *agents, uint32_t number, const struct preload_process *record,
-           uint64_t now_ns)
+end_former(struct preloaded *preloaded, uint32_t number,
+           const struct preload_process *record, uint64_t now_ns)
 {
     for (uint32_t i = number; i > 1; i--) {
-        struct agent_seen *const former = &agents->processes[i - 1];
+        struct preload_seen *const former = &preloaded->processes[i - 1];
 
         if (!is_same_process(former, record)) {
             continue;
         }
-        former->agent_loaded = true;
+        former->preload_loaded = true;
         if (former->alive) {
-            believe_time(agents, former, record->begin_ns, now_ns);
+            believe_time(preloaded, former, record->begin_ns, now_ns);
             former->alive = false;
         }
     }
 }
 
-/* Has a child, which its parent forked, already made its own record by loading an
- * agent? That may have come first: look at the numbers just below. */
+/* Has a child, which its parent forked, already made its own record by loading a
+ * preload object? That may have come first: look at the numbers just below. */
 static bool
-has_loaded_agent(const struct agents *agents, uint32_t number,
-                 const struct preload_process *record)
+has_loaded_object(const struct preloaded *preloaded, uint32_t number,
+                  const struct preload_process *record)
 {
     for (uint32_t i = number; i > 1 && number - i < NUMBERS_APART; i--) {
-        const struct agent_seen *const process = &agents->processes[i - 1];
+        const struct preload_seen *const process = &preloaded->processes[i - 1];
 
         if (process->kind == PRELOAD_EXECED && is_same_process(process, record)) {
             return true;
@@ -207,33 +227,33 @@ has_loaded_agent(const struct agents *agents, uint32_t number,
 
 /* Set the clock of a process that was not seen before. */
 static void
-begin_clock(struct agents *agents, uint32_t number,
+begin_clock(struct preloaded *preloaded, uint32_t number,
             const struct preload_process *record, uint64_t now_ns)
 {
-    struct agent_seen *const process = &agents->processes[number];
+    struct preload_seen *const process = &preloaded->processes[number];
     uint64_t cpu_ns = 0;
 
     process->begin_ns = record->begin_ns;
     process->cpu_ns = record->begin_ns;
     process->alive = process->pid == 0 || read_clock(process->pid, &cpu_ns);
     if (process->pid == 0) {
-        return; /* its agent says what its clock shows */
+        return; /* its preload object says what its clock shows */
     }
     if (!process->alive) {
-        end_process(agents, number, now_ns);
+        end_process(preloaded, number, now_ns);
     } else if (cpu_ns < record->begin_ns) {
-        agents->memory->refused++;
+        preloaded->memory->refused++;
         process->begin_ns = cpu_ns;
         process->cpu_ns = cpu_ns;
     }
 }
 
-/* Take over what an agent has just said of its process. */
+/* Take over what a preload object has just said of its process. */
 static void
-see_process(struct agents *agents, uint32_t number,
+see_process(struct preloaded *preloaded, uint32_t number,
             const struct preload_process *record, uint64_t now_ns)
 {
-    struct agent_seen *const process = &agents->processes[number];
+    struct preload_seen *const process = &preloaded->processes[number];
 
     process->seen = true;
     process->kind = record->kind;
@@ -241,38 +261,40 @@ see_process(struct agents *agents, uint32_t number,
     process->parent = record->parent;
     process->inner_pid = record->pid;
     process->pid_namespace = record->pid_namespace;
+    COMMAND_LOG("process %u (%s) is followed by its preload object; its parent is %u",
+                process->pid, record->program, process->parent);
     if (record->kind == PRELOAD_SPAWNED) {
-        process->agent_loaded = has_loaded_agent(agents, number, record);
+        process->preload_loaded = has_loaded_object(preloaded, number, record);
         return;
     }
-    end_former(agents, number, record, now_ns);
-    begin_clock(agents, number, record, now_ns);
-    if (!program_set_find(&agents->collector->programs, record->program, "",
+    end_former(preloaded, number, record, now_ns);
+    begin_clock(preloaded, number, record, now_ns);
+    if (!program_set_find(&preloaded->collector->programs, record->program, "",
                           &process->program)) {
-        collector_fail(agents->collector, STATUS_INSUFFICIENT_RESOURCES);
+        collector_fail(preloaded->collector, STATUS_INSUFFICIENT_RESOURCES);
     }
 }
 
 /* Take over all processes that were recorded since the last call. */
 static void
-see_processes(struct agents *agents, uint64_t now_ns)
+see_processes(struct preloaded *preloaded, uint64_t now_ns)
 {
-    const uint32_t last = agent_memory_processes(agents->memory);
+    const uint32_t last = preload_memory_processes(preloaded->memory);
     bool all = true;
 
-    for (uint32_t i = agents->process_next; i <= last; i++) {
+    for (uint32_t i = preloaded->process_next; i <= last; i++) {
         struct preload_process record;
 
-        if (agents->processes[i].seen) {
+        if (preloaded->processes[i].seen) {
             continue;
         }
-        if (agent_memory_process(agents->memory, i, &record)) {
-            see_process(agents, i, &record, now_ns);
+        if (preload_memory_process(preloaded->memory, i, &record)) {
+            see_process(preloaded, i, &record, now_ns);
         } else {
             all = false; /* its writer may have been killed */
         }
         if (all) {
-            agents->process_next = i + 1;
+            preloaded->process_next = i + 1;
         }
     }
 }
@@ -281,20 +303,22 @@ see_processes(struct agents *agents, uint64_t now_ns)
 
 /* Take over a segment that is ready: find the image that its hits belong to. */
 static void
-see_segment(struct agents *agents, uint32_t number)
+see_segment(struct preloaded *preloaded, uint32_t number)
 {
-    struct agent_segment_seen *const seen = &agents->segments[number];
-    struct collector *const collector = agents->collector;
-    struct agent_code code;
+    struct preload_segment_seen *const seen = &preloaded->segments[number];
+    struct collector *const collector = preloaded->collector;
+    struct preload_code code;
     ntprof_notification map = {.size = sizeof(map), .kind = NTPROF_IMAGE_MAP};
-    const struct agent_seen *process;
+    const struct preload_seen *process;
 
     seen->seen = true;
-    if (!agent_memory_segment(agents->memory, number, &code) ||
+    if (!preload_memory_segment(preloaded->memory, number, &code) ||
         !collector->options.user) {
         return;
     }
-    process = &agents->processes[code.process];
+    process = &preloaded->processes[code.process];
+    COMMAND_LOG("process %u maps %s, %" PRIu64 " bytes from offset %" PRIu64,
+                process->pid, code.path, code.length, code.offset);
     map.pid = process->pid;
     map.name = code.path;
     map.base = UINT64_MAX - code.length; /* unknown: processes may differ */
@@ -317,77 +341,84 @@ see_segment(struct agents *agents, uint32_t number)
 
 /* Take over all segments that are ready since the last call. */
 static void
-see_segments(struct agents *agents)
+see_segments(struct preloaded *preloaded)
 {
-    const uint32_t last = agent_memory_segments(agents->memory);
+    const uint32_t last = preload_memory_segments(preloaded->memory);
     bool all = true;
 
-    for (uint32_t i = agents->segment_next; i <= last; i++) {
-        if (!agents->segments[i].seen && agent_memory_is_ready(agents->memory, i)) {
-            see_segment(agents, i);
+    for (uint32_t i = preloaded->segment_next; i <= last; i++) {
+        if (!preloaded->segments[i].seen &&
+            preload_memory_is_ready(preloaded->memory, i)) {
+            see_segment(preloaded, i);
         }
-        all = all && agents->segments[i].seen;
+        all = all && preloaded->segments[i].seen;
         if (all) {
-            agents->segment_next = i + 1;
+            preloaded->segment_next = i + 1;
         }
     }
 }
 
 /* ---- Looking ---- */
 
-/* Read what a process maps if it had hits in code that its agent does not know. */
+/* Read what a process maps if it had hits in code that its preload object does not
+ * know. */
 static void
-look_at_maps(struct agents *agents, struct agent_seen *process,
+look_at_maps(struct preloaded *preloaded, struct preload_seen *process,
              const struct preload_process *record, uint64_t now_ns)
 {
-    if (!agents->collector->options.user || record->plain == process->plain ||
+    if (!preloaded->collector->options.user || record->plain == process->plain ||
         now_ns < process->maps.next_ns) {
         return;
     }
     process->plain = record->plain;
-    agent_maps_read(&process->maps, agents->collector, process->pid, process->parent,
-                    now_ns);
+    preload_maps_read(&process->maps, preloaded->collector, process->pid,
+                      process->parent, now_ns);
 }
 
 /* Read the processor time and mappings of a process, or end it if it has exited. One
- * whose number is unknown is left to what its agent says. */
+ * whose number is unknown is left to what its preload object says. */
 static void
-look_at_process(struct agents *agents, uint32_t number, uint64_t now_ns)
+look_at_process(struct preloaded *preloaded, uint32_t number, uint64_t now_ns)
 {
-    struct agent_seen *const process = &agents->processes[number];
+    struct preload_seen *const process = &preloaded->processes[number];
     struct preload_process record;
     uint64_t cpu_ns;
 
-    if (!agent_memory_process(agents->memory, number, &record)) {
+    if (!preload_memory_process(preloaded->memory, number, &record)) {
         return;
     }
     if (process->pid != 0 && !read_clock(process->pid, &cpu_ns)) {
-        end_process(agents, number, now_ns);
+        end_process(preloaded, number, now_ns);
     } else if (record.leaving != 0 || process->pid == 0) {
-        /* The clock shows the time of the next program, until that has an agent. */
-        believe_time(agents, process, record.end_ns, now_ns);
+        /* The clock shows the time of the next program, until that has a preload
+         * object. */
+        believe_time(preloaded, process, record.end_ns, now_ns);
     } else {
         /* Its pid may be that of another process. The look may have begun a while
          * ago. */
-        believe_time(agents, process, cpu_ns, clock_now_ns());
-        look_at_maps(agents, process, &record, now_ns);
+        believe_time(preloaded, process, cpu_ns, clock_now_ns());
+        look_at_maps(preloaded, process, &record, now_ns);
     }
 }
 
 void
-agents_look(void *given)
+preloaded_look(void *given)
 {
-    struct agents *const agents = given;
+    struct preloaded *const preloaded = given;
     const uint64_t now_ns = clock_now_ns();
 
-    see_processes(agents, now_ns);
-    see_segments(agents);
-    for (uint32_t i = 1; i <= agent_memory_processes(agents->memory); i++) {
-        if (agents->processes[i].alive) {
-            look_at_process(agents, i, now_ns);
+    see_processes(preloaded, now_ns);
+    see_segments(preloaded);
+    for (uint32_t i = 1; i <= preload_memory_processes(preloaded->memory); i++) {
+        if (preloaded->processes[i].alive) {
+            look_at_process(preloaded, i, now_ns);
         }
     }
-    agents->looked_ns = now_ns;
+    if (preloaded->killed) {
+        preloaded->unseen_ns += most_since_look(preloaded, now_ns);
+        preloaded->killed = false;
+    }
+    preloaded->looked_ns = now_ns;
 }
 
 /* ---- Hits ---- */
@@ -401,17 +432,17 @@ struct target {
 
 /* Find the place of a bucket of a segment. Returns false if it is in no segment. */
 static bool
-find_segment(const struct agents *agents, uint32_t number, uint64_t bucket,
+find_segment(const struct preloaded *preloaded, uint32_t number, uint64_t bucket,
              struct target *target)
 {
-    const struct agent_segment_seen *seen;
+    const struct preload_segment_seen *seen;
     uint64_t offset;
 
     if (number >= PRELOAD_SEGMENTS) {
         return false;
     }
-    seen = &agents->segments[number];
-    offset = bucket << agents->memory->bucket_log2;
+    seen = &preloaded->segments[number];
+    offset = bucket << preloaded->memory->bucket_log2;
     if (seen->image == NULL || offset >= seen->length) {
         return false;
     }
@@ -419,39 +450,40 @@ find_segment(const struct agents *agents, uint32_t number, uint64_t bucket,
     return true;
 }
 
-/* Find the place of a bucket of a process's address space, by its mappings as last
- * read: its agent had no segment for that code. Returns false if none holds it. */
+/* Find the place of a bucket that PRELOAD_KEY_PLAIN marks: its preload object had no
+ * segment for the code, so the mappings of process number, as last read in /proc, are
+ * searched. Returns false if none contains it. */
 static bool
-find_plain(const struct agents *agents, uint32_t number, uint64_t bucket,
-           struct target *target)
+find_in_mappings(const struct preloaded *preloaded, uint32_t number, uint64_t bucket,
+                 struct target *target)
 {
-    const struct agent_seen *process;
+    const struct preload_seen *process;
 
     if (number >= PRELOAD_PROCESSES) {
         return false;
     }
-    process = &agents->processes[number];
+    process = &preloaded->processes[number];
     target->program = process->program;
-    target->image = agent_maps_find(
-        &process->maps, bucket << agents->memory->bucket_log2, &target->place);
+    target->image = preload_maps_find(
+        &process->maps, bucket << preloaded->memory->bucket_log2, &target->place);
     return target->image != NULL;
 }
 
-/* Add hits that an agent counted to those of their image, or to those outside. Returns
- * false if memory runs out; they are not taken then. */
+/* Add hits that a preload object counted to those of their image, or to those
+ * outside. Returns false if memory runs out; they are not taken then. */
 static bool
 take_hits(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t hits)
 {
-    struct agents *const agents = context;
+    struct preloaded *const preloaded = context;
     struct target target = {NULL, 0, 0};
-    const bool found = plain ? find_plain(agents, number, bucket, &target)
-                             : find_segment(agents, number, bucket, &target);
+    const bool found = plain ? find_in_mappings(preloaded, number, bucket, &target)
+                             : find_segment(preloaded, number, bucket, &target);
 
     if (!found) {
-        agents->outside += hits;
+        preloaded->outside += hits;
         return true;
     }
-    if (!agents->collector->images.discarding) {
+    if (!preloaded->collector->images.discarding) {
         const struct count count = {
             .place = target.place, .hits = hits, .program = target.program};
 
@@ -460,21 +492,21 @@ take_hits(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t 
         }
         counts_add(&target.image->fresh, &count);
     }
-    agents->counted += hits;
+    preloaded->counted += hits;
     return true;
 }
 
 bool
-agents_take(struct agents *agents)
+preloaded_take(struct preloaded *preloaded)
 {
-    return agent_memory_take(agents->memory, take_hits, agents);
+    return preload_memory_take(preloaded->memory, take_hits, preloaded);
 }
 
 bool
-agents_fold(struct agents *agents)
+preloaded_fold(struct preloaded *preloaded)
 {
-    agents_look(agents);
-    return agents_take(agents);
+    preloaded_look(preloaded);
+    return preloaded_take(preloaded);
 }
 
 /* ---- Statistics ---- */
@@ -487,22 +519,22 @@ struct sums {
     uint64_t unarmed; /* threads without a timer */
     uint64_t processes;
     uint64_t running;
-    uint64_t unloaded; /* processes whose last program loaded no agent */
+    uint64_t unloaded; /* processes whose last program loaded no preload object */
 };
 
-/* Add up what is known of all processes that loaded an agent. */
+/* Add up what is known of all processes that loaded a preload object. */
 static struct sums
-add_up(const struct agents *agents)
+add_up(const struct preloaded *preloaded)
 {
-    const uint64_t interval_ns = agents->memory->interval_ns;
+    const uint64_t interval_ns = preloaded->memory->interval_ns;
     struct sums sums = {0};
 
-    for (uint32_t i = 1; i <= agent_memory_processes(agents->memory); i++) {
-        const struct agent_seen *const process = &agents->processes[i];
+    for (uint32_t i = 1; i <= preload_memory_processes(preloaded->memory); i++) {
+        const struct preload_seen *const process = &preloaded->processes[i];
         struct preload_process record;
         uint64_t cpu_ns;
 
-        if (!process->seen || !agent_memory_process(agents->memory, i, &record)) {
+        if (!process->seen || !preload_memory_process(preloaded->memory, i, &record)) {
             continue;
         }
         cpu_ns = process->cpu_ns - process->begin_ns;
@@ -514,16 +546,16 @@ add_up(const struct agents *agents)
             record.missed < cpu_ns / interval_ns ? record.missed : cpu_ns / interval_ns;
         sums.threads += record.threads;
         sums.unarmed += record.unarmed;
-        sums.unloaded += record.leaving != 0 && !process->agent_loaded;
+        sums.unloaded += record.leaving != 0 && !process->preload_loaded;
     }
     return sums;
 }
 
 void
-agents_statistics(const struct agents *agents, ntprof_source_info *info)
+preloaded_statistics(const struct preloaded *preloaded, ntprof_source_info *info)
 {
-    const struct sums sums = add_up(agents);
-    const uint64_t interval_ns = agents->memory->interval_ns;
+    const struct sums sums = add_up(preloaded);
+    const uint64_t interval_ns = preloaded->memory->interval_ns;
     const uint64_t elapsed = sums.cpu_ns / interval_ns;
     uint64_t explained;
 
@@ -534,12 +566,12 @@ agents_statistics(const struct agents *agents, ntprof_source_info *info)
         .supported = 1,
         .name = "time",
         .nt_name = "ProfileTime",
-        .interval_asked = agents->interval_asked,
+        .interval_asked = preloaded->interval_asked,
         .interval_granted = interval_ns / 100,
-        .taken = agents->counted + agents->outside,
-        .counted = agents->counted,
-        .outside = agents->outside,
-        .lost = agent_memory_lost(agents->memory),
+        .taken = preloaded->counted + preloaded->outside,
+        .counted = preloaded->counted,
+        .outside = preloaded->outside,
+        .lost = preload_memory_lost(preloaded->memory),
         .missed = sums.missed,
     };
     if (info->taken != 0) {
@@ -556,33 +588,42 @@ agents_statistics(const struct agents *agents, ntprof_source_info *info)
     }
 }
 
-/* Are there more hits than intervals in the processor time of their processes and in
- * the time that may have passed after the last look at each? By chance hits may be some
- * more, as the first of each thread comes within its first interval. Once all records
- * of processes are taken, the time of later processes is not known: false. */
-static bool
-is_too_much(const struct agents *agents, const struct sums *sums)
+/* Return the most processor time that processes may have used until the last look. */
+static uint64_t
+most_time(const struct preloaded *preloaded, const struct sums *sums)
 {
-    const uint64_t interval_ns = agents->memory->interval_ns;
-    /* A killed process may have run on all processors since its last look. */
-    const uint64_t unseen =
-        (sums->processes + agents->processors) * (look_slack_ns / interval_ns + 1);
-    const uint64_t most = sums->cpu_ns / interval_ns + unseen;
+    /* The time of a process without a place in the memory is not known: then it is all
+     * that the machine has. */
+    return preload_memory_refused_processes(preloaded->memory) != 0
+               ? (preloaded->looked_ns - preloaded->began_ns) * preloaded->processors
+               : sums->cpu_ns + preloaded->unseen_ns;
+}
 
-    return agents->process_next < PRELOAD_PROCESSES &&
-           agents->counted + agents->outside > most + most / 20;
+/* Are there more hits than intervals in the processor time of their processes? That of
+ * each is not exact (look_slack_ns), and all processors may have been used since the
+ * last look. By chance hits may be some more, as the first of each thread comes within
+ * its first interval. */
+static bool
+has_too_many_hits(const struct preloaded *preloaded, const struct sums *sums)
+{
+    const uint64_t interval_ns = preloaded->memory->interval_ns;
+    const uint64_t slack =
+        (sums->processes + preloaded->processors) * (look_slack_ns / interval_ns + 1);
+    const uint64_t most = most_time(preloaded, sums) / interval_ns + slack;
+
+    return preloaded->counted + preloaded->outside > most + most / 20;
 }
 
 void
-agents_describe(const struct agents *agents, struct collector_gaps *gaps)
+preloaded_describe(const struct preloaded *preloaded, struct collector_gaps *gaps)
 {
-    const struct sums sums = add_up(agents);
+    const struct sums sums = add_up(preloaded);
 
     gaps->running = sums.running;
     gaps->unarmed = sums.unarmed;
     gaps->unloaded = sums.unloaded;
-    gaps->refusals = agent_memory_refusals(agents->memory);
-    gaps->unbelieved = agents->memory->refused;
-    gaps->too_many_hits = is_too_much(agents, &sums);
-    gaps->no_agent = sums.processes == 0;
+    gaps->refusals = preload_memory_refusals(preloaded->memory);
+    gaps->unbelieved = preloaded->memory->refused;
+    gaps->too_many_hits = has_too_many_hits(preloaded, &sums);
+    gaps->none_loaded = sums.processes == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * agents.h - the processes, the code and the hits that preloaded agents report, brought
- * into the collector as those of a session are.
+ * preloaded.h - the processes, the code and the hits that preload objects report,
+ * brought into the collector as those of a session are.
  *
  * All functions are called with the delivery lock.
  */
@@ -13,36 +13,36 @@
 #include <ntprof/ntprof.h>
 #include <stdbool.h>
 
-struct agents;
+struct preloaded;
 struct collector;
 struct collector_gaps;
 
 /*
- * Make the agents of a collector. Returns NULL if memory runs out.
+ * Make the preload objects of a collector. Returns NULL if memory runs out.
  *
- *   memory          open until agents_delete
+ *   memory          open until preloaded_delete
  *   interval_asked  in 100 ns, for the statistics
  */
-struct agents *agents_new(struct collector *collector, struct agent_memory *memory,
-                          uint64_t interval_asked);
+struct preloaded *preloaded_new(struct collector *collector,
+                                struct preload_memory *memory, uint64_t interval_asked);
 
-void agents_delete(struct agents *agents); /* NULL is allowed */
+void preloaded_delete(struct preloaded *preloaded); /* NULL is allowed */
 
 /* Follow what has happened since the last call: new processes, programs that they
  * executed and loaded code. Call it often, as what exited cannot be looked at. */
-void agents_look(void *agents);
+void preloaded_look(void *preloaded);
 
-/* Call agents_look, then add the hits so far to the fresh counts of their images.
+/* Call preloaded_look, then add the hits so far to the fresh counts of their images.
  * Returns false if memory runs out; hits that were not added stay in the memory. */
-bool agents_fold(struct agents *agents);
+bool preloaded_fold(struct preloaded *preloaded);
 
-/* Do what agents_fold does, but do not call agents_look. */
-bool agents_take(struct agents *agents);
+/* Do what preloaded_fold does, but do not call preloaded_look. */
+bool preloaded_take(struct preloaded *preloaded);
 
 /* Set the statistics of source time, as of the last fold. */
-void agents_statistics(const struct agents *agents, ntprof_source_info *info);
+void preloaded_statistics(const struct preloaded *preloaded, ntprof_source_info *info);
 
 /* Set what is missing or not believed, and how many processes have not exited. */
-void agents_describe(const struct agents *agents, struct collector_gaps *gaps);
+void preloaded_describe(const struct preloaded *preloaded, struct collector_gaps *gaps);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* roots.c - root directories of containers. */
+/* roots.c - directories of processes, kept open: their roots and where they keep
+ * temporary files. */
 #include "record/collect/roots.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,33 +29,59 @@ open_root(uint32_t pid)
     return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Keep fd, a root directory, in the list, or close it if it is our own root, is in the
- * list already or there are too many. Returns the list's descriptor of that directory,
- * or -1 if the list has none. */
-static int
-keep_root(struct roots *roots, int fd)
+bool
+roots_look(struct root *root)
+{
+    struct stat status;
+
+    if (fstat(root->fd, &status) != 0) {
+        return false;
+    }
+    root->device = status.st_dev;
+    root->inode = status.st_ino;
+    return true;
+}
+
+/* Whether a root directory is our own, or cannot be distinguished from it. */
+static bool
+is_own_root(struct root *root)
 {
     struct stat own;
-    struct stat root;
 
-    if (stat("/", &own) != 0 || fstat(fd, &root) != 0 ||
-        (own.st_dev == root.st_dev && own.st_ino == root.st_ino)) {
-        close(fd);
-        return -1;
+    return stat("/", &own) != 0 || !roots_look(root) ||
+           (own.st_dev == root->device && own.st_ino == root->inode);
+}
+
+bool
+roots_open(const uint32_t *pids, size_t count, struct root *root)
+{
+    root->fd = -1;
+    for (size_t i = 0; root->fd < 0 && i < count; i++) {
+        root->fd = open_root(pids[i]);
     }
+    if (root->fd >= 0 && is_own_root(root)) {
+        close(root->fd);
+        root->fd = -1;
+    }
+    return root->fd >= 0;
+}
+
+int
+roots_keep(struct roots *roots, const struct root *root)
+{
     for (size_t i = 0; i < roots->count; i++) {
-        if (roots->items[i].device == root.st_dev &&
-            roots->items[i].inode == root.st_ino) {
-            close(fd);
+        if (roots->items[i].device == root->device &&
+            roots->items[i].inode == root->inode) {
+            close(root->fd);
             return roots->items[i].fd;
         }
     }
     if (roots->count == ROOTS_MAX) {
-        close(fd);
+        close(root->fd);
         return -1;
     }
-    roots->items[roots->count++] = (struct root){root.st_dev, root.st_ino, fd};
-    return fd;
+    roots->items[roots->count++] = *root;
+    return root->fd;
 }
 
 void
@@ -61,15 +89,4 @@ roots_remove(struct roots *roots, size_t at)
 {
     close(roots->items[at].fd);
     roots->items[at] = roots->items[--roots->count];
-}
-
-int
-roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors, size_t count)
-{
-    int fd = open_root(pid);
-
-    for (size_t i = 0; fd < 0 && i < count; i++) {
-        fd = open_root(ancestors[i]);
-    }
-    return fd < 0 ? -1 : keep_root(roots, fd);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * roots.h - root directories of containers, which have the debug files of their
- * programs. They are kept open because the process that led to one has often exited
- * when its program is named.
+ * programs, and other directories that only a process leads to. They are kept open
+ * because that process has often exited when its code is named.
  */
 #ifndef RECORD_COLLECT_ROOTS_H
 #define RECORD_COLLECT_ROOTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,17 +30,25 @@ struct roots {
 void roots_finish(struct roots *roots);
 
 /*
- * Return a descriptor of the root directory of a process, or -1 if that is our own root
- * or cannot be opened. The descriptor belongs to roots.
+ * Open the root directory of a process. This may wait for its file system.
  *
- *   pid        the process
- *   ancestors  pids of its parent, of that one's parent and so on: the first whose root
- *              can be opened is used if that of the process cannot, as it has exited
+ *   pids  the process, its parent, that one's parent and so on: the first whose root
+ *         can be opened is used if that of the process cannot, as it has exited
+ *   root  out: fd is its descriptor, which the caller closes, or -1
+ *
+ * Returns false if it is our own root or cannot be opened.
  */
-int roots_find(struct roots *roots, uint32_t pid, const uint32_t *ancestors,
-               size_t count);
+bool roots_open(const uint32_t *pids, size_t count, struct root *root);
 
-/* Close a root directory that no image uses any more. The last one takes its index. */
+/* Read device and inode of an opened directory. This may wait for its file system.
+ * Returns false if that fails. */
+bool roots_look(struct root *root);
+
+/* Take over an opened directory that was looked at. Returns the list's descriptor of
+ * that directory, or -1 if there are too many. */
+int roots_keep(struct roots *roots, const struct root *root);
+
+/* Close a directory that no image uses any more. The last one takes its index. */
 void roots_remove(struct roots *roots, size_t at);
 
 #endif

@@ -8,6 +8,8 @@
  */
 #include "record/collect/collectorp.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,45 @@ snapshot_programs(struct collector *collector, struct profile *profile)
     return true;
 }
 
+/* Add a thread to the profile as "NAME (NUMBER)". */
+static bool
+snapshot_thread(struct profile *profile, const struct thread *thread,
+                struct naming_thread *named)
+{
+    char shown[THREAD_NAME_BYTES + 16];
+
+    named->pid = thread->pid;
+    if (thread->tid == 0) { /* of no process */
+        return profile_add_thread(profile, thread->name, &named->thread);
+    }
+    snprintf(shown, sizeof(shown),
+             thread->name[0] != '\0' ? "%s (%" PRIu32 ")" : "%s%" PRIu32, thread->name,
+             thread->tid);
+    return profile_add_thread(profile, shown, &named->thread);
+}
+
+/* Add the threads, so that the naming knows them by their numbers. */
+static bool
+snapshot_threads(struct collector *collector, struct profile *profile)
+{
+    const struct thread_set *const set = &collector->threads;
+    struct naming_thread *named;
+    bool complete = true;
+
+    if (!collector->options.threads) {
+        return true;
+    }
+    named = calloc((size_t)set->count + 1, sizeof(*named));
+    if (named == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; complete && i < set->count; i++) {
+        complete = snapshot_thread(profile, &set->items[i], &named[i + 1]);
+    }
+    naming_set_threads(collector->naming, named);
+    return complete;
+}
+
 /* Take over the data that deliveries change, while none runs. Returns a copy of the
  * list of images with *count entries, or NULL if memory runs out. */
 static struct image **
@@ -69,13 +110,14 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
     }
     collector_measure(collector);
     complete = snapshot_sources(collector, profile, kind) &&
-               snapshot_programs(collector, profile);
+               snapshot_programs(collector, profile) &&
+               snapshot_threads(collector, profile);
     *gaps = collector->gaps;
     gaps->unopened = set->unopened;
     gaps->refused = set->refused;
     gaps->running = collector_count_processes(collector);
-    if (collector->agents != NULL) {
-        agents_describe(collector->agents, gaps);
+    if (collector->preloaded != NULL) {
+        preloaded_describe(collector->preloaded, gaps);
     }
     *count = set->count;
     for (size_t i = 0; complete && kind != SNAPSHOT_REPEAT && i < set->count; i++) {
@@ -114,6 +156,7 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
 {
     size_t count;
     struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
+    const char *why;
     bool complete = images != NULL;
 
     profile->bucket_bytes = collector->options.bucket_bytes;
@@ -122,7 +165,8 @@ snapshot_fill(struct collector *collector, struct profile *profile, enum snapsho
         complete = snapshot_image(collector, profile, kind, images[i], i);
     }
     gaps->unnamed = naming_unnamed(collector->naming);
-    gaps->refused_maps = naming_refused_maps(collector->naming);
+    gaps->refused_maps = naming_refused_maps(collector->naming, &why);
+    snprintf(gaps->refused_why, sizeof(gaps->refused_why), "%s", why);
     gaps->bounded_images = naming_bounded_images(collector->naming);
     free(images);
     if (complete && collector->options.endless) {

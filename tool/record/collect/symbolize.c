@@ -8,6 +8,7 @@
  */
 #include "record/collect/symbolize.h"
 
+#include "base/message.h"
 #include "base/open_regular.h"
 #include "record/collect/place.h"
 
@@ -19,8 +20,8 @@
 /* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
 
-/* Rows whose names are looked up at once. */
-enum { EXPECT_ROWS = 1024 };
+/* Rows whose names are looked up at once: few images have more of them. */
+enum { EXPECT_ROWS = 4096 };
 
 /* Processor time for all names in seconds, the same as in naming.c. */
 enum { NAMES_SECONDS = 30 };
@@ -34,11 +35,18 @@ struct work {
     size_t count;
 };
 
+/* Does a row's function have a name? */
+static bool
+is_named(const struct work *work, const struct profile_row *row)
+{
+    return work->profile->functions[row->function].name[0] != '\0';
+}
+
 /* Does a row lack its name or its line? Only such rows are named. */
 static bool
-lacks_name(const struct profile_row *row)
+lacks_name(const struct work *work, const struct profile_row *row)
 {
-    return row->function == 0 || row->line == 0;
+    return !is_named(work, row) || row->line == 0;
 }
 
 /* Order rows by image and address; the items are indices into rows. */
@@ -137,8 +145,11 @@ name_row(const struct work *work, struct sym_image *file, struct profile_row *ro
     struct profile_place place = {.function = row->function};
     struct sym_name name;
 
-    if (!sym_image_lookup_bucket(file, row->address, bucket_bytes(work), &name) ||
-        (row->function != 0 && name.line == 0)) {
+    const bool found =
+        sym_image_lookup_bucket(file, row->address, bucket_bytes(work), &name);
+
+    if ((!found && (row->function != 0 || !name.has_start)) ||
+        (is_named(work, row) && name.line == 0)) {
         return true;
     }
     if (!place_set_name(work->profile, &name, &place)) {
@@ -169,7 +180,7 @@ has_names(const struct work *work, const struct profile_image *image, size_t fir
     bool named = image->path[0] != '/';
 
     for (size_t i = first; named && i < end; i++) {
-        named = work->profile->rows[work->order[i]].function != 0;
+        named = is_named(work, &work->profile->rows[work->order[i]]);
     }
     return named;
 }
@@ -246,7 +257,7 @@ symbolize(struct profile *profile, const struct sym_settings *settings,
         return false;
     }
     for (size_t i = 0; i < profile->row_count; i++) {
-        if (lacks_name(&profile->rows[i])) {
+        if (lacks_name(&work, &profile->rows[i])) {
             work.order[work.count++] = (uint32_t)i;
         }
     }
@@ -255,4 +266,22 @@ symbolize(struct profile *profile, const struct sym_settings *settings,
     complete = name_images(&work);
     free(work.order);
     return complete;
+}
+
+bool
+symbolize_for_command(const char *command, const char *about,
+                      const struct names_options *options, struct profile *profile,
+                      struct symbolize_statistics *statistics)
+{
+    struct names names;
+    bool done = names_open(&names, command, options, false);
+
+    if (done) {
+        names_begin(&names);
+        done = symbolize(profile, &names.settings, statistics) ||
+               cmd_refuse(command, about, "out of memory for its names");
+        names_end(&names);
+    }
+    names_close(&names);
+    return done;
 }

@@ -7,7 +7,7 @@
 #define RECORD_COLLECT_SYMBOLIZE_H
 
 #include "profile/profile.h"
-#include "symbols/client/image.h"
+#include "symbols/client/names.h"
 
 /* symbolize_statistics - numbers of rows and images. */
 struct symbolize_statistics {
@@ -21,5 +21,11 @@ struct symbolize_statistics {
  * are reported to settings->say. Returns false if memory runs out. */
 bool symbolize(struct profile *profile, const struct sym_settings *settings,
                struct symbolize_statistics *statistics);
+
+/* Do it as a command with these options, which shows progress; about is what lacks the
+ * names. Returns false after an error line. */
+bool symbolize_for_command(const char *command, const char *about,
+                           const struct names_options *options, struct profile *profile,
+                           struct symbolize_statistics *statistics);
 
 #endif

@@ -2,6 +2,8 @@
 /* unit.c - units and containers of processes. */
 #include "record/collect/unit.h"
 
+#include "base/text.h"
+
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,20 +16,12 @@ enum { ID_DIGITS = 64, ID_SHOWN = 12, CGROUP_BYTES = 8192 };
 /* rank - how well a part of a path names what the process belongs to. */
 enum rank { RANK_NONE, RANK_OTHER, RANK_SLICE, RANK_UNIT, RANK_CONTAINER };
 
-/* Does part end with end, and have more before it? */
-static bool
-ends_with(const char *part, size_t size, const char *end)
-{
-    const size_t length = strlen(end);
-
-    return size > length && memcmp(part + size - length, end, length) == 0;
-}
-
 /* Return the container id in ID, ENGINE-ID.scope and the like, or NULL. */
 static const char *
 find_id(const char *part, size_t size)
 {
-    const size_t end = ends_with(part, size, ".scope") ? size - strlen(".scope") : size;
+    const size_t end =
+        text_ends_with(part, size, ".scope") ? size - strlen(".scope") : size;
 
     if (end < ID_DIGITS || (end > ID_DIGITS && part[end - ID_DIGITS - 1] != '-')) {
         return NULL;
@@ -51,12 +45,15 @@ rank_part(const char **part, size_t *size)
         *size = ID_SHOWN;
         return RANK_CONTAINER;
     }
-    if (ends_with(*part, *size, ".service") || ends_with(*part, *size, ".scope")) {
+    if (text_ends_with(*part, *size, ".service") ||
+        text_ends_with(*part, *size, ".scope")) {
         return RANK_UNIT;
     }
-    return ends_with(*part, *size, ".slice") ? RANK_SLICE : RANK_OTHER;
+    return text_ends_with(*part, *size, ".slice") ? RANK_SLICE : RANK_OTHER;
 }
 
+/* Take the unit from the path of a cgroup: the part with the highest rank, of equal
+ * ones the innermost. */
 void
 unit_of_path(const char *path, char unit[static UNIT_BYTES])
 {

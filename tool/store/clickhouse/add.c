@@ -10,6 +10,7 @@
 #include "store/clickhouse/server.h"
 
 #include "base/string_set.h"
+#include "profile/uses.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,17 +40,20 @@ struct sent_row {
 
 /* ---- keys ---- */
 
+/* Return the column variant: what distinguishes places of one address. In a file of a
+ * known build that is nothing; elsewhere their function. */
 static const char *
 variant_of(const struct profile *profile, const struct profile_row *row)
 {
     const struct profile_function *const function = &profile->functions[row->function];
 
-    if (store_is_build(&profile->images[row->image])) {
+    if (store_place_kind(profile, row) == PLACED) {
         return "";
     }
     return function->system_name[0] != '\0' ? function->system_name : function->name;
 }
 
+/* Find the key of each image, with its bias in front, and number the different ones. */
 static bool
 number_keys(struct adding *adding)
 {
@@ -77,7 +81,8 @@ number_keys(struct adding *adding)
     return done || server_fail_memory(adding->server);
 }
 
-/* Behind the bias, in hexadecimal. */
+/* Return the column image: the text that identifies an image, behind its bias in
+ * hexadecimal. */
 static const char *
 image_key(const struct adding *adding, uint32_t image)
 {
@@ -190,7 +195,7 @@ was_sent(struct adding *adding, size_t start)
     return false;
 }
 
-/* The names that were sent have arrived. */
+/* Remember the names that were sent: they have arrived. */
 static void
 remember_sent(struct adding *adding)
 {
@@ -226,7 +231,7 @@ put_image(struct adding *adding, uint32_t index)
     row_binary_put(out, image->start, 8);
     row_binary_put(out, image->limit, 8);
     row_binary_put(out, image->named, 1);
-    was_sent(adding, start);
+    was_sent(adding, start); /* removes it if so */
 }
 
 static void
@@ -254,46 +259,79 @@ count_callers(const struct profile *profile, uint32_t caller)
     return count;
 }
 
-/* Five arrays of the same length: what each caller has in the columns. */
+/* What each caller has in the columns, in their order. */
+enum {
+    CALLER_NAME,
+    CALLER_SYSTEM_NAME,
+    CALLER_FILE,
+    CALLER_START_LINE,
+    CALLER_LINE,
+    CALLER_DEFINITION,
+    CALLER_HAS_ADDRESS,
+    CALLER_ADDRESS
+};
+
 static void
-put_callers(struct adding *adding, uint32_t first)
+put_caller(struct buffer *out, int column, const struct profile_function *function,
+           uint32_t line)
+{
+    switch (column) {
+    case CALLER_NAME:
+        row_binary_put_text(out, function->name);
+        break;
+    case CALLER_SYSTEM_NAME:
+        row_binary_put_text(out, function->system_name);
+        break;
+    case CALLER_FILE:
+        row_binary_put_text(out, function->file);
+        break;
+    case CALLER_START_LINE:
+        row_binary_put(out, function->start_line, 4);
+        break;
+    case CALLER_LINE:
+        row_binary_put(out, line, 4);
+        break;
+    case CALLER_DEFINITION:
+        row_binary_put_text(out, function->definition);
+        break;
+    case CALLER_HAS_ADDRESS:
+        row_binary_put(out, function->has_address, 1);
+        break;
+    default:
+        row_binary_put(out, function->address, 8);
+        break;
+    }
+}
+
+/* Put the frames that a row was inlined into, as arrays of the same length, one for
+ * each column from first to last. */
+static void
+put_callers(struct adding *adding, const struct profile_row *row, int first, int last)
 {
     const struct profile *const profile = adding->profile;
-    const size_t count = count_callers(profile, first);
-    struct buffer *const out = &adding->rows;
+    const unsigned kind = store_place_kind(profile, row);
+    const size_t count = count_callers(profile, row->caller);
 
-    for (int column = 0; column < 5; column++) {
-        row_binary_put_length(out, count);
-        for (uint32_t at = first; at != 0; at = profile->frames[at].caller) {
+    for (int column = first; column <= last; column++) {
+        row_binary_put_length(&adding->rows, count);
+        for (uint32_t at = row->caller; at != 0; at = profile->frames[at].caller) {
             const struct profile_frame *const frame = &profile->frames[at];
-            const struct profile_function *const function =
-                &profile->functions[frame->function];
-            const char *const texts[] = {function->name, function->system_name,
-                                         function->file};
+            const struct profile_function function =
+                profile_uses_function(profile, frame->function, kind);
 
-            if (column < 3) {
-                row_binary_put_text(out, texts[column]);
-            } else {
-                row_binary_put(out, column == 3 ? function->start_line : frame->line,
-                               4);
-            }
+            put_caller(&adding->rows, column, &function, frame->line);
         }
     }
 }
 
-/* A place gets a better name than it has: any instead of none, or one with a line. */
-static uint8_t
-quality_of(const struct profile_row *row)
-{
-    return row->function == 0 ? 0 : row->line == 0 ? 1 : 2;
-}
-
+/* Put the names of a bucket, unless they were sent before. */
 static void
 put_place(struct adding *adding, const struct sent_row *key)
 {
     const struct profile *const profile = adding->profile;
     const struct profile_row *const row = key->row;
-    const struct profile_function *const function = &profile->functions[row->function];
+    const struct profile_function function =
+        profile_uses_function(profile, row->function, store_place_kind(profile, row));
     struct buffer *const out = &adding->rows;
     const size_t start = out->size;
 
@@ -301,14 +339,18 @@ put_place(struct adding *adding, const struct sent_row *key)
     row_binary_put(out, bias_of(&profile->images[row->image]), 8);
     row_binary_put(out, row->address, 8);
     row_binary_put_text(out, adding->variants.texts[key->variant]);
-    row_binary_put_text(out, function->name);
-    row_binary_put_text(out, function->system_name);
-    row_binary_put_text(out, function->file);
-    row_binary_put(out, function->start_line, 4);
+    row_binary_put_text(out, function.name);
+    row_binary_put_text(out, function.system_name);
+    row_binary_put_text(out, function.file);
+    row_binary_put(out, function.start_line, 4);
     row_binary_put(out, row->line, 4);
-    put_callers(adding, row->caller);
-    row_binary_put(out, quality_of(row), 1);
-    was_sent(adding, start);
+    put_callers(adding, row, CALLER_NAME, CALLER_LINE);
+    row_binary_put(out, store_quality(profile, row), 1);
+    row_binary_put_text(out, function.definition);
+    row_binary_put(out, function.has_address, 1);
+    row_binary_put(out, function.address, 8);
+    put_callers(adding, row, CALLER_DEFINITION, CALLER_ADDRESS);
+    was_sent(adding, start); /* removes it if so */
 }
 
 static void
@@ -321,7 +363,9 @@ send_places(struct adding *adding, const struct sent_row *rows)
     if (server_insert(adding->server,
                       "places(image, bias, address, variant, function, system_name, "
                       "file, start_line, line, caller_functions, caller_system_names, "
-                      "caller_files, caller_start_lines, caller_lines, quality)",
+                      "caller_files, caller_start_lines, caller_lines, quality, "
+                      "definition, has_address, function_address, "
+                      "caller_definitions, caller_has_addresses, caller_addresses)",
                       &adding->rows)) {
         remember_sent(adding);
     }
@@ -329,6 +373,8 @@ send_places(struct adding *adding, const struct sent_row *rows)
 
 /* ---- figures ---- */
 
+/* Put the columns of a window's key in hits and accounting: day and hour are those of
+ * its start. */
 static void
 put_window_key(struct adding *adding, bool hour)
 {
@@ -424,7 +470,7 @@ send_accounting(struct adding *adding)
                   "accounting(day, host, epoch, start_ns, source, period, nt_name, "
                   "unit, kernel, user_left_out, asked, measured, expected, taken, "
                   "counted, outside, lost, throttled, missed, unfinished, excluded, "
-                  "version)",
+                  "outside_kernel, version)",
                   out);
 }
 
@@ -434,7 +480,8 @@ text_of(const char *text)
     return text != NULL ? text : "";
 }
 
-/* The time is the server's, as is that of folds. */
+/* Send the window itself. The time when it was added is the server's, as is that of
+ * folds. */
 static void
 send_window(struct adding *adding)
 {
@@ -446,7 +493,7 @@ send_window(struct adding *adding)
     const uint64_t end_ns = profile->time_ns + profile->duration_ns;
 
     out->size = 0;
-    row_binary_put(out, end_ns / HOUR_NS / DAY_HOURS, 2);
+    row_binary_put(out, end_ns / HOUR_NS / DAY_HOURS, 2); /* day: of the end, here */
     row_binary_put_text(out, window->host);
     row_binary_put_text(out, window->epoch);
     row_binary_put(out, profile->time_ns, 8);

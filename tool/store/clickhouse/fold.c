@@ -115,8 +115,8 @@ sum_up_day(struct server *server, uint64_t day, long own)
     }
 }
 
-/* Sums are made in a table of this process's own, of which the day becomes a part of
- * sums as a whole. */
+/* Make the sums of a day in a table of this process's own; then the day becomes a part
+ * of table sums as a whole. */
 static void
 fold_day(struct server *server, uint64_t day, uint64_t now)
 {
@@ -234,6 +234,7 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
     return windows;
 }
 
+/* Remove whole days, the oldest first, until the store is small enough. */
 static uint64_t
 drop_by_size(struct server *server, uint64_t bytes_max, uint64_t list[DAYS_MAX])
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* open.c - makes and opens stores on servers, and looks after them. */
 #include "store/clickhouse/schema.h"
+
+#include "base/module_interface.h"
 #include "store/clickhouse/server.h"
 
 #include <inttypes.h>
@@ -9,7 +11,8 @@
 
 enum { SQL_BYTES = 2048, CLUSTER_BYTES = 256 };
 
-static const struct store_engine engine = {
+MODULE_INTERFACE(struct store_engine, clickhouse) = {
+    .remote = true,
     .create = clickhouse_create,
     .open = clickhouse_open,
     .close = clickhouse_close,
@@ -24,9 +27,8 @@ static const struct store_engine engine = {
     .fold = clickhouse_fold,
     .places = clickhouse_places,
     .rename = clickhouse_rename,
+    .upgrade = clickhouse_upgrade,
 };
-
-const struct store_engine *const store_clickhouse = &engine;
 
 void
 clickhouse_close(struct store *store)
@@ -108,6 +110,20 @@ make_table(struct server *server, const struct clickhouse_table *table)
     server_run(server, sql);
 }
 
+/* Make the table over those of all servers. */
+static void
+make_distributed_table(struct server *server, const struct clickhouse_table *table)
+{
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof(sql),
+             "CREATE TABLE IF NOT EXISTS %s ON CLUSTER '%s' (%s) ENGINE = "
+             "Distributed('%s', '%s', '%s_local', cityHash64(%s))",
+             table->name, server->cluster, table->columns, server->cluster,
+             server->database, table->name, table->shard);
+    server_run(server, sql);
+}
+
 /* Make a table of a cluster: one on each server, which the replicas of a shard keep the
  * same, and over them one that all requests name. Each server says in its macros which
  * shard and replica it is. */
@@ -125,15 +141,11 @@ make_table_of_cluster(struct server *server, const struct clickhouse_table *tabl
              server->database, table->name, replaces ? ", " : "",
              replaces ? table->version : "", table->order);
     server_run(server, sql);
-    snprintf(sql, sizeof(sql),
-             "CREATE TABLE IF NOT EXISTS %s ON CLUSTER '%s' (%s) ENGINE = "
-             "Distributed('%s', '%s', '%s_local', cityHash64(%s))",
-             table->name, server->cluster, table->columns, server->cluster,
-             server->database, table->name, table->shard);
-    server_run(server, sql);
+    make_distributed_table(server, table);
 }
 
-/* An earlier attempt may have been killed after some of the tables. */
+/* Make the tables that are not there: an earlier attempt may have been killed after
+ * some of them. */
 static void
 make_tables(struct server *server)
 {
@@ -198,27 +210,29 @@ find_cluster(struct server *server)
     return !server->failed && (name[0] == '\0' || server_set_cluster(server, name));
 }
 
+/* The version that store_upgrade converts. */
+enum { VERSION_BEFORE = 2 };
+
 static void
 fail_version(struct server *server, uint64_t version)
 {
-    char why[160];
-
-    snprintf(why, sizeof(why),
-             version == 0 ? "is not whole: ntprof store init was interrupted; drop the "
-                            "table ntprof and run it again"
-                          : "is a store of another version of ntprof: this one reads "
-                            "version %d of the tables only",
-             CLICKHOUSE_VERSION);
-    server_fail(server, why);
+    server_fail(server,
+                version == 0
+                    ? "is not whole: ntprof store init was interrupted; drop the table "
+                      "ntprof and run it again"
+                : version == VERSION_BEFORE
+                    ? STORE_TO_UPGRADE("clickhouse://HOST/DATABASE", "")
+                    : "is a store of another version of ntprof: this one reads version "
+                      "3 of the tables only");
 }
 
-struct store *
-clickhouse_open(const struct store_url *url, bool write, struct pprof_error *error)
+/* Connect to a store of any version. Returns NULL with the error set. */
+static struct server *
+open_any(const struct store_url *url, uint64_t *version, struct pprof_error *error)
 {
     struct server *const server = server_new(url, error);
-    uint64_t version = 0;
 
-    (void)write; /* the server knows what the user may do */
+    *version = 0;
     if (server == NULL) {
         return NULL;
     }
@@ -227,17 +241,138 @@ clickhouse_open(const struct store_url *url, bool write, struct pprof_error *err
                             "clickhouse://HOST/DATABASE");
     } else if (check_columns(server, &clickhouse_tables[CLICKHOUSE_TABLES - 1]) &&
                find_cluster(server)) {
-        version = server_number(server, "SELECT max(version) FROM ntprof FORMAT "
-                                        "RowBinary");
-    }
-    if (!server->failed && version != CLICKHOUSE_VERSION) {
-        fail_version(server, version);
+        *version = server_number(server, "SELECT max(version) FROM ntprof FORMAT "
+                                         "RowBinary");
     }
     if (server->failed) {
         server_delete(server);
         return NULL;
     }
-    return &server->store;
+    return server;
+}
+
+struct store *
+clickhouse_open(const struct store_url *url, bool write, struct pprof_error *error)
+{
+    uint64_t version;
+    struct server *const server = open_any(url, &version, error);
+
+    (void)write; /* the server knows what the user may do */
+    if (server != NULL && version != CLICKHOUSE_VERSION) {
+        fail_version(server, version);
+        server_delete(server);
+        return NULL;
+    }
+    return server != NULL ? &server->store : NULL;
+}
+
+/* Whether the table has a column. */
+static bool
+has_column(struct server *server, const char *table, const char *column)
+{
+    char sql[SQL_BYTES];
+
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT count() FROM system.columns WHERE database = '%s' AND table = '%s' "
+        "AND name = '%s' FORMAT RowBinary",
+        server->database, table, column);
+    return server_number(server, sql) != 0;
+}
+
+/* What a table of version 2 lacks. Its rows have empty values there. */
+static const struct {
+    const char *table;
+    const char *last; /* of the columns */
+    const char *change;
+} added_columns[] = {
+    {"places", "caller_addresses",
+     "ADD COLUMN definition String AFTER quality, "
+     "ADD COLUMN has_address UInt8 AFTER definition, "
+     "ADD COLUMN function_address UInt64 AFTER has_address, "
+     "ADD COLUMN caller_definitions Array(String) AFTER function_address, "
+     "ADD COLUMN caller_has_addresses Array(UInt8) AFTER caller_definitions, "
+     "ADD COLUMN caller_addresses Array(UInt64) AFTER caller_has_addresses"},
+    {"accounting", "outside_kernel", "ADD COLUMN outside_kernel UInt64 AFTER excluded"},
+};
+
+/* Make a change to a table, which adds the column last and others at once. */
+static void
+change_table(struct server *server, const char *table, const char *last,
+             const char *change)
+{
+    const char *const cluster = server->cluster;
+    char sql[SQL_BYTES];
+
+    /* If it is there, an earlier attempt did it, and was killed. */
+    if (!has_column(server, table, last)) {
+        snprintf(sql, sizeof(sql), "ALTER TABLE %s%s%s%s %s", table,
+                 cluster != NULL ? " ON CLUSTER '" : "", cluster != NULL ? cluster : "",
+                 cluster != NULL ? "'" : "", change);
+        server_run(server, sql);
+    }
+}
+
+/* Make a table over those of a cluster anew, as it has no rows of its own: servers
+ * refuse to alter such tables on all servers at once. */
+static void
+remake_distributed_table(struct server *server, const char *name)
+{
+    char sql[SQL_BYTES];
+
+    snprintf(sql, sizeof(sql), "DROP TABLE IF EXISTS %s ON CLUSTER '%s'", name,
+             server->cluster);
+    server_run(server, sql);
+    for (size_t i = 0; i < CLICKHOUSE_TABLES; i++) {
+        if (strcmp(clickhouse_tables[i].name, name) == 0) {
+            make_distributed_table(server, &clickhouse_tables[i]);
+        }
+    }
+}
+
+/* Add what version 2 lacks; in a cluster to the tables with the rows. */
+static void
+add_columns(struct server *server)
+{
+    char local[64];
+
+    for (size_t i = 0; i < sizeof(added_columns) / sizeof(added_columns[0]); i++) {
+        const char *const table = added_columns[i].table;
+        const char *const last = added_columns[i].last;
+
+        if (server->cluster != NULL) {
+            snprintf(local, sizeof(local), "%s_local", table);
+            change_table(server, local, last, added_columns[i].change);
+            remake_distributed_table(server, table);
+        } else {
+            change_table(server, table, last, added_columns[i].change);
+        }
+    }
+}
+
+bool
+clickhouse_upgrade(const struct store_url *url, struct pprof_error *error)
+{
+    uint64_t version;
+    struct server *const server = open_any(url, &version, error);
+    char sql[SQL_BYTES];
+    bool done;
+
+    if (server == NULL) {
+        return false;
+    }
+    if (version == VERSION_BEFORE) {
+        add_columns(server);
+        check_tables(server);
+        snprintf(sql, sizeof(sql), "INSERT INTO ntprof VALUES (%d)",
+                 CLICKHOUSE_VERSION);
+        server_run(server, sql);
+    } else if (version != CLICKHOUSE_VERSION) {
+        fail_version(server, version);
+    }
+    done = !server->failed;
+    server_delete(server);
+    return done;
 }
 
 /* ---- upkeep ---- */
@@ -289,6 +424,10 @@ clickhouse_check(struct store *store, struct pprof_error *error)
     check_tables(server);
     if (server_number(server, more_than_counted) != 0) {
         server_fail(server, "windows have more hits in their rows than were counted");
+    }
+    if (server_number(server, "SELECT count() FROM accounting WHERE outside > taken OR "
+                              "outside_kernel > outside FORMAT RowBinary") != 0) {
+        server_fail(server, STORE_CONTRADICTION);
     }
     return !server->failed;
 }

@@ -40,7 +40,7 @@ clickhouse_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
     return !server->failed;
 }
 
-/* Units are those of the last hour: all rows of a long time are too many to look at. */
+/* Read the units of the last hour: all rows of a long time are too many to look at. */
 static void
 read_units(struct server *server, const struct store_selection *selection,
            struct store_overview *overview)
@@ -80,6 +80,15 @@ clickhouse_get_names(struct store *store, const struct store_selection *selectio
                "SELECT DISTINCT arrayJoin(labels) AS l FROM windows ORDER BY l LIMIT "
                "2000 FORMAT RowBinary",
                &overview->labels);
+    read_names(server,
+               "SELECT DISTINCT path FROM images ORDER BY path LIMIT 2000 FORMAT "
+               "RowBinary",
+               &overview->images);
+    read_names(server,
+               "SELECT concat(toString(period), ' ', unit, ' ', source) FROM "
+               "(SELECT DISTINCT source, period, unit FROM accounting WHERE period > 0 "
+               "ORDER BY source, period, unit LIMIT 2000) FORMAT RowBinary",
+               &overview->intervals);
     read_units(server, selection, overview);
     return !server->failed;
 }
@@ -114,11 +123,10 @@ clickhouse_get_line(struct store *store, const struct store_selection *selection
     server_read(server, buffer_text(&sql), &rows);
     while (row_binary_more(&rows)) {
         const uint64_t slot = row_binary_get(&rows, sizeof(slot));
-        const uint64_t hits = row_binary_get(&rows, sizeof(hits));
+        const uint64_t interval = row_binary_get(&rows, sizeof(interval));
 
-        if (slot < overview->slot_count) {
-            overview->hits[slot] += hits;
-        }
+        overview_add_hits(overview, slot, interval,
+                          row_binary_get(&rows, sizeof(uint64_t)));
     }
     server_end(server, &rows);
     buffer_finish(&sql);

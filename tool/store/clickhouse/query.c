@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query.c - see query.h. Texts of others go in by sql.h only. */
+/* query.c - composes the SQL. Texts of others go in by sql.h only. */
 #include "store/clickhouse/query.h"
 #include "store/clickhouse/rows.h"
 #include "store/clickhouse/sql.h"
@@ -15,7 +15,8 @@ query_windows(struct buffer *sql, const struct store_selection *selection)
 {
     buffer_append_text(sql, "1");
     if (selection->since_ns != 0) {
-        /* The day is that of the end: so old partitions are not read. */
+        /* In table windows the day is that of the end: so old partitions are not
+         * read. */
         buffer_print(sql, " AND day >= toDate(%" PRId64 ") AND end_ns > %" PRId64,
                      selection->since_ns / 1000000000 / 86400, selection->since_ns);
     }
@@ -35,8 +36,9 @@ query_windows(struct buffer *sql, const struct store_selection *selection)
     }
 }
 
-/* What accounting and hits have of the selected windows: without a window there is
- * nothing, as then it has not been sent whole. */
+/* Put the condition for rows of accounting and hits that are of the selected windows.
+ * Without a window there is nothing, as then it has not been sent whole. The days of
+ * range are those of the windows' starts, as in these tables. */
 static void
 put_of_windows(struct buffer *sql, const struct store_selection *selection,
                const struct query_range *range)
@@ -63,7 +65,7 @@ put_source(struct buffer *sql, const struct store_selection *selection)
     }
 }
 
-/* What the columns of hits and of sums allow. */
+/* Put the conditions that the columns of hits and of sums allow. */
 static void
 put_rows(struct buffer *sql, const struct store_selection *selection)
 {
@@ -89,7 +91,7 @@ put_rows(struct buffer *sql, const struct store_selection *selection)
 
 /* ---- windows ---- */
 
-/* Each selected window once, as it was last. */
+/* Put a query for each selected window once, as it was last. */
 static void
 put_last_windows(struct buffer *sql, const struct store_selection *selection)
 {
@@ -145,36 +147,25 @@ query_other_hosts(struct buffer *sql, const struct store_selection *selection)
 /* ---- sources ---- */
 
 void
-query_intervals(struct buffer *sql, const struct store_selection *selection,
-                const struct query_range *range)
-{
-    buffer_append_text(sql, "SELECT source, min(period), max(period), any(unit) "
-                            "FROM accounting WHERE ");
-    put_of_windows(sql, selection, range);
-    put_source(sql, selection);
-    buffer_append_text(sql, " GROUP BY source HAVING min(period) != max(period) "
-                            "FORMAT RowBinary");
-}
-
-void
 query_sources(struct buffer *sql, const struct store_selection *selection,
               const struct query_range *range)
 {
     buffer_append_text(
         sql,
-        "SELECT source, any(n), any(u), max(period), max(k), max(o), max(a), "
+        "SELECT source, any(n), any(u), period, min(k), min(o), max(a), "
         "sum(m * f1) / (sum(f1) + (sum(f1) = 0)), sum(f0), sum(f1), sum(f2), sum(f3), "
-        "sum(f4), sum(f5), sum(f6), sum(f7), sum(f8) FROM (SELECT source, period, "
+        "sum(f4), sum(f5), sum(f6), sum(f7), sum(f8), sum(f9) FROM (SELECT source, "
+        "period, "
         "any(nt_name) AS n, any(unit) AS u, max(kernel) AS k, max(user_left_out) AS o, "
         "max(asked) AS a, argMax(measured, version) AS m, max(expected) AS f0, "
         "max(taken) AS f1, max(counted) AS f2, max(outside) AS f3, max(lost) AS f4, "
         "max(throttled) AS f5, max(missed) AS f6, max(unfinished) AS f7, "
-        "max(excluded) AS f8 FROM accounting WHERE ");
+        "max(excluded) AS f8, max(outside_kernel) AS f9 FROM accounting WHERE ");
     put_of_windows(sql, selection, range);
     put_source(sql, selection);
     buffer_append_text(sql, " GROUP BY host, epoch, start_ns, source, period) GROUP "
-                            "BY source ORDER BY source != 'time', source FORMAT "
-                            "RowBinary");
+                            "BY source, period ORDER BY source != 'time', source, "
+                            "period FORMAT RowBinary");
 }
 
 void
@@ -184,20 +175,20 @@ query_line(struct buffer *sql, const struct store_selection *selection,
     buffer_print(sql,
                  "SELECT toUInt64(intDiv(if(start_ns > %" PRId64 ", start_ns, %" PRId64
                  ") - %" PRId64 ", %" PRId64
-                 ")) AS slot, sum(c) FROM (SELECT start_ns, max(counted) AS c FROM "
-                 "accounting WHERE ",
+                 ")) AS slot, period, sum(c) FROM (SELECT start_ns, period, "
+                 "max(counted) AS c FROM accounting WHERE ",
                  overview->start_ns, overview->start_ns, overview->start_ns,
                  overview->slot_ns);
     put_of_windows(sql, selection, range);
     put_source(sql, &(struct store_selection){.source = overview->source,
                                               .interval = selection->interval});
-    buffer_append_text(sql, " GROUP BY host, epoch, start_ns, period) GROUP BY slot "
-                            "ORDER BY slot FORMAT RowBinary");
+    buffer_append_text(sql, " GROUP BY host, epoch, start_ns, period) GROUP BY slot, "
+                            "period ORDER BY period, slot FORMAT RowBinary");
 }
 
 /* ---- rows ---- */
 
-#define KEYS "source, process, unit, image, bias, address, variant"
+#define KEYS "source, period, process, unit, image, bias, address, variant"
 
 /* Each image once: all that was sent of it is the same file. */
 #define IMAGES                                                                        \
@@ -206,14 +197,15 @@ query_line(struct buffer *sql, const struct store_selection *selection,
 
 /* Each place with its best name. */
 #define BEST_PLACES                                                                   \
-    "SELECT image, bias, address, variant, function, system_name, file, start_line, " \
-    "line, caller_functions, caller_system_names, caller_files, caller_start_lines, " \
-    "caller_lines FROM places"
-#define BEST_ORDER                                                                 \
-    " ORDER BY image, bias, address, variant, quality DESC, function, file, line " \
-    "LIMIT "                                                                       \
-    "1 BY image, bias, address, variant"
+    "SELECT image, bias, address, variant, function, system_name, file, definition, " \
+    "start_line, has_address, function_address, line, caller_functions, "             \
+    "caller_system_names, caller_files, caller_definitions, caller_start_lines, "     \
+    "caller_has_addresses, caller_addresses, caller_lines FROM places"
+#define BEST_ORDER                                                              \
+    " ORDER BY image, bias, address, variant, quality DESC, has_address DESC, " \
+    "function, file, line LIMIT 1 BY image, bias, address, variant"
 
+/* Put the query for hits of selected windows, but for those of folded days. */
 static void
 put_hits(struct buffer *sql, const struct store_selection *selection,
          const struct query_range *range, const char *folded)
@@ -227,9 +219,10 @@ put_hits(struct buffer *sql, const struct store_selection *selection,
     if (folded[0] != '\0') {
         buffer_print(sql, " AND day NOT IN (%s)", folded);
     }
-    buffer_append_text(sql, " GROUP BY " KEYS ", period, host, epoch, start_ns");
+    buffer_append_text(sql, " GROUP BY " KEYS ", host, epoch, start_ns");
 }
 
+/* Put the query for the sums of folded days, behind that for hits. */
 static void
 put_sums(struct buffer *sql, const struct store_selection *selection,
          const struct query_range *range, const char *folded)
@@ -276,8 +269,9 @@ void
 query_places(struct buffer *sql)
 {
     buffer_append_text(
-        sql, "SELECT " ROWS_COLUMNS " FROM (SELECT 'places' AS source, '' AS process, "
-             "'' AS unit, toUInt64(1) AS hits, * FROM (" BEST_PLACES
-             " WHERE variant = '' AND substring(image, 1, 1) != ' '" BEST_ORDER
-             ")) ANY LEFT JOIN " IMAGES " USING (image, bias) FORMAT RowBinary");
+        sql,
+        "SELECT " ROWS_COLUMNS " FROM (SELECT 'places' AS source, toUInt64(0) AS "
+        "period, '' AS process, '' AS unit, toUInt64(1) AS hits, * FROM (" BEST_PLACES
+        " WHERE variant = '' AND substring(image, 1, 1) != ' '" BEST_ORDER
+        ")) ANY LEFT JOIN " IMAGES " USING (image, bias) FORMAT RowBinary");
 }

@@ -36,17 +36,13 @@ void query_coverage(struct buffer *sql, const struct store_selection *selection,
 /* query_other_hosts - append: hosts with windows of agents, none of them selected. */
 void query_other_hosts(struct buffer *sql, const struct store_selection *selection);
 
-/* query_intervals - append: source, smallest and largest interval, unit, of sources
- * with several. */
-void query_intervals(struct buffer *sql, const struct store_selection *selection,
-                     const struct query_range *range);
-
 /* query_sources - append: name, NT name, unit, interval, two modes, interval asked for
  * and measured, nine figures. */
 void query_sources(struct buffer *sql, const struct store_selection *selection,
                    const struct query_range *range);
 
-/* query_line - append: slot, hits of overview->source in windows that start in it. */
+/* query_line - append: slot, interval, hits, the shortest interval first, of
+ * overview->source in windows that start in it. */
 void query_line(struct buffer *sql, const struct store_selection *selection,
                 const struct query_range *range, const struct store_overview *overview);
 

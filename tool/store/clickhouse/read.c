@@ -116,17 +116,15 @@ read_header(struct reading *reading)
         numbers[i] = row_binary_get(&rows, sizeof(uint64_t));
     }
     if (!rows.failed && numbers[WINDOWS] == 0) {
-        server_fail(reading->server,
-                    "no window is selected; ntprof store stat shows what there is");
-    } else if (!rows.failed && numbers[BUCKET_MIN] != numbers[BUCKET_MAX]) {
-        server_fail(reading->server,
-                    "the selection has buckets of several sizes, which "
-                    "do not add up");
+        reading->server->error->no_window = true;
+        server_fail(reading->server, STORE_NO_WINDOW);
     }
     set_times(reading, numbers[FIRST], numbers[LAST], numbers[END]);
     profile->duration_ns = numbers[LENGTH];
     profile->bucket_bytes =
         numbers[BUCKET_MAX] <= UINT32_MAX ? (uint32_t)numbers[BUCKET_MAX] : 1;
+    profile->bucket_least =
+        numbers[BUCKET_MIN] < numbers[BUCKET_MAX] ? (uint32_t)numbers[BUCKET_MIN] : 0;
     set_text(reading, &profile->command, "%" PRIu64 " window%s of %" PRIu64 " host%s",
              numbers[WINDOWS], numbers[WINDOWS] == 1 ? "" : "s", numbers[HOSTS],
              numbers[HOSTS] == 1 ? "" : "s");
@@ -134,6 +132,8 @@ read_header(struct reading *reading)
     server_end(reading->server, &rows);
 }
 
+/* Describe in which time hosts have no windows. With labels only selected hosts are
+ * looked at: not all hosts need have these labels. */
 static void
 read_gaps(struct reading *reading)
 {
@@ -174,44 +174,13 @@ read_gaps(struct reading *reading)
 
 /* ---- sources ---- */
 
-/* Hits of different intervals stand for different times. */
-static void
-check_intervals(struct reading *reading)
-{
-    struct row_binary_reader rows;
-
-    query_intervals(&reading->sql, reading->selection, &reading->range);
-    ask(reading, &rows);
-    if (row_binary_more(&rows)) {
-        const char *const name = row_binary_get_text(&rows, &reading->text);
-        const uint64_t least = row_binary_get(&rows, sizeof(least));
-        const uint64_t most = row_binary_get(&rows, sizeof(most));
-        char why[256];
-
-        snprintf(why, sizeof(why),
-                 "source %.40s has several intervals in the selection, from %" PRIu64
-                 " to %" PRIu64
-                 ": such hits do not add up; select one by interval=, or "
-                 "windows of one by since, until or host",
-                 name, least, most);
-        if (!rows.failed) {
-            server_fail(reading->server, why);
-        }
-    }
-    server_end(reading->server, &rows);
-}
-
 static bool
 read_source(struct reading *reading, struct row_binary_reader *rows)
 {
     struct profile *const profile = reading->profile;
     struct profile_source source = {0};
     const char **const texts[] = {&source.name, &source.nt_name, &source.unit};
-    uint64_t *const figures[] = {
-        &source.expected, &source.taken,      &source.counted,
-        &source.outside,  &source.lost,       &source.throttled,
-        &source.missed,   &source.unfinished, &source.excluded,
-    };
+    uint64_t figures[STORE_FIGURES];
     uint32_t index;
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -225,8 +194,11 @@ read_source(struct reading *reading, struct row_binary_reader *rows)
     source.user_left_out = row_binary_get(rows, 1) != 0;
     source.asked = row_binary_get(rows, 8);
     source.measured = row_binary_get_double(rows);
-    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        *figures[i] = row_binary_get(rows, 8);
+    for (size_t i = 0; i < STORE_FIGURES; i++) {
+        figures[i] = row_binary_get(rows, 8);
+    }
+    if (!rows->failed && !store_set_figures(&source, figures)) {
+        return server_fail(reading->server, STORE_CONTRADICTION);
     }
     return !rows->failed && (profile_add_source(profile, &source, &index) ||
                              server_fail_memory(reading->server));
@@ -344,7 +316,6 @@ clickhouse_read(struct store *store, const struct store_selection *selection,
         server_fail_memory(server);
     } else {
         read_header(&reading);
-        check_intervals(&reading);
         read_gaps(&reading);
         read_sources(&reading);
         list_folded(&reading);

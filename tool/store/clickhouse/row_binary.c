@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* row_binary.c - see row_binary.h. */
+/* row_binary.c - puts and gets numbers, texts and lengths. */
 #include "store/clickhouse/row_binary.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ row_binary_more(const struct row_binary_reader *reader)
 
 /* Take the next bytes. Returns NULL if there are not so many. */
 static const uint8_t *
-take(struct row_binary_reader *reader, size_t bytes)
+take_bytes(struct row_binary_reader *reader, size_t bytes)
 {
     const uint8_t *const at = reader->at;
 
@@ -66,7 +66,7 @@ take(struct row_binary_reader *reader, size_t bytes)
 uint64_t
 row_binary_get(struct row_binary_reader *reader, size_t bytes)
 {
-    const uint8_t *const at = take(reader, bytes);
+    const uint8_t *const at = take_bytes(reader, bytes);
     uint64_t number = 0;
 
     for (size_t i = 0; at != NULL && i < bytes; i++) {
@@ -91,7 +91,7 @@ row_binary_get_length(struct row_binary_reader *reader)
     uint64_t length = 0;
 
     for (unsigned shift = 0; shift < 64; shift += LENGTH_BITS) {
-        const uint8_t *const byte = take(reader, 1);
+        const uint8_t *const byte = take_bytes(reader, 1);
 
         if (byte == NULL) {
             return 0;
@@ -112,7 +112,7 @@ const char *
 row_binary_get_text(struct row_binary_reader *reader, struct buffer *text)
 {
     const size_t length = row_binary_get_length(reader);
-    const uint8_t *const bytes = take(reader, length);
+    const uint8_t *const bytes = take_bytes(reader, length);
     const char *copy;
 
     text->size = 0;

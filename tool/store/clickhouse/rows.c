@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.c - see rows.h. */
+/* rows.c - takes each column of a row, checks it, and adds the row to the profile. */
 #include "store/clickhouse/rows.h"
 
+#include "profile/image_join.h"
 #include "store/engine.h"
 
 #include <stdlib.h>
@@ -19,11 +20,13 @@ enum {
     FUNCTION,
     SYSTEM_NAME,
     SOURCE_FILE,
+    DEFINITION,
     TEXTS
 };
 
 struct taking {
     struct profile *profile;
+    struct image_join images;
     struct row_binary_reader *reader;
     struct buffer texts[TEXTS];
     /* Callers, innermost first. */
@@ -32,8 +35,10 @@ struct taking {
     const char *why; /* NULL: nothing failed */
 };
 
+/* --- values --- */
+
 static bool
-fail(struct taking *taking, const char *why)
+fail_rows(struct taking *taking, const char *why)
 {
     taking->why = taking->why != NULL ? taking->why : why;
     return false;
@@ -42,13 +47,13 @@ fail(struct taking *taking, const char *why)
 static bool
 fail_memory(struct taking *taking)
 {
-    return fail(taking, "out of memory for what is selected");
+    return fail_rows(taking, "out of memory for what is selected");
 }
 
 static bool
 fail_garbage(struct taking *taking)
 {
-    return fail(taking, "answers with what no server of ClickHouse does");
+    return fail_rows(taking, "answers with what no server of ClickHouse does");
 }
 
 static const char *
@@ -79,21 +84,32 @@ get_image(struct taking *taking, struct profile_image *image)
     return !reader->failed;
 }
 
-/* One of the arrays of texts; they have the same length. The profile keeps the texts.
- */
+/* Read the length of one of the arrays, all of which have the same length; places that
+ * were sent before version 3 have none of its columns. */
 static bool
-get_names(struct taking *taking, size_t *count, size_t member)
+get_length(struct taking *taking, size_t count, bool since_3, size_t *length)
 {
-    const size_t length = row_binary_get_length(taking->reader);
+    *length = row_binary_get_length(taking->reader);
+    return *length == count || (since_3 && *length == 0) || fail_garbage(taking);
+}
 
-    if (length > CALLERS_MAX || (member > 0 && length != *count)) {
-        return fail_garbage(taking);
+/* --- lists of an answer --- */
+
+enum { NAME_MEMBER, SYSTEM_NAME_MEMBER, FILE_MEMBER, DEFINITION_MEMBER };
+
+/* Read one member of the row's functions. The profile keeps the texts. */
+static bool
+get_names(struct taking *taking, size_t count, int member)
+{
+    size_t length;
+
+    if (!get_length(taking, count, member == DEFINITION_MEMBER, &length)) {
+        return false;
     }
-    *count = length;
     for (size_t i = 0; i < length; i++) {
         struct profile_function *const function = &taking->functions[i];
         const char **const members[] = {&function->name, &function->system_name,
-                                        &function->file};
+                                        &function->file, &function->definition};
 
         *members[member] = profile_string(taking->profile, get_text(taking, FUNCTION));
         if (*members[member] == NULL) {
@@ -103,25 +119,84 @@ get_names(struct taking *taking, size_t *count, size_t member)
     return !taking->reader->failed;
 }
 
+/* Read the first array of texts, which says how many callers there are. */
 static bool
-get_numbers(struct taking *taking, size_t count, bool start)
+get_first_names(struct taking *taking, size_t *count)
 {
-    if (row_binary_get_length(taking->reader) != count) {
+    struct row_binary_reader peeked = *taking->reader;
+
+    *count = row_binary_get_length(&peeked);
+    if (*count > CALLERS_MAX) {
         return fail_garbage(taking);
     }
-    for (size_t i = 0; i < count; i++) {
-        const uint32_t line = get_line(taking);
+    memset(taking->functions, 0, *count * sizeof(taking->functions[0]));
+    return get_names(taking, *count, NAME_MEMBER);
+}
 
-        if (start) {
-            taking->functions[i].start_line = line;
-        } else {
-            taking->lines[i] = line;
-        }
+/* Read where the row's functions begin: an array of lines. */
+static bool
+get_start_lines(struct taking *taking, size_t count)
+{
+    size_t length;
+
+    if (!get_length(taking, count, false, &length)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        taking->functions[i].start_line = get_line(taking);
     }
     return !taking->reader->failed;
 }
 
-/* Outermost first, as a frame's caller must be there before it. */
+/* Read the addresses of the row's functions: an array that says which have one, and one
+ * of these. */
+static bool
+get_addresses(struct taking *taking, size_t count)
+{
+    size_t length;
+
+    if (!get_length(taking, count, true, &length)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        taking->functions[i].has_address = row_binary_get(taking->reader, 1) != 0;
+    }
+    if (!get_length(taking, count, true, &length)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        taking->functions[i].address = row_binary_get(taking->reader, 8);
+    }
+    return !taking->reader->failed;
+}
+
+/* Read the array of lines that belongs to an array of count functions. */
+static bool
+get_lines(struct taking *taking, size_t count)
+{
+    size_t length;
+
+    if (!get_length(taking, count, false, &length)) {
+        return false;
+    }
+    for (size_t i = 0; i < length; i++) {
+        taking->lines[i] = get_line(taking);
+    }
+    return !taking->reader->failed;
+}
+
+/* --- callers --- */
+
+/* Whether it is a function: code without a name is one if its bounds are known. */
+static bool
+is_function(const struct profile_function *function)
+{
+    return function->name[0] != '\0' || function->system_name[0] != '\0' ||
+           function->has_address;
+}
+
+/* Add the frames that a row was inlined into. Outermost first, as a frame's caller must
+ * be there before it. */
 static bool
 add_callers(struct taking *taking, size_t count, uint32_t *caller)
 {
@@ -131,7 +206,7 @@ add_callers(struct taking *taking, size_t count, uint32_t *caller)
                                       .caller = *caller};
         const struct profile_function *const function = &taking->functions[count];
 
-        if (function->name[0] == '\0' && function->system_name[0] == '\0') {
+        if (!is_function(function)) {
             continue;
         }
         if (!profile_add_function(taking->profile, function, &frame.function) ||
@@ -147,27 +222,33 @@ get_callers(struct taking *taking, uint32_t *caller)
 {
     size_t count = 0;
 
-    return get_names(taking, &count, 0) && get_names(taking, &count, 1) &&
-           get_names(taking, &count, 2) && get_numbers(taking, count, true) &&
-           get_numbers(taking, count, false) && add_callers(taking, count, caller);
+    return get_first_names(taking, &count) &&
+           get_names(taking, count, SYSTEM_NAME_MEMBER) &&
+           get_names(taking, count, FILE_MEMBER) &&
+           get_names(taking, count, DEFINITION_MEMBER) &&
+           get_start_lines(taking, count) && get_addresses(taking, count) &&
+           get_lines(taking, count) && add_callers(taking, count, caller);
 }
 
 /* Read the names of a place: they may be wanting. */
 static bool
 get_names_of_place(struct taking *taking, struct profile_place *place)
 {
-    struct profile_function function;
+    struct profile_function function = {0};
     uint32_t caller;
 
     function.name = get_text(taking, FUNCTION);
     function.system_name = get_text(taking, SYSTEM_NAME);
     function.file = get_text(taking, SOURCE_FILE);
+    function.definition = get_text(taking, DEFINITION);
     function.start_line = get_line(taking);
+    function.has_address = row_binary_get(taking->reader, 1) != 0;
+    function.address = row_binary_get(taking->reader, 8);
     place->line = get_line(taking);
     if (taking->reader->failed) {
         return false;
     }
-    if ((function.name[0] != '\0' || function.system_name[0] != '\0') &&
+    if (is_function(&function) &&
         !profile_add_function(taking->profile, &function, &place->function)) {
         return fail_memory(taking);
     }
@@ -179,6 +260,8 @@ get_names_of_place(struct taking *taking, struct profile_place *place)
     return true;
 }
 
+/* --- rows --- */
+
 static bool
 add_row(struct taking *taking, const struct profile_place *place, bool exact,
         const struct profile_source *source, uint64_t hits)
@@ -187,7 +270,7 @@ add_row(struct taking *taking, const struct profile_place *place, bool exact,
     uint64_t *sum;
 
     if (hits == 0 || hits > INT64_MAX || source == NULL) {
-        return fail(taking, "has rows without hits or without a source");
+        return fail_rows(taking, "has rows without hits or without a source");
     }
     row = profile_row_at(taking->profile, place, exact);
     if (row == NULL) {
@@ -195,30 +278,32 @@ add_row(struct taking *taking, const struct profile_place *place, bool exact,
     }
     sum = &row->hits[source - taking->profile->sources];
     return !__builtin_add_overflow(*sum, hits, sum) ||
-           fail(taking, "a sum of hits exceeds 64 bits");
+           fail_rows(taking, "a sum of hits exceeds 64 bits");
 }
 
 static bool
 take_row(struct taking *taking)
 {
     struct profile *const profile = taking->profile;
+    const char *const name = get_text(taking, SOURCE);
     const struct profile_source *const source =
-        profile_find_source(profile, get_text(taking, SOURCE));
+        store_find_source(profile, name, row_binary_get(taking->reader, 8));
     const char *const process = get_text(taking, PROCESS);
     const char *const unit = get_text(taking, UNIT);
     struct profile_place place = {0};
     struct profile_image image;
+    uint64_t shift;
     bool exact;
 
     if (!get_image(taking, &image)) {
         return fail_garbage(taking);
     }
     place.address = row_binary_get(taking->reader, 8);
-    exact = !store_is_build(&image);
+    exact = !image_join_is_build(&image);
     if (!get_names_of_place(taking, &place)) {
         return fail_garbage(taking);
     }
-    if (!profile_add_image(profile, &image, &place.image) ||
+    if (!image_join_add(&taking->images, profile, &image, &place.image, &shift) ||
         !profile_add_process(profile, process, &place.process) ||
         !profile_add_unit(profile, unit, &place.unit)) {
         return fail_memory(taking);
@@ -248,11 +333,12 @@ rows_take(struct profile *profile, size_t rows_max, struct row_binary_reader *re
     while (row_binary_more(reader) && take_row(taking)) {
         count++;
         if (rows_max != 0 && (profile->row_count > rows_max || count > answer_max)) {
-            fail(taking, STORE_TOO_MANY_ROWS);
+            fail_rows(taking, STORE_TOO_MANY_ROWS);
             break;
         }
     }
     why = taking->why;
+    image_join_finish(&taking->images);
     for (int i = 0; i < TEXTS; i++) {
         buffer_finish(&taking->texts[i]);
     }

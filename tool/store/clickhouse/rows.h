@@ -11,10 +11,12 @@
 #include <stdbool.h>
 
 /* The columns that rows_take reads, in this order, as they are called in queries. */
-#define ROWS_COLUMNS                                                           \
-    "source, process, unit, path, build_id, low, high, bias, named, address, " \
-    "function, system_name, file, start_line, line, caller_functions, "        \
-    "caller_system_names, caller_files, caller_start_lines, caller_lines, hits"
+#define ROWS_COLUMNS                                                                   \
+    "source, period, process, unit, path, build_id, low, high, bias, named, address, " \
+    "function, system_name, file, definition, start_line, has_address, "               \
+    "function_address, line, caller_functions, caller_system_names, "                  \
+    "caller_files, caller_definitions, caller_start_lines, "                           \
+    "caller_has_addresses, caller_addresses, caller_lines, hits"
 
 /* rows_answer_max - return how many rows of an answer rows_take takes at most. */
 uint64_t rows_answer_max(const struct profile *profile, size_t rows_max);

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-enum { CLICKHOUSE_VERSION = 2 };
+enum { CLICKHOUSE_VERSION = 3 };
 
 /* The last day that the type Date has. */
 enum { CLICKHOUSE_DAY_MAX = 65535 };
@@ -24,6 +24,10 @@ struct clickhouse_table {
     const char *shard; /* rows with the same value are on the same shard of a cluster:
                         * those with the same key, and those of a window */
 };
+
+/* Column day is that of a window's end in windows, so that a selection since a time
+ * leaves old partitions out. In all other tables day and hour are those of the window's
+ * start. */
 
 /* Columns that identify a window. */
 #define WINDOW_KEY "host String, epoch String, start_ns UInt64, "
@@ -51,7 +55,7 @@ static const struct clickhouse_table clickhouse_tables[] = {
      "unit String, kernel UInt8, user_left_out UInt8, asked UInt64, measured Float64, "
      "expected UInt64, taken UInt64, counted UInt64, outside UInt64, lost UInt64, "
      "throttled UInt64, missed UInt64, unfinished UInt64, excluded UInt64, "
-     "version UInt64",
+     "outside_kernel UInt64, version UInt64",
      "version", "PARTITION BY day ORDER BY (host, epoch, start_ns, source, period)",
      "host"},
     {"hits", "day Date, hour UInt32, " WINDOW_KEY PLACE_KEY "count UInt64", "count",
@@ -67,7 +71,9 @@ static const struct clickhouse_table clickhouse_tables[] = {
      "system_name String, file String, start_line UInt32, line UInt32, "
      "caller_functions Array(String), caller_system_names Array(String), "
      "caller_files Array(String), caller_start_lines Array(UInt32), "
-     "caller_lines Array(UInt32), quality UInt8",
+     "caller_lines Array(UInt32), quality UInt8, definition String, has_address UInt8, "
+     "function_address UInt64, caller_definitions Array(String), "
+     "caller_has_addresses Array(UInt8), caller_addresses Array(UInt64)",
      "quality", "ORDER BY (image, bias, address, variant)", "image"},
     /* Made last: a store without it is not whole. */
     {"ntprof", "version UInt64", NULL, "ORDER BY version", "version"},

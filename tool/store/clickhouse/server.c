@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* server.c - see server.h. */
+/* server.c - the URL, the requests by libcurl, and the answers that it takes. */
 #include "store/clickhouse/server.h"
 
+#include "base/command_log.h"
 #include "base/text.h"
 #include "base/whole_file.h"
 #include "profile/gzip.h"
@@ -15,6 +16,7 @@
 
 #define ANSWER_BYTES_MAX (UINT64_C(1) << 20)
 #define TIMEOUT_NS UINT64_C(300000000000)
+#define PASSWORD_HEADER "X-ClickHouse-Key"
 
 enum {
     CONNECT_MS = 10000,
@@ -36,7 +38,7 @@ server_start(struct server *server, struct pprof_error *error)
 
 /* Set the error, unless it is set. Returns false. */
 static bool
-fail(struct server *server, const char *why, bool lasting)
+keep_first_error(struct server *server, const char *why, bool lasting)
 {
     char shown[128];
     char reason[REASON_BYTES];
@@ -54,13 +56,13 @@ fail(struct server *server, const char *why, bool lasting)
 bool
 server_fail(struct server *server, const char *why)
 {
-    return fail(server, why, false);
+    return keep_first_error(server, why, false);
 }
 
 bool
 server_fail_for_good(struct server *server, const char *why)
 {
-    return fail(server, why, true);
+    return keep_first_error(server, why, true);
 }
 
 bool
@@ -72,7 +74,7 @@ server_fail_memory(struct server *server)
 /* ---- URLs ---- */
 
 static bool
-refuse(struct pprof_error *error, const char *about, const char *why)
+refuse_setting(struct pprof_error *error, const char *about, const char *why)
 {
     char shown[128];
 
@@ -81,6 +83,22 @@ refuse(struct pprof_error *error, const char *about, const char *why)
     return false;
 }
 
+/* Refuse a URL. It is shown with its scheme, by which a password in it is found. */
+static bool
+refuse_url(struct pprof_error *error, const struct store_url *url, const char *why)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%s:%s", url->tls ? "clickhouses" : "clickhouse",
+                 url->location) < 0) {
+        return refuse_setting(error, "a URL", "out of memory");
+    }
+    refuse_setting(error, text, why);
+    free(text);
+    return false;
+}
+
+/* Does a text of this length have only letters, digits and these characters? */
 static bool
 consists_of(const char *text, size_t length, const char *more)
 {
@@ -95,15 +113,26 @@ consists_of(const char *text, size_t length, const char *more)
     return length > 0;
 }
 
-/* Whether a host, of length bytes, has a port. The colons in brackets are those of an
- * address. */
-static bool
-has_port(const char *host, size_t length)
+/* Return where the port of a host, of length bytes, begins with its colon; NULL: it has
+ * none. The colons in brackets are those of an address. */
+static const char *
+find_port(const char *host, size_t length)
 {
     const char *const bracket = memchr(host, ']', length);
     const size_t start = bracket != NULL ? (size_t)(bracket - host) : 0;
 
-    return memchr(host + start, ':', length - start) != NULL;
+    return memchr(host + start, ':', length - start);
+}
+
+/* Whether what stands behind the host is a number. What is none may be a password whose
+ * user was forgotten, and is not to be shown as part of an address. */
+static bool
+has_right_port(const char *host, size_t length)
+{
+    const char *const colon = find_port(host, length);
+
+    return host[0] == '[' || colon == NULL ||
+           colon + 1 + strspn(colon + 1, "0123456789") >= host + length;
 }
 
 /* Make http://HOST:PORT/ and so on of //USER@HOST:PORT/DATABASE. */
@@ -123,16 +152,17 @@ take_location(struct server *server, const struct store_url *url, char **user,
     }
     length = strcspn(host, "/");
     if (strncmp(url->location, "//", 2) != 0 || !consists_of(host, length, ".-:[]_") ||
-        host[length] != '/' ||
+        host[length] != '/' || !has_right_port(host, length) ||
         !consists_of(host + length + 1, strlen(host + length + 1), "_") ||
         (*user != NULL && !consists_of(*user, strlen(*user), "._-"))) {
-        return refuse(error, url->location,
-                      "a server's store is named as clickhouse://USER@HOST:PORT/"
-                      "DATABASE; USER@ and :PORT may be missing, DATABASE consists of "
-                      "letters, digits and _");
+        return refuse_url(
+            error, url,
+            "a server's store is named as clickhouse://USER@HOST:PORT/"
+            "DATABASE; USER@ and :PORT may be missing, DATABASE consists of "
+            "letters, digits and _");
     }
     server->database = strdup(host + length + 1);
-    if ((has_port(host, length)
+    if ((find_port(host, length) != NULL
              ? asprintf(&server->address, "%s://%.*s/", scheme, (int)length, host)
              : asprintf(&server->address, "%s://%.*s:%d/", scheme, (int)length, host,
                         url->tls ? PORT_HTTPS : PORT_HTTP)) < 0) {
@@ -141,7 +171,7 @@ take_location(struct server *server, const struct store_url *url, char **user,
     server->shown = strdup(host);
     return (server->database != NULL && server->address != NULL &&
             server->shown != NULL) ||
-           refuse(error, url->location, "out of memory");
+           refuse_url(error, url, "out of memory");
 }
 
 /* ---- headers: user and password ---- */
@@ -153,13 +183,13 @@ add_header(struct server *server, const char *name, const char *value)
     char line[PASSWORD_BYTES_MAX + 64];
 
     snprintf(line, sizeof(line), "%s: %s", name, value);
-    longer = server->library->slist_append(server->headers, line);
+    longer = curl_slist_append(server->headers, line);
     server->headers = longer != NULL ? longer : server->headers;
     explicit_bzero(line, sizeof(line));
     return longer != NULL;
 }
 
-/* The first line of the file. */
+/* Have each request send the password: the first line of the file. */
 static bool
 add_password(struct server *server, const char *path, struct pprof_error *error)
 {
@@ -173,12 +203,13 @@ add_password(struct server *server, const char *path, struct pprof_error *error)
         fclose(file);
     }
     if (!read) {
-        return refuse(error, path, file == NULL ? strerror(reason) : "is empty");
+        return refuse_setting(error, path,
+                              file == NULL ? strerror(reason) : "is empty");
     }
     password[strcspn(password, "\r\n")] = '\0';
-    added = add_header(server, "X-ClickHouse-Key", password);
+    added = add_header(server, PASSWORD_HEADER, password);
     explicit_bzero(password, sizeof(password));
-    return added || refuse(error, path, "out of memory");
+    return added || refuse_setting(error, path, "out of memory");
 }
 
 static bool
@@ -188,7 +219,7 @@ add_headers(struct server *server, const struct store_url *url, const char *user
     /* Without the last one curl asks for leave to send a long body, and waits. */
     if (!add_header(server, "X-ClickHouse-User", user != NULL ? user : "default") ||
         !add_header(server, "Expect", "")) {
-        return refuse(error, url->location, "out of memory");
+        return refuse_url(error, url, "out of memory");
     }
     return url->access.password_file == NULL ||
            add_password(server, url->access.password_file, error);
@@ -228,28 +259,25 @@ set_options(struct server *server, const struct store_url *url)
     CURL *const curl = server->curl;
     const long timeout_ms = (long)(server->timeout_ns / 1000000);
 
-    server->library->easy_setopt(curl, CURLOPT_PROTOCOLS_STR,
-                                 url->tls ? "https" : "http");
-    server->library->easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    server->library->easy_setopt(curl, CURLOPT_PROXY, "");
-    server->library->easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    server->library->easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-    server->library->easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
-                                 timeout_ms < CONNECT_MS ? timeout_ms
-                                                         : (long)CONNECT_MS);
-    server->library->easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-                                 timeout_ms > 0 ? timeout_ms : 1L);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, url->tls ? "https" : "http");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms > 0 ? timeout_ms : 1L);
     if (url->access.stop != NULL) {
-        server->library->easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-        server->library->easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_stopped);
-        server->library->easy_setopt(curl, CURLOPT_XFERINFODATA, url->access.stop);
+        curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_stopped);
+        curl_easy_setopt(curl, CURLOPT_XFERINFODATA, url->access.stop);
     }
-    server->library->easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
-    server->library->easy_setopt(curl, CURLOPT_WRITEDATA, server);
-    server->library->easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, server);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
     if (url->access.ca_file != NULL) {
-        server->library->easy_setopt(curl, CURLOPT_CAINFO, url->access.ca_file);
-        server->library->easy_setopt(curl, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(curl, CURLOPT_CAINFO, url->access.ca_file);
+        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
     }
 }
 
@@ -261,26 +289,19 @@ server_new(const struct store_url *url, struct pprof_error *error)
     bool made;
 
     if (server == NULL) {
-        refuse(error, url->location, "out of memory");
+        refuse_url(error, url, "out of memory");
         return NULL;
     }
-    server->store.engine = store_clickhouse;
     server->error = error;
     server->answer_bytes_max = ANSWER_BYTES_MAX;
     server->timeout_ns =
         url->access.timeout_ns != 0 ? url->access.timeout_ns : TIMEOUT_NS;
-    server->library = curl_library();
-    if (server->library == NULL) {
-        refuse(error, url->location, "it takes libcurl: install Debian's libcurl4");
-        free(server);
-        return NULL;
-    }
-    server->curl = server->library->easy_init();
+    server->curl = curl_easy_init();
     made = take_location(server, url, &user, error) &&
            add_headers(server, url, user, error);
     free(user);
     if (made && server->curl == NULL) {
-        made = refuse(error, url->location, "libcurl does not start");
+        made = refuse_url(error, url, "libcurl does not start");
     }
     if (!made) {
         server_delete(server);
@@ -295,9 +316,9 @@ server_delete(struct server *server)
 {
     if (server != NULL) {
         if (server->curl != NULL) {
-            server->library->easy_cleanup(server->curl);
+            curl_easy_cleanup(server->curl);
         }
-        server->library->slist_free_all(server->headers);
+        curl_slist_free_all(server->headers);
         buffer_finish(&server->answer);
         free(server->sent);
         free(server->address);
@@ -336,6 +357,31 @@ is_about_rows(const char *body, long status)
     return found;
 }
 
+/* The password that goes with each request; NULL: none. */
+static const char *
+find_password(const struct server *server)
+{
+    static const char start[] = PASSWORD_HEADER ": ";
+    const struct curl_slist *header = server->headers;
+
+    while (header != NULL && strncmp(header->data, start, sizeof(start) - 1) != 0) {
+        header = header->next;
+    }
+    return header != NULL && header->data[sizeof(start) - 1] != '\0'
+               ? header->data + sizeof(start) - 1
+               : NULL;
+}
+
+/* Whether the text has the password in it: a server or proxy may answer with what it
+ * was sent. */
+static bool
+has_password(const struct server *server, const char *text)
+{
+    const char *const password = find_password(server);
+
+    return password != NULL && strstr(text, password) != NULL;
+}
+
 /* Say in one line what a server that refused has said. */
 static bool
 fail_status(struct server *server, long status)
@@ -347,13 +393,40 @@ fail_status(struct server *server, long status)
         return server_fail(server, "redirects to another address, which is not "
                                    "followed; name that one");
     }
-    snprintf(why, sizeof(why), "answers with HTTP status %ld: %.*s", status,
-             body != NULL ? (int)strcspn(body, "\n") : 0, body != NULL ? body : "");
+    if (body != NULL && has_password(server, body)) {
+        snprintf(
+            why, sizeof(why),
+            "answers with HTTP status %ld and the password that it was sent, so the "
+            "answer is not shown",
+            status);
+    } else {
+        snprintf(why, sizeof(why), "answers with HTTP status %ld: %.*s", status,
+                 body != NULL ? (int)strcspn(body, "\n") : 0, body != NULL ? body : "");
+    }
     return is_about_rows(body != NULL ? body : "", status)
                ? server_fail_for_good(server, why)
                : server_fail(server, why);
 }
 
+static void
+log_statement(const struct server *server, const char *sql)
+{
+    if (!server->failed) {
+        COMMAND_LOG("store %s: %s", server->shown, sql);
+    }
+}
+
+/* Log an answer, but not what it says: that may have the password in it. */
+static void
+log_answer(const struct server *server, long status, CURLcode result)
+{
+    COMMAND_LOG("store %s: HTTP status %ld, %zu bytes%s%s", server->shown, status,
+                server->answer.size, result != CURLE_OK ? ": " : "",
+                result != CURLE_OK ? curl_easy_strerror(result) : "");
+}
+
+/* Send a request and take its answer. Returns false with the error set if the server
+ * refused it or did not answer. */
 static bool
 perform(struct server *server, const char *parameters, const void *body, size_t size,
         const char *encoding)
@@ -375,25 +448,25 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
         return server_fail_memory(server);
     }
     if (encoding != NULL) {
-        headers = server->library->slist_append(NULL, encoding);
+        headers = curl_slist_append(NULL, encoding);
         if (headers == NULL) {
             free(url);
             return server_fail_memory(server);
         }
         headers->next = server->headers;
     }
-    server->library->easy_setopt(server->curl, CURLOPT_URL, url);
-    server->library->easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
-    server->library->easy_setopt(server->curl, CURLOPT_ERRORBUFFER, reason);
-    server->library->easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE,
-                                 (curl_off_t)size);
-    server->library->easy_setopt(server->curl, CURLOPT_POSTFIELDS, body);
-    result = server->library->easy_perform(server->curl);
-    server->library->easy_setopt(server->curl, CURLOPT_ERRORBUFFER, NULL);
-    server->library->easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_setopt(server->curl, CURLOPT_URL, url);
+    curl_easy_setopt(server->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(server->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
+    curl_easy_setopt(server->curl, CURLOPT_POSTFIELDS, body);
+    result = curl_easy_perform(server->curl);
+    curl_easy_setopt(server->curl, CURLOPT_ERRORBUFFER, NULL);
+    curl_easy_getinfo(server->curl, CURLINFO_RESPONSE_CODE, &status);
+    log_answer(server, status, result);
     if (headers != server->headers) {
         headers->next = NULL;
-        server->library->slist_free_all(headers);
+        curl_slist_free_all(headers);
     }
     free(url);
     if (server->answer.failed) {
@@ -402,13 +475,18 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
     if (result == CURLE_WRITE_ERROR) {
         return server_fail(server, "answers with more than is read of an answer");
     }
+    /* libcurl reports a header line that is too long as if memory had run out. */
+    if (result == CURLE_OUT_OF_MEMORY) {
+        return server_fail(server, "answers with a header that is longer than libcurl "
+                                   "takes, which no server of ClickHouse does; or "
+                                   "memory ran out");
+    }
     if (result == CURLE_ABORTED_BY_CALLBACK) {
         return server_fail(server, "did not answer before the end");
     }
     if (result != CURLE_OK) {
-        return server_fail(server, reason[0] != '\0'
-                                       ? reason
-                                       : server->library->easy_strerror(result));
+        return server_fail(server,
+                           reason[0] != '\0' ? reason : curl_easy_strerror(result));
     }
     return status == 200 || fail_status(server, status);
 }
@@ -416,6 +494,7 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
 bool
 server_run_outside(struct server *server, const char *sql)
 {
+    log_statement(server, sql);
     return perform(server, "", sql, strlen(sql), NULL);
 }
 
@@ -445,6 +524,7 @@ server_run(struct server *server, const char *sql)
 
     snprintf(parameters, sizeof(parameters), "&database=%s%s", server->database,
              settings(server));
+    log_statement(server, sql);
     return perform(server, parameters, sql, strlen(sql), NULL);
 }
 
@@ -467,11 +547,12 @@ server_insert(struct server *server, const char *into, const struct buffer *rows
     if (asprintf(&sql, "INSERT INTO %s FORMAT RowBinary", into) < 0) {
         sql = NULL;
     }
-    query = sql != NULL ? server->library->easy_escape(server->curl, sql, 0) : NULL;
+    query = sql != NULL ? curl_easy_escape(server->curl, sql, 0) : NULL;
     if (query == NULL || asprintf(&parameters, "&database=%s%s&query=%s",
                                   server->database, settings(server), query) < 0) {
         parameters = NULL;
     }
+    COMMAND_LOG("store %s: INSERT INTO %s: %zu bytes", server->shown, into, rows->size);
     if (parameters != NULL && !rows->failed && gzip_begin(&gzip, &packed)) {
         gzip_put(&gzip, rows->data, rows->size);
         done = gzip_end(&gzip);
@@ -479,7 +560,7 @@ server_insert(struct server *server, const char *into, const struct buffer *rows
     done = done ? perform(server, parameters, packed.data, packed.size,
                           "Content-Encoding: gzip")
                 : server_fail_memory(server);
-    server->library->free(query);
+    curl_free(query);
     free(parameters);
     free(sql);
     buffer_finish(&packed);

@@ -10,12 +10,13 @@
 #ifndef STORE_CLICKHOUSE_SERVER_H
 #define STORE_CLICKHOUSE_SERVER_H
 
-#include "store/clickhouse/curl_library.h"
 #include "store/clickhouse/row_binary.h"
 #include "store/engine.h"
 
 #include "base/buffer.h"
 #include "base/hash_index.h"
+
+#include <curl/curl.h>
 
 /* Most bytes of an answer with rows of a profile. Others have a mebibyte at most, so
  * that no server can use up the memory of an agent. */
@@ -23,7 +24,6 @@
 
 struct server {
     struct store store;
-    const struct curl_library *library;
     CURL *curl;
     struct curl_slist *headers;
     char *address;  /* http://HOST:PORT/ */
@@ -110,5 +110,6 @@ bool clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *er
 struct profile *clickhouse_places(struct store *store, struct pprof_error *error);
 bool clickhouse_rename(struct store *store, const struct profile *places,
                        struct pprof_error *error);
+bool clickhouse_upgrade(const struct store_url *url, struct pprof_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sql.c - see sql.h. */
+/* sql.c - encodes texts, sets of them and patterns. */
 #include "store/clickhouse/sql.h"
 
 #include <stdbool.h>
@@ -32,8 +32,9 @@ sql_put_prefix(struct buffer *sql, const char *column, const char *prefix)
 
 /* ---- globs ---- */
 
-/* Punctuation is what may have a meaning; of escapes, servers that look for fixed parts
- * of a pattern understand only those of one character. */
+/* Put a character of a pattern that stands for itself. All punctuation is escaped, as
+ * it may have a meaning; of escapes, servers that look for fixed parts of a pattern
+ * understand only those of one character. */
 static void
 put_literal(struct buffer *pattern, char byte)
 {
@@ -55,6 +56,7 @@ set_length(const char *glob)
     return end != NULL ? (size_t)(end - glob) + 1 : 0;
 }
 
+/* Put a set of a GLOB pattern, "[a-z]" or "[^a-z]", of length bytes. */
 static void
 put_set(struct buffer *pattern, const char *set, size_t length)
 {

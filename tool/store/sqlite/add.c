@@ -10,6 +10,7 @@
 #include "store/sqlite/schema.h"
 
 #include "base/buffer.h"
+#include "profile/uses.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ struct adding {
     const struct profile *profile;
     bool names_only; /* there is no window; hits are left out */
     uint64_t window;
-    /* ids, by index in the profile */
+    struct profile_uses uses;
+    /* ids, by index in the profile; of functions and frames as in uses */
     uint64_t *sources, *images, *functions, *frames, *processes, *units;
 };
 
@@ -39,9 +41,11 @@ take_id(struct database *store, sqlite3_stmt *statement)
     return id;
 }
 
-/* Run a statement for each of count entries and keep the id of each in *ids. */
+/* Run a statement for each of count entries and keep the id of each in *ids. used:
+ * which are needed; NULL: all. */
 static void
-add_table(struct adding *adding, uint64_t **ids, const char *sql, size_t count,
+add_table(struct adding *adding, uint64_t **ids, const char *sql, const bool *used,
+          size_t count,
           void (*bind)(struct adding *adding, sqlite3_stmt *statement, size_t index))
 {
     sqlite3_stmt *const statement = database_prepare(adding->store, sql);
@@ -51,8 +55,10 @@ add_table(struct adding *adding, uint64_t **ids, const char *sql, size_t count,
         database_fail(adding->store, "out of memory for the names of a profile");
     }
     for (size_t i = 0; i < count && !adding->store->failed; i++) {
-        bind(adding, statement, i);
-        (*ids)[i] = take_id(adding->store, statement);
+        if (used == NULL || used[i]) {
+            bind(adding, statement, i);
+            (*ids)[i] = take_id(adding->store, statement);
+        }
     }
     sqlite3_finalize(statement);
 }
@@ -88,27 +94,38 @@ bind_image(struct adding *adding, sqlite3_stmt *statement, size_t index)
     database_bind(adding->store, statement, 8, image->named);
 }
 
+/* Bind the parameters of a function: index is that of uses, which has each function
+ * once for each kind of place. */
 static void
 bind_function(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
-    const struct profile_function *const function = &adding->profile->functions[index];
+    const struct profile_function function = profile_uses_function(
+        adding->profile, index / PLACE_KINDS, (unsigned)(index % PLACE_KINDS));
 
-    database_bind_text(adding->store, statement, 1, function->name);
-    database_bind_text(adding->store, statement, 2, function->system_name);
-    database_bind_text(adding->store, statement, 3, function->file);
-    database_bind(adding->store, statement, 4, function->start_line);
+    database_bind_text(adding->store, statement, 1, function.name);
+    database_bind_text(adding->store, statement, 2, function.system_name);
+    database_bind_text(adding->store, statement, 3, function.file);
+    database_bind(adding->store, statement, 4, function.start_line);
+    database_bind_text(adding->store, statement, 5, function.definition);
+    database_bind(adding->store, statement, 6, function.has_address);
+    database_bind(adding->store, statement, 7, function.address);
 }
 
-/* A frame's caller stands before it, so its id is known. */
+/* Bind the parameters of a frame. Its caller stands before it, so the caller's id is
+ * known. */
 static void
 bind_frame(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
-    const struct profile_frame *const frame = &adding->profile->frames[index];
+    const size_t kind = index % PLACE_KINDS;
+    const struct profile_frame *const frame =
+        &adding->profile->frames[index / PLACE_KINDS];
 
-    database_bind(adding->store, statement, 1, adding->functions[frame->function]);
+    database_bind(adding->store, statement, 1,
+                  adding->functions[PLACE_KINDS * frame->function + kind]);
     database_bind(adding->store, statement, 2, frame->line);
-    database_bind(adding->store, statement, 3,
-                  index == 0 ? 0 : adding->frames[frame->caller]);
+    database_bind(
+        adding->store, statement, 3,
+        index < PLACE_KINDS ? 0 : adding->frames[PLACE_KINDS * frame->caller + kind]);
 }
 
 static void
@@ -130,15 +147,24 @@ add_sources(struct adding *adding)
               "INSERT INTO source(name, nt_name, unit, interval, kernel, "
               "user_left_out) VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
               "name = name RETURNING id",
-              adding->profile->source_count, bind_source);
+              NULL, adding->profile->source_count, bind_source);
 }
 
-/* Writing a row again must return its id, hence the updates that change nothing. */
+/* Add all names of the profile, and keep their ids. Writing a row again must return its
+ * id, hence the updates that change nothing. */
 static void
 add_names(struct adding *adding)
 {
     const struct profile *const profile = adding->profile;
 
+    if (!profile_uses_init(&adding->uses, profile)) {
+        database_fail(adding->store, "out of memory for the names of a profile");
+        return;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        profile_uses_mark(&adding->uses, profile, &profile->rows[i],
+                          store_place_kind(profile, &profile->rows[i]));
+    }
     if (!adding->names_only) {
         add_sources(adding);
     }
@@ -147,23 +173,25 @@ add_names(struct adding *adding)
               "VALUES(? || ' ' || ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
               "low = min(low, excluded.low), high = max(high, excluded.high), "
               "named = max(named, excluded.named) RETURNING id",
-              profile->image_count, bind_image);
+              NULL, profile->image_count, bind_image);
     add_table(adding, &adding->functions,
-              "INSERT INTO function(name, system_name, file, start_line) "
-              "VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET name = name RETURNING id",
-              profile->function_count, bind_function);
+              "INSERT INTO function(name, system_name, file, start_line, definition, "
+              "has_address, first_byte) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO "
+              "UPDATE SET name = name RETURNING id",
+              adding->uses.functions, PLACE_KINDS * profile->function_count,
+              bind_function);
     add_table(adding, &adding->frames,
               "INSERT INTO frame(function, line, caller) VALUES(?, ?, ?) "
               "ON CONFLICT DO UPDATE SET line = line RETURNING id",
-              profile->frame_count, bind_frame);
+              adding->uses.frames, PLACE_KINDS * profile->frame_count, bind_frame);
     add_table(adding, &adding->processes,
               "INSERT INTO process(name) VALUES(?) ON CONFLICT DO UPDATE SET "
               "name = name RETURNING id",
-              profile->process_count, bind_process);
+              NULL, profile->process_count, bind_process);
     add_table(adding, &adding->units,
               "INSERT INTO unit(name) VALUES(?) ON CONFLICT DO UPDATE SET name = name "
               "RETURNING id",
-              profile->unit_count, bind_unit);
+              NULL, profile->unit_count, bind_unit);
 }
 
 /* ---- the window ---- */
@@ -182,8 +210,7 @@ add_host(struct database *store, const char *name)
     return id;
 }
 
-/* Labels are kept as one text, each between line breaks, so that one is found as such.
- */
+/* Join labels to one text, each between line breaks, so that one is found as such. */
 static bool
 join_labels(struct database *store, const struct store_window *window,
             struct buffer *text)
@@ -221,7 +248,8 @@ add_origin(struct database *store, const struct store_window *window)
     return id;
 }
 
-/* The sums of the window's day are no longer those of its windows (fold.c). */
+/* Have the window's day folded again: its sums are no longer those of its windows
+ * (fold.c). */
 static void
 unfold_day(struct adding *adding, uint64_t host)
 {
@@ -289,8 +317,8 @@ add_accounting(struct adding *adding)
     uint64_t *unused;
 
     add_table(adding, &unused,
-              "INSERT INTO accounting VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON "
-              "CONFLICT DO UPDATE SET measured = CASE WHEN excluded.taken < taken "
+              "INSERT INTO accounting VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+              "ON CONFLICT DO UPDATE SET measured = CASE WHEN excluded.taken < taken "
               "THEN measured ELSE excluded.measured END, "
               "expected = max(expected, excluded.expected), "
               "taken = max(taken, excluded.taken), "
@@ -300,9 +328,10 @@ add_accounting(struct adding *adding)
               "throttled = max(throttled, excluded.throttled), "
               "missed = max(missed, excluded.missed), "
               "unfinished = max(unfinished, excluded.unfinished), "
-              "excluded = max(accounting.excluded, excluded.excluded) "
+              "excluded = max(accounting.excluded, excluded.excluded), "
+              "outside_kernel = max(outside_kernel, excluded.outside_kernel) "
               "RETURNING window",
-              adding->profile->source_count, bind_accounting);
+              NULL, adding->profile->source_count, bind_accounting);
     free(unused);
 }
 
@@ -345,14 +374,15 @@ sort_rows(const struct adding *adding)
 
     for (size_t i = 0; rows != NULL && i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
-        const bool build = store_is_build(&profile->images[row->image]);
+        const bool build = store_place_kind(profile, row) == PLACED;
 
         rows[i] = (struct stored_row){
             .row = row,
             .image = adding->images[row->image],
             .process = adding->processes[row->process],
             .unit = adding->units[row->unit],
-            .function = build ? 0 : adding->functions[row->function],
+            .function =
+                build ? 0 : adding->functions[PLACE_KINDS * row->function + UNPLACED],
         };
     }
     if (rows != NULL) {
@@ -361,24 +391,29 @@ sort_rows(const struct adding *adding)
     return rows;
 }
 
-/* In a file of a known build an address has one place; elsewhere one for each
- * function. */
+/* Add the place of a row; returns its id. In a file of a known build an address has one
+ * place; elsewhere one for each function. */
 static uint64_t
 add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_row *key)
 {
     struct database *const store = adding->store;
     const struct profile_row *const row = key->row;
+    const size_t kind = store_place_kind(adding->profile, row);
 
     database_bind(store, statement, 1, key->image);
     database_bind(store, statement, 2, row->address);
     database_bind(store, statement, 3, key->function);
-    database_bind(store, statement, 4, adding->functions[row->function]);
+    database_bind(store, statement, 4,
+                  adding->functions[PLACE_KINDS * row->function + kind]);
     database_bind(store, statement, 5, row->line);
-    database_bind(store, statement, 6, adding->frames[row->caller]);
-    database_bind(store, statement, 7, adding->functions[0]);
+    database_bind(store, statement, 6,
+                  adding->frames[PLACE_KINDS * row->caller + kind]);
+    database_bind(store, statement, 7, store_quality(adding->profile, row));
+    database_bind(store, statement, 8, adding->functions[0]);
     return take_id(store, statement);
 }
 
+/* Add a row of hits of a source: keys are those between the source and the count. */
 static void
 add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3],
           size_t source, uint64_t count)
@@ -434,22 +469,25 @@ add_group(struct adding *adding, const struct stored_row *rows, size_t first,
     return end;
 }
 
-/* A place gets a better name than it has: any instead of none (?7), or one with a line.
- */
-#define BETTER                                                                        \
-    "((function = ?7 AND excluded.function <> ?7) OR (line = 0 AND excluded.line <> " \
-    "0))"
+/* A place gets better names than it has. Of places without a name, those with the
+ * bounds of their function are better than others (?8). */
+#define BETTER \
+    "(excluded.quality > quality OR (function = ?8 AND excluded.function <> ?8))"
 
+/* Prepare the statement that adds a place, or gives a known one better names, and
+ * returns its id. */
 static sqlite3_stmt *
 prepare_place(struct database *store)
 {
     return database_prepare(
         store,
-        "INSERT INTO place(image, address, variant, function, line, frame) "
-        "VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "INSERT INTO place(image, address, variant, function, line, frame, quality) "
+        "VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
         "function = CASE WHEN " BETTER " THEN excluded.function ELSE function END, "
         "frame = CASE WHEN " BETTER " THEN excluded.frame ELSE frame END, "
-        "line = CASE WHEN " BETTER " THEN excluded.line ELSE line END RETURNING id");
+        "line = CASE WHEN " BETTER " THEN excluded.line ELSE line END, "
+        "quality = CASE WHEN " BETTER " THEN excluded.quality ELSE quality END "
+        "RETURNING id");
 }
 
 static void
@@ -480,6 +518,7 @@ finish_adding(struct adding *adding)
     if (adding->store->failed) {
         sqlite3_exec(adding->store->db, "ROLLBACK", NULL, NULL, NULL);
     }
+    profile_uses_finish(&adding->uses);
     free(adding->sources);
     free(adding->images);
     free(adding->functions);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* database.c - see database.h. */
+/* database.c - wraps statements, parameters and columns. */
 #include "store/sqlite/database.h"
 
+#include "base/command_log.h"
 #include "base/text.h"
 
 #include <stdio.h>
 
 /* Set the error, unless it is set. Returns false. */
 static bool
-fail(struct database *store, const char *why, bool lasting)
+keep_first_error(struct database *store, const char *why, bool lasting)
 {
     char shown[128];
 
@@ -24,13 +25,13 @@ fail(struct database *store, const char *why, bool lasting)
 bool
 database_fail(struct database *store, const char *why)
 {
-    return fail(store, why, false);
+    return keep_first_error(store, why, false);
 }
 
 bool
 database_fail_for_good(struct database *store, const char *why)
 {
-    return fail(store, why, true);
+    return keep_first_error(store, why, true);
 }
 
 bool
@@ -39,12 +40,19 @@ database_fail_sqlite(struct database *store)
     char reason[256];
     char shown[256];
 
+    if (!store->failed && store->db != NULL &&
+        sqlite3_errcode(store->db) == SQLITE_BUSY) {
+        store->error->busy = true;
+        return database_fail(store,
+                             "another program has kept it locked for 10 seconds; "
+                             "end that program, or try again later");
+    }
     snprintf(reason, sizeof(reason), "%s",
              store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");
     text_show(shown, sizeof(shown), reason);
     /* A text that is too long stays so. */
-    return fail(store, shown,
-                store->db != NULL && sqlite3_errcode(store->db) == SQLITE_TOOBIG);
+    return keep_first_error(
+        store, shown, store->db != NULL && sqlite3_errcode(store->db) == SQLITE_TOOBIG);
 }
 
 void
@@ -54,9 +62,19 @@ database_start(struct database *store, struct pprof_error *error)
     store->failed = false;
 }
 
+/* Log a statement. Values are bound later: they are not in its text. */
+static void
+log_statement(const struct database *store, const char *sql)
+{
+    if (!store->failed) {
+        COMMAND_LOG("store: %s", sql);
+    }
+}
+
 bool
 database_run(struct database *store, const char *sql)
 {
+    log_statement(store, sql);
     if (!store->failed && sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK) {
         database_fail_sqlite(store);
     }
@@ -68,6 +86,7 @@ database_prepare(struct database *store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
 
+    log_statement(store, sql);
     if (!store->failed &&
         sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK) {
         database_fail_sqlite(store);

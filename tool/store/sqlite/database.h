@@ -3,17 +3,20 @@
  * database.h - SQLite with errors that are remembered: after a failure all calls do
  * nothing, so that callers check once at the end.
  */
-#ifndef STORE_DATABASE_H
-#define STORE_DATABASE_H
+#ifndef STORE_SQLITE_DATABASE_H
+#define STORE_SQLITE_DATABASE_H
 
 #include "store/engine.h"
+#include "store/sqlite/files.h"
 
 #include <sqlite3.h>
 
 struct database {
     struct store store;
     sqlite3 *db;
-    char *path;
+    char *path; /* as the user wrote it */
+    struct store_files files;
+    uint64_t version;          /* of the tables */
     struct pprof_error *error; /* of the call that is being made */
     bool failed;               /* that call has set its error */
 };
@@ -84,5 +87,6 @@ bool sqlite_fold(struct store *store, uint64_t *days, struct pprof_error *error)
 struct profile *sqlite_places(struct store *store, struct pprof_error *error);
 bool sqlite_rename(struct store *store, const struct profile *places,
                    struct pprof_error *error);
+bool sqlite_upgrade(const struct store_url *url, struct pprof_error *error);
 
 #endif

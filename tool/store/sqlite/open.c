@@ -4,24 +4,22 @@
  *
  * The file may be anybody's. So a store is not used with triggers, views or virtual
  * tables in it, which run statements and functions that its author chose, and SQLite
- * checks the pages that it reads.
+ * checks the pages that it reads. Whose files they may be is decided in files.c.
  */
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
 
+#include "base/module_interface.h"
 #include "base/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { STEPS_BETWEEN_LOOKS = 100000, BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
 
-static const struct store_engine engine = {
+MODULE_INTERFACE(struct store_engine, sqlite) = {
     .create = sqlite_create,
     .open = sqlite_open,
     .close = sqlite_close,
@@ -36,9 +34,8 @@ static const struct store_engine engine = {
     .fold = sqlite_fold,
     .places = sqlite_places,
     .rename = sqlite_rename,
+    .upgrade = sqlite_upgrade,
 };
-
-const struct store_engine *const store_sqlite = &engine;
 
 static struct database *
 new_store(const char *path, struct pprof_error *error)
@@ -46,7 +43,6 @@ new_store(const char *path, struct pprof_error *error)
     struct database *const store = calloc(1, sizeof(*store));
 
     if (store != NULL) {
-        store->store.engine = store_sqlite;
         store->path = strdup(path);
     }
     if (store == NULL || store->path == NULL) {
@@ -54,6 +50,7 @@ new_store(const char *path, struct pprof_error *error)
         free(store);
         return NULL;
     }
+    store->files.place.folder = -1;
     database_start(store, error);
     return store;
 }
@@ -64,6 +61,7 @@ sqlite_close(struct store *store)
     struct database *const database = (struct database *)store;
 
     sqlite3_close(database->db);
+    store_files_finish(&database->files);
     free(database->path);
     free(database);
 }
@@ -74,13 +72,37 @@ close_database(struct database *store)
     sqlite_close(&store->store);
 }
 
-static void
-open_database(struct database *store, int flags)
+/* ---- SQLite ---- */
+
+static const char vfs_name[] = "ntprof";
+
+/* Take a path as it is. SQLite's own function replaces /proc/self/fd/N by what the
+ * folder is called now, which may be another folder. */
+static int
+keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 {
-    if (sqlite3_open_v2(store->path, &store->db, flags, NULL) != SQLITE_OK) {
-        database_fail_sqlite(store);
-        return;
+    (void)vfs;
+    return snprintf(out, (size_t)size, "%s", path) < size ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+/* Register a VFS that takes paths as they are (keep_path). */
+static void
+register_vfs(void)
+{
+    static sqlite3_vfs vfs;
+    const sqlite3_vfs *const original = sqlite3_vfs_find(NULL);
+
+    if (original != NULL) {
+        vfs = *original;
+        vfs.zName = vfs_name;
+        vfs.xFullPathname = keep_path;
+        (void)sqlite3_vfs_register(&vfs, 0);
     }
+}
+
+static void
+set_up(struct database *store)
+{
     sqlite3_busy_timeout(store->db, BUSY_MS);
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -90,6 +112,27 @@ open_database(struct database *store, int flags)
     /* A window leaves the spool when it has been added: it must be on the disk then. */
     database_run(store, "PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF; PRAGMA "
                         "synchronous=FULL");
+}
+
+/* Open the database of store->files. */
+static void
+open_database(struct database *store, int flags)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    int keep = 1;
+
+    pthread_once(&once, register_vfs);
+    if (sqlite3_open_v2(store->files.path, &store->db, flags, vfs_name) != SQLITE_OK) {
+        database_fail_sqlite(store);
+        return;
+    }
+    set_up(store);
+    if (store->files.shared) {
+        /* Files that the last user of a store removes could be made by others. Those
+         * that stay are to be small. */
+        sqlite3_file_control(store->db, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
+        database_run(store, "PRAGMA journal_size_limit=0");
+    }
 }
 
 /* Number of parts that are no tables or indices. What SQLite makes of a part is decided
@@ -104,23 +147,24 @@ static void
 check_kind(struct database *store)
 {
     const uint64_t application = database_number(store, "PRAGMA application_id");
-    const uint64_t version = database_number(store, "PRAGMA user_version");
 
+    store->version = database_number(store, "PRAGMA user_version");
     if (store->failed) {
         return;
     }
     if (application != STORE_APPLICATION) {
         database_fail(store, "is a database of another program, not a store of ntprof");
-    } else if (version != STORE_VERSION) {
+    } else if (store->version != STORE_VERSION &&
+               store->version != STORE_VERSION_READ) {
         database_fail(store, "is a store of another version of ntprof: this one reads "
-                             "version 3 of the tables only");
+                             "versions 3 and 4 of the tables only");
     } else if (database_number(store, FOREIGN_PARTS) != 0) {
         database_fail(store, "has triggers, views or virtual tables, which a store of "
                              "ntprof does not have; it is not used");
     }
 }
 
-/* SQLite asks it now and then during a statement. */
+/* Is the caller to be stopped? SQLite asks it now and then during a statement. */
 static int
 is_stopped(void *context)
 {
@@ -129,23 +173,18 @@ is_stopped(void *context)
     return stop->asked(stop->context);
 }
 
-struct store *
-sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
+/* Open a store of any version that is known. Returns NULL with the error set. */
+static struct database *
+open_known(const struct store_url *url, bool write, struct pprof_error *error)
 {
-    const char *const path = url->location;
-    struct database *const store = new_store(path, error);
-    struct stat status;
+    struct database *const store = new_store(url->location, error);
+    char why[STORE_FILES_WHY_BYTES];
 
     if (store == NULL) {
         return NULL;
     }
-    if (stat(path, &status) < 0) {
-        database_fail(store, errno == ENOENT
-                                 ? "there is no such store; to make one: ntprof "
-                                   "store init sqlite:PATH"
-                                 : strerror(errno));
-    } else if (!S_ISREG(status.st_mode)) {
-        database_fail(store, "is no regular file");
+    if (!store_files_open(&store->files, store->path, why)) {
+        database_fail(store, why);
     } else {
         open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
         if (!store->failed && url->access.stop != NULL) {
@@ -158,49 +197,120 @@ sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
         close_database(store);
         return NULL;
     }
-    return &store->store;
+    return store;
+}
+
+struct store *
+sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
+{
+    struct database *const store = open_known(url, write, error);
+
+    if (store != NULL && write && store->version != STORE_VERSION) {
+        database_fail(store,
+                      STORE_TO_UPGRADE("sqlite:PATH", ", which is read as it is"));
+        close_database(store);
+        return NULL;
+    }
+    return store != NULL ? &store->store : NULL;
+}
+
+/* What version 3 lacks. The order of the columns is that of a new store. */
+static const char to_version_4[] =
+    "CREATE TABLE function_4" STORE_FUNCTION_COLUMNS
+    "INSERT INTO function_4 SELECT id, name, system_name, file, start_line, '', 0, 0 "
+    "FROM function;"
+    "DROP TABLE function; ALTER TABLE function_4 RENAME TO function;"
+    "ALTER TABLE place ADD COLUMN quality INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE place SET quality = CASE WHEN line <> 0 THEN 2 ELSE 1 END WHERE function "
+    "NOT "
+    "IN (SELECT id FROM function WHERE name = '');"
+    "ALTER TABLE accounting ADD COLUMN outside_kernel INTEGER NOT NULL DEFAULT 0;"
+    "PRAGMA user_version=4";
+
+bool
+sqlite_upgrade(const struct store_url *url, struct pprof_error *error)
+{
+    struct database *const store = open_known(url, true, error);
+    bool upgraded;
+
+    if (store == NULL) {
+        return false;
+    }
+    database_run(store, "BEGIN IMMEDIATE");
+    /* Another process may have done it meanwhile. */
+    if (database_number(store, "PRAGMA user_version") == STORE_VERSION_READ) {
+        database_run(store, to_version_4);
+    }
+    database_run(store, "COMMIT");
+    upgraded = !store->failed;
+    close_database(store);
+    return upgraded;
+}
+
+/* ---- creation ---- */
+
+/* Where the header of a database has the versions that write and read it: 2 stands
+ * for a write-ahead log, which a database in memory does not have. */
+enum { HEADER_WRITE_VERSION = 18, HEADER_READ_VERSION = 19, VERSION_WAL = 2 };
+
+/* Make an empty store in memory. Returns its bytes, which sqlite3_free frees, or NULL
+ * after a failure. */
+static unsigned char *
+make_bytes(struct database *store, sqlite3_int64 *size)
+{
+    unsigned char *bytes = NULL;
+    char header[96];
+
+    if (sqlite3_open_v2(":memory:", &store->db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        NULL) != SQLITE_OK) {
+        database_fail_sqlite(store);
+        return NULL;
+    }
+    set_up(store);
+    snprintf(header, sizeof(header), "PRAGMA application_id=%d; PRAGMA user_version=%d",
+             STORE_APPLICATION, STORE_VERSION);
+    database_run(store, "PRAGMA auto_vacuum=INCREMENTAL; BEGIN");
+    database_run(store, STORE_SCHEMA);
+    database_run(store, header);
+    if (database_run(store, "COMMIT")) {
+        bytes = sqlite3_serialize(store->db, "main", size, 0);
+    }
+    if (bytes == NULL) {
+        database_fail(store, "out of memory");
+    } else {
+        bytes[HEADER_WRITE_VERSION] = VERSION_WAL;
+        bytes[HEADER_READ_VERSION] = VERSION_WAL;
+    }
+    return bytes;
 }
 
 bool
 sqlite_create(const struct store_url *url, const char *cluster,
               struct pprof_error *error)
 {
-    const char *const path = url->location;
-    struct database *const store = new_store(path, error);
-    char header[96];
+    struct database *const store = new_store(url->location, error);
+    char why[STORE_FILES_WHY_BYTES];
+    unsigned char *bytes = NULL;
+    sqlite3_int64 size = 0;
     bool created;
-    int fd;
 
     if (store == NULL) {
         return false;
     }
     if (cluster != NULL) {
         database_fail(store, "a file has no cluster; --cluster is for clickhouse:");
-        close_database(store);
-        return false;
+    } else {
+        bytes = make_bytes(store, &size);
     }
-    /* An empty file is an empty database; another user's link is not followed. */
-    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        database_fail(store, errno == EEXIST
-                                 ? "exists already; a store is made in a new file"
-                                 : strerror(errno));
-        close_database(store);
-        return false;
+    /* The file is complete when it appears to SQLite: while it is made there is no
+     * journal of it that somebody else could have made. */
+    if (bytes != NULL &&
+        !store_files_create(&store->files, store->path, bytes, (size_t)size, why)) {
+        database_fail(store, why);
     }
-    close(fd);
-    open_database(store, SQLITE_OPEN_READWRITE);
-    snprintf(header, sizeof(header), "PRAGMA application_id=%d; PRAGMA user_version=%d",
-             STORE_APPLICATION, STORE_VERSION);
-    database_run(store,
-                 "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; BEGIN");
-    database_run(store, STORE_SCHEMA);
-    database_run(store, header);
-    database_run(store, "COMMIT");
     created = !store->failed;
+    sqlite3_free(bytes);
     close_database(store);
-    if (!created) {
-        unlink(path);
-    }
     return created;
 }

@@ -62,19 +62,26 @@ sqlite_get_names(struct store *store, const struct store_selection *selection,
                &overview->builds);
     read_names(database, "SELECT DISTINCT name FROM source ORDER BY name LIMIT 2000",
                &overview->sources);
+    read_names(database, "SELECT DISTINCT path FROM image ORDER BY path LIMIT 2000",
+               &overview->images);
+    read_names(database,
+               "SELECT DISTINCT interval || ' ' || unit || ' ' || name FROM source "
+               "WHERE interval > 0 ORDER BY name, interval LIMIT 2000",
+               &overview->intervals);
     read_labels(database, overview);
     return !database->failed;
 }
 
-/* The numbers of a store may be any. */
+/* Add the hits of a slot of the time line. The numbers of a store may be any. */
 static void
 read_slot(struct store_overview *overview, sqlite3_stmt *row)
 {
     const int64_t slot = sqlite3_column_int64(row, 0);
-    const int64_t hits = sqlite3_column_int64(row, 1);
+    const int64_t hits = sqlite3_column_int64(row, 2);
 
-    if (slot >= 0 && (size_t)slot < overview->slot_count && hits > 0) {
-        overview->hits[slot] += (uint64_t)hits;
+    if (slot >= 0 && hits > 0) {
+        overview_add_hits(overview, (uint64_t)slot,
+                          (uint64_t)sqlite3_column_int64(row, 1), (uint64_t)hits);
     }
 }
 
@@ -88,14 +95,17 @@ sqlite_get_line(struct store *store, const struct store_selection *selection,
     sqlite3_stmt *statement;
 
     database_start(database, error);
-    buffer_print(&sql,
-                 "SELECT (max(start_ns, ?%d) - ?%d) / ?%d AS slot, total(counted) FROM "
-                 "(SELECT window.id AS id, start_ns FROM " WINDOWS_TABLES " WHERE ",
-                 next, next, next + 1);
+    buffer_print(
+        &sql,
+        "SELECT (max(start_ns, ?%d) - ?%d) / ?%d AS slot, interval, "
+        "total(counted) FROM (SELECT window.id AS id, start_ns FROM " WINDOWS_TABLES
+        " WHERE ",
+        next, next, next + 1);
     windows_put_condition(&sql, selection);
     buffer_print(&sql,
-                 ") CROSS JOIN accounting ON accounting.window = id WHERE source IN "
-                 "(SELECT id FROM source WHERE name = ?%d) GROUP BY slot",
+                 ") AS w CROSS JOIN accounting ON accounting.window = w.id JOIN source "
+                 "ON source.id = accounting.source WHERE name = ?%d GROUP BY slot, "
+                 "interval ORDER BY interval",
                  next + 2);
     statement = buffer_text(&sql) != NULL
                     ? database_prepare(database, buffer_text(&sql))

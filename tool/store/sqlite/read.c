@@ -12,6 +12,7 @@
 #include "store/sqlite/windows.h"
 
 #include "base/hash_index.h"
+#include "profile/image_join.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct reading {
     struct database *store;
     const struct store_selection *selection;
     struct profile *profile;
+    struct image_join images;
     sqlite3_stmt *frame;
     struct frame_known *frames;
     size_t frame_count;
@@ -63,6 +65,8 @@ bind_selection(struct reading *reading, sqlite3_stmt *statement)
 
 /* ---- windows ---- */
 
+/* List the selected windows in the table chosen, from which all other queries take
+ * them. */
 static void
 choose_windows(struct reading *reading)
 {
@@ -84,9 +88,8 @@ choose_windows(struct reading *reading)
     sqlite3_finalize(statement);
     buffer_finish(&sql);
     if (database_number(store, "SELECT count(*) FROM chosen") == 0 && !store->failed) {
-        database_fail(store,
-                      "no window is selected; ntprof store stat shows what there "
-                      "is");
+        store->error->no_window = true;
+        database_fail(store, STORE_NO_WINDOW);
     }
 }
 
@@ -107,45 +110,22 @@ choose_sums(struct reading *reading)
         ", host) NOT IN summed");
 }
 
-/* Add up the statistics of the windows by source. */
+/* What adds up the statistics of the windows by source. */
+#define SUM_ACCOUNTING(outside_kernel)                                             \
+    "CREATE TEMP TABLE account AS SELECT source, max(asked) AS asked, "            \
+    "sum(measured * taken) AS measured, sum(expected) AS expected, sum(taken) AS " \
+    "taken, sum(counted) AS counted, sum(outside) AS outside, sum(lost) AS lost, " \
+    "sum(throttled) AS throttled, sum(missed) AS missed, sum(unfinished) AS "      \
+    "unfinished, sum(excluded) AS excluded, " outside_kernel " AS outside_kernel " \
+    "FROM chosen CROSS JOIN accounting ON accounting.window = chosen.id GROUP BY " \
+    "source"
+
 static void
 sum_accounting(struct reading *reading)
 {
-    database_run(
-        reading->store,
-        "CREATE TEMP TABLE account AS SELECT source, max(asked) AS asked, "
-        "sum(measured * taken) AS measured, sum(expected) AS expected, sum(taken) AS "
-        "taken, sum(counted) AS counted, sum(outside) AS outside, sum(lost) AS lost, "
-        "sum(throttled) AS throttled, sum(missed) AS missed, sum(unfinished) AS "
-        "unfinished, sum(excluded) AS excluded FROM chosen CROSS JOIN accounting ON "
-        "accounting.window = chosen.id GROUP BY source");
-}
-
-/* Hits of different intervals stand for different times. */
-static void
-check_intervals(struct reading *reading)
-{
-    struct database *const store = reading->store;
-    sqlite3_stmt *const statement = database_prepare(
-        store, "SELECT name, min(interval), max(interval), unit FROM account JOIN "
-               "source ON source.id = account.source WHERE (?1 IS NULL OR name = ?1) "
-               "AND (?5 = 0 OR interval = ?5) GROUP BY name HAVING min(interval) <> "
-               "max(interval)");
-    char why[256];
-
-    bind_selection(reading, statement);
-    if (database_step(store, statement)) {
-        snprintf(why, sizeof(why),
-                 "source %.40s has several intervals in the selection, from %" PRIu64
-                 " to %" PRIu64 " (%.10s): such hits do not add up; select one by "
-                 "interval=, or windows of one by since, until or host",
-                 database_column_text(statement, 0),
-                 (uint64_t)sqlite3_column_int64(statement, 1),
-                 (uint64_t)sqlite3_column_int64(statement, 2),
-                 database_column_text(statement, 3));
-        database_fail(store, why);
-    }
-    sqlite3_finalize(statement);
+    database_run(reading->store, reading->store->version == STORE_VERSION_READ
+                                     ? SUM_ACCOUNTING("0")
+                                     : SUM_ACCOUNTING("sum(outside_kernel)"));
 }
 
 static bool set_text(struct reading *reading, char **text, const char *format, ...)
@@ -171,6 +151,12 @@ set_text(struct reading *reading, char **text, const char *format, ...)
     ", (SELECT group_concat(t) FROM (SELECT DISTINCT " #column " AS t FROM texts " \
     "WHERE " #column " <> '' LIMIT 20))"
 
+static uint32_t
+to_bucket(int64_t bytes)
+{
+    return bytes > 0 && bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
+}
+
 static void
 read_header(struct reading *reading)
 {
@@ -181,25 +167,22 @@ read_header(struct reading *reading)
     database_run(store, "CREATE TEMP TABLE texts AS SELECT DISTINCT backend, limits, "
                         "gaps, bucket_bytes FROM chosen CROSS JOIN window ON window.id "
                         "= chosen.id");
-    if (database_number(store, "SELECT count(DISTINCT bucket_bytes) FROM texts") > 1) {
-        database_fail(store, "the selection has buckets of several sizes, which do not "
-                             "add up");
-    }
     statement = database_prepare(
         store,
         "SELECT count(*), count(DISTINCT host), min(start_ns), sum(end_ns - start_ns), "
         "(SELECT max(bucket_bytes) FROM texts)" FIRST_TEXTS(backend) FIRST_TEXTS(limits)
-            FIRST_TEXTS(gaps) " FROM chosen");
+            FIRST_TEXTS(gaps) ", (SELECT min(bucket_bytes) FROM texts) FROM chosen");
     if (database_step(store, statement)) {
         const uint64_t windows = (uint64_t)sqlite3_column_int64(statement, 0);
         const uint64_t hosts = (uint64_t)sqlite3_column_int64(statement, 1);
-        const int64_t bucket = sqlite3_column_int64(statement, 4);
+        const uint32_t widest = to_bucket(sqlite3_column_int64(statement, 4));
+        const uint32_t narrowest = to_bucket(sqlite3_column_int64(statement, 8));
         const char *const limits = database_column_text(statement, 6);
 
         profile->time_ns = (uint64_t)sqlite3_column_int64(statement, 2);
         profile->duration_ns = (uint64_t)sqlite3_column_int64(statement, 3);
-        profile->bucket_bytes =
-            bucket > 0 && bucket <= UINT32_MAX ? (uint32_t)bucket : 1;
+        profile->bucket_bytes = widest;
+        profile->bucket_least = narrowest != widest ? narrowest : 0;
         set_text(reading, &profile->command,
                  "%" PRIu64 " window%s of %" PRIu64 " host%s", windows,
                  windows == 1 ? "" : "s", hosts, hosts == 1 ? "" : "s");
@@ -213,7 +196,7 @@ read_header(struct reading *reading)
 
 /* ---- missing windows ---- */
 
-/* The selected time: what is not limited ends with the windows. */
+/* Find the selected time: where it is not limited, it ends with the windows. */
 static void
 find_times(struct reading *reading, struct coverage *coverage)
 {
@@ -231,6 +214,7 @@ find_times(struct reading *reading, struct coverage *coverage)
                            : end_ns;
 }
 
+/* Add the hosts whose windows are selected, and how much of the time these cover. */
 static void
 cover_selected(struct reading *reading, struct coverage *coverage)
 {
@@ -268,7 +252,8 @@ cover_others(struct reading *reading, struct coverage *coverage)
     sqlite3_finalize(statement);
 }
 
-/* Not all hosts need have the labels that are asked for. */
+/* Describe in which time hosts have no windows. With labels only selected hosts are
+ * looked at: not all hosts need have these labels. */
 static void
 read_gaps(struct reading *reading)
 {
@@ -308,17 +293,15 @@ read_source(struct reading *reading, sqlite3_stmt *row)
         .asked = (uint64_t)sqlite3_column_int64(row, 6),
         .measured = sqlite3_column_double(row, 7),
     };
-    uint64_t *const figures[] = {
-        &source.expected, &source.taken,      &source.counted,
-        &source.outside,  &source.lost,       &source.throttled,
-        &source.missed,   &source.unfinished, &source.excluded,
-    };
+    uint64_t figures[STORE_FIGURES];
     uint32_t index;
 
-    for (int i = 0; i < (int)(sizeof(figures) / sizeof(figures[0])); i++) {
-        *figures[i] = (uint64_t)sqlite3_column_int64(row, 8 + i);
+    for (int i = 0; i < STORE_FIGURES; i++) {
+        figures[i] = (uint64_t)sqlite3_column_int64(row, 8 + i);
     }
-    if (!profile_add_source(reading->profile, &source, &index)) {
+    if (!store_set_figures(&source, figures)) {
+        database_fail(reading->store, STORE_CONTRADICTION);
+    } else if (!profile_add_source(reading->profile, &source, &index)) {
         fail_memory(reading);
     }
 }
@@ -329,12 +312,13 @@ read_sources(struct reading *reading)
     struct database *const store = reading->store;
     sqlite3_stmt *const statement = database_prepare(
         store,
-        "SELECT name, max(nt_name), max(unit), max(interval), max(kernel), "
-        "max(user_left_out), max(asked), sum(measured) / max(sum(taken), 1), "
+        "SELECT name, max(nt_name), max(unit), interval, min(kernel), "
+        "min(user_left_out), max(asked), sum(measured) / max(sum(taken), 1), "
         "sum(expected), sum(taken), sum(counted), sum(outside), sum(lost), "
-        "sum(throttled), sum(missed), sum(unfinished), sum(excluded) FROM account JOIN "
-        "source ON source.id = account.source WHERE (?1 IS NULL OR name = ?1) AND (?5 "
-        "= 0 OR interval = ?5) GROUP BY name ORDER BY min(source.id)");
+        "sum(throttled), sum(missed), sum(unfinished), sum(excluded), "
+        "sum(outside_kernel) FROM account JOIN source ON source.id = account.source "
+        "WHERE (?1 IS NULL OR name = ?1) AND (?5 = 0 OR interval = ?5) GROUP BY name, "
+        "interval ORDER BY min(source.id)");
 
     bind_selection(reading, statement);
     while (database_step(store, statement)) {
@@ -349,6 +333,8 @@ read_sources(struct reading *reading)
 
 /* ---- inlined calls ---- */
 
+/* Return the index of the frame with an id of the store; HASH_INDEX_NONE: it was not
+ * read. */
 static uint32_t
 find_frame(const struct reading *reading, uint64_t id)
 {
@@ -385,29 +371,44 @@ remember_frame(struct reading *reading, uint64_t id, uint32_t index)
            fail_memory(reading);
 }
 
+static uint32_t
+to_line(int64_t number)
+{
+    return number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
+}
+
+/* Columns of a function, as add_function reads them. */
+static const char *
+function_columns(const struct database *store)
+{
+    return store->version == STORE_VERSION_READ
+               ? "function.name, system_name, file, start_line, '', 0, 0"
+               : "function.name, system_name, file, start_line, definition, "
+                 "has_address, first_byte";
+}
+
+enum { FUNCTION_COLUMNS = 7 };
+
 static bool
 add_function(struct reading *reading, sqlite3_stmt *row, int column, uint32_t *index)
 {
-    const int64_t line = sqlite3_column_int64(row, column + 3);
     const struct profile_function function = {
         .name = database_column_text(row, column),
         .system_name = database_column_text(row, column + 1),
         .file = database_column_text(row, column + 2),
-        .start_line = line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0,
+        .start_line = to_line(sqlite3_column_int64(row, column + 3)),
+        .definition = database_column_text(row, column + 4),
+        .has_address = sqlite3_column_int64(row, column + 5) != 0,
+        .address = (uint64_t)sqlite3_column_int64(row, column + 6),
     };
 
-    if (function.name[0] == '\0' && function.system_name[0] == '\0') {
+    if (function.name[0] == '\0' && function.system_name[0] == '\0' &&
+        !function.has_address) {
         *index = 0;
         return true;
     }
     return profile_add_function(reading->profile, &function, index) ||
            fail_memory(reading);
-}
-
-static uint32_t
-to_line(int64_t number)
-{
-    return number > 0 && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
 
 /* Add one frame whose caller is in the profile. Returns its index; 0 for none. */
@@ -421,7 +422,7 @@ add_frame(struct reading *reading, uint64_t id, uint32_t caller)
     if (!database_step(reading->store, reading->frame)) {
         return 0;
     }
-    frame.line = to_line(sqlite3_column_int64(reading->frame, 5));
+    frame.line = to_line(sqlite3_column_int64(reading->frame, FUNCTION_COLUMNS + 1));
     if (add_function(reading, reading->frame, 0, &frame.function) &&
         frame.function != 0 && !profile_add_frame(reading->profile, &frame, &index)) {
         fail_memory(reading);
@@ -439,7 +440,7 @@ caller_of(struct reading *reading, uint64_t id)
 
     database_bind(reading->store, reading->frame, 1, id);
     if (database_step(reading->store, reading->frame)) {
-        caller = (uint64_t)sqlite3_column_int64(reading->frame, 4);
+        caller = (uint64_t)sqlite3_column_int64(reading->frame, FUNCTION_COLUMNS);
         sqlite3_reset(reading->frame);
     }
     return caller < id ? caller : 0;
@@ -479,6 +480,7 @@ read_frame(struct reading *reading, uint64_t id)
 /* Columns of the query for rows. */
 enum {
     ROW_SOURCE,
+    ROW_INTERVAL,
     ROW_HITS,
     ROW_ADDRESS,
     ROW_LINE,
@@ -495,12 +497,21 @@ enum {
     ROW_FUNCTION
 };
 
+/* rows_query - a query, whose columns for the function are function_columns. */
+struct rows_query {
+    const char *columns; /* those before them */
+    const char *rest;
+};
+
+#define ROW_COLUMNS                                                             \
+    "SELECT source.name, interval, total, address, line, frame, process.name, " \
+    "unit.name, "                                                               \
+    "path, build_id, low, high, bias, named, variant, "
+
 /* Hits are added up by ids first: names are joined to what is left. hits: the table of
  * counts. */
 #define ROWS(hits)                                                                     \
-    "SELECT source.name, total, address, line, frame, process.name, unit.name, "       \
-    "path, build_id, low, high, bias, named, variant, function.name, system_name, "    \
-    "file, start_line FROM (SELECT source AS s, process AS p, unit AS u, place AS l, " \
+    " FROM (SELECT source AS s, process AS p, unit AS u, place AS l, "                 \
     "sum(count) AS total FROM " hits " WHERE "                                         \
     "source IN (SELECT id FROM source WHERE (?1 IS NULL OR name = ?1) AND (?5 = 0 OR " \
     "interval = ?5)) AND unit IN (SELECT id FROM unit WHERE ?4 IS NULL OR name GLOB "  \
@@ -511,17 +522,37 @@ enum {
     "place.image JOIN function ON function.id = place.function JOIN process ON "       \
     "process.id = p JOIN unit ON unit.id = u"
 
-#define WINDOW_ROWS ROWS("unsummed CROSS JOIN hits ON hits.window = unsummed.id")
-#define SUM_ROWS                                                          \
-    ROWS("summed CROSS JOIN sums ON sums.day = summed.day AND sums.host " \
-         "= summed.host")
+static const struct rows_query window_rows = {
+    ROW_COLUMNS, ROWS("unsummed CROSS JOIN hits ON hits.window = unsummed.id")};
+static const struct rows_query sum_rows = {
+    ROW_COLUMNS, ROWS("summed CROSS JOIN sums ON sums.day = summed.day AND sums.host "
+                      "= summed.host")};
 
 /* The same columns, once for each place in a file of a known build. */
-#define PLACES                                                                       \
-    "SELECT 'places', 1, address, line, frame, '', '', path, build_id, low, high, "  \
-    "bias, named, 0, function.name, system_name, file, start_line FROM place JOIN "  \
-    "image ON image.id = place.image JOIN function ON function.id = place.function " \
-    "WHERE variant = 0"
+static const struct rows_query place_rows = {
+    "SELECT 'places', 0, 1, address, line, frame, '', '', path, build_id, low, high, "
+    "bias, named, 0, ",
+    " FROM place JOIN image ON image.id = place.image JOIN function ON function.id = "
+    "place.function WHERE variant = 0"};
+
+/* Return the statement, or NULL after a failure. */
+static sqlite3_stmt *
+prepare_rows(struct reading *reading, const struct rows_query *query)
+{
+    struct buffer sql = {0};
+    sqlite3_stmt *statement = NULL;
+
+    buffer_append_text(&sql, query->columns);
+    buffer_append_text(&sql, function_columns(reading->store));
+    buffer_append_text(&sql, query->rest);
+    if (buffer_text(&sql) != NULL) {
+        statement = database_prepare(reading->store, buffer_text(&sql));
+    } else {
+        fail_memory(reading);
+    }
+    buffer_finish(&sql);
+    return statement;
+}
 
 static bool
 add_image(struct reading *reading, sqlite3_stmt *row, uint32_t *index)
@@ -536,7 +567,10 @@ add_image(struct reading *reading, sqlite3_stmt *row, uint32_t *index)
         .named = sqlite3_column_int64(row, ROW_NAMED) != 0,
     };
 
-    return profile_add_image(reading->profile, &image, index) || fail_memory(reading);
+    uint64_t shift;
+
+    return image_join_add(&reading->images, reading->profile, &image, index, &shift) ||
+           fail_memory(reading);
 }
 
 static void
@@ -544,7 +578,8 @@ read_row(struct reading *reading, sqlite3_stmt *row)
 {
     struct profile *const profile = reading->profile;
     const struct profile_source *const source =
-        profile_find_source(profile, database_column_text(row, ROW_SOURCE));
+        store_find_source(profile, database_column_text(row, ROW_SOURCE),
+                          (uint64_t)sqlite3_column_int64(row, ROW_INTERVAL));
     const int64_t hits = sqlite3_column_int64(row, ROW_HITS);
     struct profile_place place = {
         .address = (uint64_t)sqlite3_column_int64(row, ROW_ADDRESS),
@@ -584,15 +619,16 @@ read_row(struct reading *reading, sqlite3_stmt *row)
 }
 
 static void
-read_rows(struct reading *reading, const char *sql)
+read_rows(struct reading *reading, const struct rows_query *query)
 {
+    static const struct rows_query frame = {
+        "SELECT ",
+        ", caller, line FROM frame JOIN function ON function.id = frame.function WHERE "
+        "frame.id = ?"};
     const size_t rows_max = reading->selection->rows_max;
-    sqlite3_stmt *const statement = database_prepare(reading->store, sql);
+    sqlite3_stmt *const statement = prepare_rows(reading, query);
 
-    reading->frame = database_prepare(
-        reading->store, "SELECT name, system_name, file, start_line, caller, line FROM "
-                        "frame JOIN function ON function.id = frame.function WHERE "
-                        "frame.id = ?");
+    reading->frame = prepare_rows(reading, &frame);
     bind_selection(reading, statement);
     while (database_step(reading->store, statement)) {
         read_row(reading, statement);
@@ -604,7 +640,7 @@ read_rows(struct reading *reading, const char *sql)
     sqlite3_finalize(reading->frame);
 }
 
-/* What PLACES needs. */
+/* Set what place_rows needs of a profile. */
 static void
 read_bucket(struct reading *reading)
 {
@@ -627,6 +663,7 @@ finish_reading(struct reading *reading)
 
     sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     free(reading->frames);
+    image_join_finish(&reading->images);
     hash_index_finish(&reading->frame_index);
     if (store->failed) {
         profile_delete(reading->profile);
@@ -650,13 +687,12 @@ sqlite_read(struct store *store, const struct store_selection *selection,
     } else if (database_run(database, "BEGIN")) {
         choose_windows(&reading);
         sum_accounting(&reading);
-        check_intervals(&reading);
         read_header(&reading);
         read_gaps(&reading);
         read_sources(&reading);
         choose_sums(&reading);
-        read_rows(&reading, WINDOW_ROWS);
-        read_rows(&reading, SUM_ROWS);
+        read_rows(&reading, &window_rows);
+        read_rows(&reading, &sum_rows);
     }
     finish_reading(&reading);
     return reading.profile;
@@ -675,7 +711,7 @@ sqlite_places(struct store *store, struct pprof_error *error)
         fail_memory(&reading);
     } else if (database_run(database, "BEGIN")) {
         read_bucket(&reading);
-        read_rows(&reading, PLACES);
+        read_rows(&reading, &place_rows);
     }
     finish_reading(&reading);
     return reading.profile;

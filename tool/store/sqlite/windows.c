@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* windows.c - see windows.h. */
+/* windows.c - writes the condition, and binds its parameters in the same order. */
 #include "store/sqlite/windows.h"
 
 #include <stdio.h>

@@ -6,9 +6,10 @@
  * exponential length. Names of foreign files are demangled in the process that reads
  * them, whose limits of time and memory end that.
  */
-#include "symbols/client/image.h"
+#include "symbols/border/demangle.h"
 
 #include <libiberty/demangle.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,12 @@
 /* Nobody reads more. */
 #define DEMANGLED_BYTES_MAX (UINT32_C(1) << 16)
 
-char *
-sym_demangle(const char *mangled)
+static char *
+demangle(const char *mangled, int more_options)
 {
     /* Its own limit on recursion refuses 1024 bytes and more; real names are longer. */
     const int options =
-        DMGL_PARAMS | DMGL_ANSI |
+        DMGL_PARAMS | DMGL_ANSI | more_options |
         (strnlen(mangled, MANGLED_BYTES_MAX) * 2 < DEMANGLE_RECURSION_LIMIT
              ? 0
              : DMGL_NO_RECURSE_LIMIT);
@@ -42,4 +43,16 @@ sym_demangle(const char *mangled)
         return NULL;
     }
     return text;
+}
+
+char *
+sym_demangle(const char *mangled)
+{
+    return demangle(mangled, 0);
+}
+
+char *
+sym_demangle_plain(const char *mangled)
+{
+    return demangle(mangled, DMGL_RET_DROP);
 }

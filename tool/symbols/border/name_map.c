@@ -5,7 +5,6 @@
 #include "symbols/border/name_map.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct sym_map *
 sym_map_share(struct sym_map *map)
@@ -35,11 +34,13 @@ sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *nam
 {
     struct sym_range *range = sym_table_find(&map->table, address);
 
-    *name = (struct sym_name){.file = "", .address = address};
+    *name = (struct sym_name){.file = "", .definition = "", .address = address};
     *module = "";
     if (range == NULL || !sym_range_name(range, &name->name, &name->system_name)) {
         return false;
     }
+    name->has_start = map->has_starts;
+    name->start = name->has_start ? range->origin : 0;
     if (range->tag < map->module_count) {
         *module = map->modules[range->tag];
     }

@@ -1,30 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * name_map.h - what the readers of perf maps and of the kernel's symbols share.
+ * name_map.h - names by run-time address: those of a JIT's /tmp/perf-PID.map, or the
+ * kernel's.
  */
 #ifndef SYMBOLS_BORDER_NAME_MAP_H
 #define SYMBOLS_BORDER_NAME_MAP_H
 
+#include "symbols/border/name.h"
 #include "symbols/border/table.h"
-#include "symbols/client/image.h"
 
-#include <stdio.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 /* sym_map - names by run-time address. The tag of an entry is its module's index. */
 struct sym_map {
     struct sym_table table;
     const char **modules; /* [0] is ""; strings are owned by the table */
     size_t module_count;
+    bool has_starts;     /* a range of one name is one function */
     unsigned int shares; /* users beside the first */
 };
 
-/*
- * The kernel's symbols from /proc/kallsyms and /proc/modules, which may be NULL.
- * Errors, and what wanted is for, as in sym_map_open_kernel.
- */
-struct sym_map *sym_map_read_kernel(FILE *kallsyms, FILE *modules,
-                                    const struct sym_wanted *wanted, uint64_t *begin,
-                                    uint64_t *end);
+/* The map has one more user, each of which closes it. */
+struct sym_map *sym_map_share(struct sym_map *map);
+
+void sym_map_close(struct sym_map *map); /* NULL is allowed */
+
+/* module: "" or the kernel module that the symbol is in. */
+bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
+                    const char **module);
+
+/* The same for a bucket, as sym_image_lookup_bucket. */
+bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
+                           struct sym_name *name, const char **module);
 
 /* A number in base 16 with or without 0x; moves text behind it. False if there is none
  * or it is too large. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protocol.h - what the command asks a symbolizer process, and what that answers.
+ * protocol.h - what the command asks a reader, and what that answers.
  *
  * A conversation begins with what its work needs, and the file. Each item of an answer
  * begins with a REPLY: the item itself, or a file that is needed for it, which the
@@ -13,16 +13,14 @@
 
 enum { REPLY_ANSWER, REPLY_OPEN, REPLY_DOWNLOAD };
 
-/* Of images. */
+/*
+ * Of images. The first question may come right behind the file, before headers are
+ * answered. A state is: has symbols, is bounded, note.
+ */
 enum {
-    ASK_NAMES,   /* by_offset, bytes, count, places: so many answers, each a name */
-    ASK_ADDRESS, /* file offset: found, address */
-    ASK_RANGE,   /* address: found, start, end */
-    ASK_FRAMES,  /* address: count, frames */
-    ASK_PLACE,   /* address, bytes: address */
-    ASK_ROWS,    /* start, end: rows, each answer one: 1, address, file, line; then 0 */
-    ASK_BYTES,   /* address, size: bytes */
-    ASK_STATE    /* has symbols, is bounded, note */
+    ASK_NAMES, /* by_offset, bytes, places: a name for each place; then the state */
+    ASK_ROWS,  /* start, end: rows, each 1, address, file, line; then 0, the state */
+    ASK_BYTES  /* address, size: bytes */
 };
 
 enum {
@@ -34,15 +32,12 @@ enum {
 };
 
 /* Names are cut at 64 KiB by readers. */
-enum { TEXT_BYTES_MAX = 1 << 17, FRAMES_MAX = 512, CODE_BYTES_MAX = 16 << 20 };
+enum { TEXT_BYTES_MAX = 1 << 17, CODE_BYTES_MAX = 16 << 20 };
+
+/* Programs have ten or so; readers believe no file that has more. */
+enum { SEGMENTS_MAX = 1 << 12 };
 
 /* What stands for the image's root in a process that knows no root. */
 #define IMAGE_ROOT "/root"
-
-/* Work of such processes. */
-void symbolizer_serve_image(struct wire *wire);
-void symbolizer_serve_perf_map(struct wire *wire);
-void symbolizer_serve_function(struct wire *wire);
-void symbolizer_serve_symbols(struct wire *wire);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * symbol_list.h - the functions of an ELF file as its linker listed them, for tools
- * that find them by these names. The file is hostile.
- */
+/* symbol_list.h - the symbols of one file. */
 #ifndef SYMBOLS_BORDER_SYMBOL_LIST_H
 #define SYMBOLS_BORDER_SYMBOL_LIST_H
 
@@ -28,16 +25,7 @@ struct sym_symbol_list {
     struct wire_names names; /* where it came to */
 };
 
-/*
- * Reads .symtab of the file itself.
- *
- *   fd    borrowed
- *   bytes what the list may take; 0: 1 GiB
- *
- * 0, also if there are none; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if the list
- * is larger than bytes, -EIO if it cannot be read whole. Finish it in any case.
- */
-int sym_symbol_list_read(int fd, uint64_t bytes, struct sym_symbol_list *list);
+/* Also of a list whose reading failed. */
 void sym_symbol_list_finish(struct sym_symbol_list *list);
 
 #endif

@@ -4,12 +4,13 @@
  *
  * Sized symbols are swept in order of their start with a heap of those that are open;
  * the top of the heap covers the stretch to the next event. Symbols without size then
- * fill only gaps.
+ * fill only gaps, and bounds what is left.
  */
 #include "symbols/border/table.h"
 
-#include "symbols/client/image.h"
+#include "symbols/border/demangle.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,8 @@
 /* An entry while the array grows, its place in the heap, and the two ranges that it may
  * become. */
 #define ENTRY_COST (2 * sizeof(struct sym_entry) + 4 + 2 * sizeof(struct sym_range))
+
+/* --- adding --- */
 
 bool
 sym_table_take(struct sym_table *table, uint64_t bytes)
@@ -51,8 +54,31 @@ sym_table_add(struct sym_table *table, const struct sym_entry *entry)
     }
     table->entries = larger;
     table->entries[table->entry_count] = *entry;
+    table->entries[table->entry_count].origin = entry->start;
     table->entries[table->entry_count].order = (uint32_t)table->entry_count;
     table->entry_count++;
+    return true;
+}
+
+bool
+sym_table_add_bound(struct sym_table *table, uint64_t start, uint64_t end)
+{
+    struct sym_bound *larger;
+
+    if (start >= end) {
+        return true;
+    }
+    if (!sym_table_take(table, 2 * sizeof(*larger))) {
+        return false;
+    }
+    /* Its room is in what was taken. */
+    larger = sym_budget_grow(NULL, table->bounds, table->bound_count,
+                             &table->bound_room, sizeof(*larger));
+    if (larger == NULL) {
+        return false;
+    }
+    table->bounds = larger;
+    table->bounds[table->bound_count++] = (struct sym_bound){start, end};
     return true;
 }
 
@@ -74,6 +100,8 @@ sym_table_own(struct sym_table *table, void *memory)
     return true;
 }
 
+/* --- which of several names --- */
+
 static int
 compare_words(uint64_t left, uint64_t right)
 {
@@ -83,6 +111,8 @@ compare_words(uint64_t left, uint64_t right)
 /* Names are looked at only so far: forged ones may be as long as the file. */
 #define WORTH_BYTES 256
 
+/* Count the underscores that a name begins with: of names of one symbol, those with
+ * fewer are better. */
 static size_t
 leading_underscores(const char *name)
 {
@@ -131,6 +161,8 @@ compare_entries(const void *left, const void *right)
 /* sweep - open symbols as a heap, the covering one on top. */
 struct sweep {
     const struct sym_entry *entries;
+    const struct sym_bound *bounds; /* disjoint */
+    size_t bound_count;
     enum sym_overlap overlap;
     uint32_t *heap;
     size_t heap_count;
@@ -139,6 +171,9 @@ struct sweep {
     size_t range_count;
 };
 
+/* Of the open symbols, the one with the highest priority covers an address. Entries are
+ * sorted by their start and then by how good their name is, so the index of one is its
+ * priority where the innermost one covers. */
 static uint32_t
 sweep_priority(const struct sweep *sweep, uint32_t entry)
 {
@@ -151,6 +186,8 @@ sweep_covers(const struct sweep *sweep, size_t left, size_t right)
     return sweep_priority(sweep, sweep->heap[left]) >
            sweep_priority(sweep, sweep->heap[right]);
 }
+
+/* --- overlapping symbols --- */
 
 static void
 sweep_swap(struct sweep *sweep, size_t left, size_t right)
@@ -173,6 +210,7 @@ sweep_push(struct sweep *sweep, uint32_t entry)
     }
 }
 
+/* Remove the top of the heap. */
 static void
 sweep_pop(struct sweep *sweep)
 {
@@ -195,6 +233,7 @@ sweep_pop(struct sweep *sweep)
     }
 }
 
+/* Let an entry cover from the cursor to end. */
 static void
 sweep_write(struct sweep *sweep, uint32_t entry, uint64_t end)
 {
@@ -206,7 +245,7 @@ sweep_write(struct sweep *sweep, uint32_t entry, uint64_t end)
         last->end = end;
     } else {
         sweep->ranges[sweep->range_count++] = (struct sym_range){
-            sweep->cursor, end, source->name, NULL, source->tag, entry};
+            sweep->cursor, end, source->name, NULL, source->origin, source->tag, entry};
     }
     sweep->cursor = end;
 }
@@ -227,6 +266,7 @@ sweep_advance(struct sweep *sweep, uint64_t limit)
     }
 }
 
+/* Let symbols with a size cover their addresses, in order of their starts. */
 static void
 sweep_sized(struct sweep *sweep, size_t sized_count)
 {
@@ -238,17 +278,34 @@ sweep_sized(struct sweep *sweep, size_t sized_count)
     sweep_advance(sweep, UINT64_MAX);
 }
 
-/* A symbol without size reaches to the next symbol, and covers nothing that a sized one
- * does. */
+/* Return where the next bound of a function is behind start: the end of the one that
+ * start is in, or where the next one begins. */
+static uint64_t
+next_bound(const struct sweep *sweep, uint64_t start, size_t *next)
+{
+    while (*next < sweep->bound_count && sweep->bounds[*next].end <= start) {
+        (*next)++;
+    }
+    if (*next == sweep->bound_count) {
+        return UINT64_MAX;
+    }
+    return sweep->bounds[*next].start <= start ? sweep->bounds[*next].end
+                                               : sweep->bounds[*next].start;
+}
+
+/* Let symbols without size cover what is left: each reaches to the next symbol, leaves
+ * no function that has bounds, and covers nothing that a sized one does. */
 static void
 fill_gaps(struct sweep *sweep, size_t first, size_t count)
 {
     const size_t sized_ranges = sweep->range_count;
     size_t next = 0;
+    size_t bound = 0;
 
     for (size_t i = first; i < count; i++) {
         const struct sym_entry *entry = &sweep->entries[i];
-        uint64_t end = entry->end;
+        const uint64_t function_end = next_bound(sweep, entry->start, &bound);
+        uint64_t end = entry->end < function_end ? entry->end : function_end;
 
         if (i + 1 < count && sweep->entries[i + 1].start < end) {
             end = sweep->entries[i + 1].start;
@@ -275,6 +332,7 @@ compare_ranges(const void *left, const void *right)
     return compare_words(a->start, b->start);
 }
 
+/* Return how many entries have a size: they are sorted first. */
 static size_t
 count_sized(const struct sym_table *table)
 {
@@ -286,6 +344,109 @@ count_sized(const struct sym_table *table)
     return count;
 }
 
+/* --- bounds --- */
+
+static int
+compare_bounds(const void *left, const void *right)
+{
+    const struct sym_bound *a = left;
+    const struct sym_bound *b = right;
+    const int order = compare_words(a->start, b->start);
+
+    return order != 0 ? order : compare_words(a->end, b->end);
+}
+
+/* Sort the bounds of functions and make them disjoint: of those that overlap the first
+ * one keeps what it has. */
+static void
+separate_bounds(struct sym_table *table)
+{
+    uint64_t end = 0;
+    size_t kept = 0;
+
+    if (table->bound_count > 0) {
+        qsort(table->bounds, table->bound_count, sizeof(*table->bounds),
+              compare_bounds);
+    }
+    for (size_t i = 0; i < table->bound_count; i++) {
+        struct sym_bound bound = table->bounds[i];
+
+        bound.start = bound.start > end ? bound.start : end;
+        if (bound.start < bound.end) {
+            table->bounds[kept++] = bound;
+            end = bound.end;
+        }
+    }
+    table->bound_count = kept;
+}
+
+/* Write the ranges to to, and between them what only bounds cover. Returns how many
+ * these are; with to NULL only that. */
+static size_t
+merge_bounds(const struct sym_table *table, struct sym_range *to)
+{
+    const struct sym_range *const ranges = table->ranges;
+    size_t count = 0;
+    size_t next = 0;
+
+    for (size_t i = 0; i < table->bound_count; i++) {
+        const struct sym_bound *const bound = &table->bounds[i];
+        uint64_t at = bound->start;
+
+        while (at < bound->end) {
+            const bool any = next < table->range_count;
+            const uint64_t end = any && ranges[next].start < bound->end
+                                     ? ranges[next].start
+                                     : bound->end;
+
+            if (any && ranges[next].end <= at) {
+                if (to != NULL) {
+                    to[count] = ranges[next];
+                }
+                count++;
+                next++;
+            } else if (at < end) {
+                if (to != NULL) {
+                    to[count] = (struct sym_range){.start = at,
+                                                   .end = end,
+                                                   .origin = bound->start,
+                                                   .entry = (uint32_t)(UINT32_MAX - i)};
+                }
+                count++;
+                at = end;
+            } else {
+                at = ranges[next].end;
+            }
+        }
+    }
+    if (to != NULL && next < table->range_count) {
+        memcpy(to + count, ranges + next, (table->range_count - next) * sizeof(*to));
+    }
+    return count + table->range_count - next;
+}
+
+/* Add what only bounds cover to the ranges. If memory is too little, they are left out:
+ * names stay. */
+static void
+add_bounds(struct sym_table *table)
+{
+    const size_t count = merge_bounds(table, NULL);
+    const size_t more = count - table->range_count;
+    struct sym_range *merged = NULL;
+
+    if (more > 0 && sym_table_take(table, more * sizeof(*merged))) {
+        merged = calloc(count, sizeof(*merged));
+    }
+    if (merged != NULL) {
+        table->range_count = merge_bounds(table, merged);
+        free(table->ranges);
+        table->ranges = merged;
+    }
+}
+
+/* --- the table --- */
+
+/* Free what only building the table needs. */
 static void
 give_back_unused(struct sym_table *table)
 {
@@ -294,11 +455,29 @@ give_back_unused(struct sym_table *table)
     free(table->entries);
     table->entries = NULL;
     table->entry_count = table->entry_room = 0;
+    free(table->bounds);
+    table->bounds = NULL;
+    table->bound_count = table->bound_room = 0;
     smaller = realloc(table->ranges, (table->range_count + 1) * sizeof(*smaller));
     if (smaller != NULL) {
         table->ranges = smaller;
     }
 }
+
+#ifndef NDEBUG
+/* Are the ranges what table.h promises after sym_table_build? */
+static bool
+assert_ranges_state(const struct sym_table *table)
+{
+    for (size_t i = 0; i < table->range_count; i++) {
+        const struct sym_range *const range = &table->ranges[i];
+
+        assert(range->start < range->end);
+        assert(i == 0 || table->ranges[i - 1].end <= range->start);
+    }
+    return true;
+}
+#endif
 
 bool
 sym_table_build(struct sym_table *table, enum sym_overlap overlap)
@@ -319,7 +498,10 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
         qsort(table->entries, count, sizeof(*table->entries), compare_entries);
     }
     sized_count = count_sized(table);
+    separate_bounds(table);
     sweep.entries = table->entries;
+    sweep.bounds = table->bounds;
+    sweep.bound_count = table->bound_count;
     sweep.overlap = overlap;
     sweep_sized(&sweep, sized_count);
     fill_gaps(&sweep, sized_count, count);
@@ -329,6 +511,9 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
 
     table->ranges = sweep.ranges;
     table->range_count = sweep.range_count;
+    assert(table->range_count <= 2 * count);
+    add_bounds(table);
+    assert(assert_ranges_state(table));
     give_back_unused(table);
     return true;
 }
@@ -371,19 +556,31 @@ sym_table_find(const struct sym_table *table, uint64_t address)
     return range != NULL && range->end > address ? range : NULL;
 }
 
-/* Demangled, and "memcpy@@GLIBC_2.14" to "memcpy". NULL if the name is fit to show as
- * it is. */
-static char *
-name_for_people(const char *name)
-{
-    const char *at = strchr(name, '@');
-    char *cut;
-    char *demangled;
+/* --- names that are shown --- */
 
-    if (at == NULL || at == name) {
+size_t
+sym_shown_length(const char *name, uint32_t tag)
+{
+    const char *end = tag == SYM_TAG_VERSIONED ? strrchr(name, '@') : NULL;
+
+    if (end == NULL || end == name) {
+        return strlen(name);
+    }
+    return (size_t)(end - name) - (end[-1] == '@' && end - 1 > name);
+}
+
+/* Return a name as it is shown: demangled, and "memcpy" for "memcpy@@GLIBC_2.14". NULL
+ * if it is fit to show as it is. */
+static char *
+name_for_people(const char *name, uint32_t tag)
+{
+    char *demangled;
+    char *cut;
+
+    if (tag != SYM_TAG_VERSIONED) {
         return sym_demangle(name);
     }
-    cut = strndup(name, (size_t)(at - name));
+    cut = strndup(name, sym_shown_length(name, tag));
     demangled = cut == NULL ? NULL : sym_demangle(cut);
     if (demangled == NULL) {
         return cut;
@@ -395,7 +592,7 @@ name_for_people(const char *name)
 static char *
 name_of_stub(const char *target)
 {
-    char *shown = name_for_people(target);
+    char *shown = name_for_people(target, 0);
     char *name = NULL;
 
     if (asprintf(&name, "%s@plt", shown != NULL ? shown : target) < 0) {
@@ -410,9 +607,14 @@ sym_range_name(struct sym_range *range, const char **name, const char **system_n
 {
     const bool is_stub = range->tag == SYM_TAG_STUB;
 
+    *name = NULL;
+    *system_name = NULL;
+    if (range->name == NULL) {
+        return false;
+    }
     if (range->shown == NULL) {
-        range->shown =
-            is_stub ? name_of_stub(range->name) : name_for_people(range->name);
+        range->shown = is_stub ? name_of_stub(range->name)
+                               : name_for_people(range->name, range->tag);
     }
     if (range->shown == NULL && is_stub) {
         return false;
@@ -439,6 +641,7 @@ sym_table_finish(struct sym_table *table)
     free(table->owned);
     free(table->ranges);
     free(table->entries);
+    free(table->bounds);
     sym_budget_give(table->budget, table->taken);
     *table = (struct sym_table){.budget = table->budget};
 }

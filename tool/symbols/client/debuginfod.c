@@ -1,33 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * download.c - libdebuginfod, loaded by name.
- */
-#include "base/clock.h"
-#include "base/library.h"
-#include "symbols/client/download.h"
+/* debuginfod.c - downloads by libdebuginfod; a module. */
+#include "symbols/client/download_module.h"
 
+#include "base/clock.h"
+#include "base/module_interface.h"
+
+#include <elfutils/debuginfod.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define LIBRARY "libdebuginfod.so.1"
 
 /* Of a server that sends nothing; the library's own is 90. */
 #define SILENCE_SECONDS "10"
 
-/* The library's client; its header need not be there. */
-struct debuginfod_client;
-typedef int client_progress(struct debuginfod_client *client, long done, long total);
-
 struct sym_download {
-    struct debuginfod_client *client;
-    struct debuginfod_client *(*begin)(void);
-    void (*end)(struct debuginfod_client *client);
-    int (*find_debuginfo)(struct debuginfod_client *client, const unsigned char *id,
-                          int id_size, char **path);
-    void (*set_progress)(struct debuginfod_client *client, client_progress *progress);
+    debuginfod_client *client;
     sym_download_progress *progress;
     void *context;
     const char *what;
@@ -36,25 +24,13 @@ struct sym_download {
     bool late;
 };
 
-static bool
-load(struct sym_download *download)
-{
-    const struct library_function functions[] = {
-        {"debuginfod_begin", &download->begin},
-        {"debuginfod_end", &download->end},
-        {"debuginfod_find_debuginfo", &download->find_debuginfo},
-        {"debuginfod_set_progressfn", &download->set_progress},
-    };
-
-    return library_load(LIBRARY, functions, sizeof(functions) / sizeof(functions[0]));
-}
-
 /* Whose download runs on this thread: the library gives its own client alone. */
 static _Thread_local struct sym_download *watched;
 
-/* The library calls this while it waits. Not 0 ends the download. */
+/* Report progress and end a download that takes too long: the library calls this while
+ * it waits, and ends if it is not 0. */
 static int
-watch(struct debuginfod_client *client, long done, long total)
+watch(debuginfod_client *client, long done, long total)
 {
     struct sym_download *const download = watched;
 
@@ -66,9 +42,18 @@ watch(struct debuginfod_client *client, long done, long total)
     return download->late;
 }
 
-struct sym_download *
-sym_download_new(unsigned int seconds, sym_download_progress *progress, void *context,
-                 char *why, size_t why_size)
+static void
+download_delete(struct sym_download *download)
+{
+    if (download->client != NULL) {
+        debuginfod_end(download->client);
+    }
+    free(download);
+}
+
+static struct sym_download *
+download_new(unsigned int seconds, sym_download_progress *progress, void *context,
+             char *why, size_t why_size)
 {
     struct sym_download *download = calloc(1, sizeof(*download));
 
@@ -79,39 +64,21 @@ sym_download_new(unsigned int seconds, sym_download_progress *progress, void *co
     download->progress = progress;
     download->context = context;
     download->left_ns = (int64_t)seconds * 1000000000;
-    if (!load(download)) {
-        snprintf(why, why_size, "%s cannot be loaded: install Debian's libdebuginfod1",
-                 LIBRARY);
-        sym_download_delete(download);
-        return NULL;
-    }
     setenv("DEBUGINFOD_TIMEOUT", SILENCE_SECONDS, 0);
-    download->client = download->begin();
+    download->client = debuginfod_begin();
     if (download->client == NULL) {
-        snprintf(why, why_size, "%s cannot begin", LIBRARY);
-        sym_download_delete(download);
+        snprintf(why, why_size, "libdebuginfod cannot begin");
+        download_delete(download);
         return NULL;
     }
-    download->set_progress(download->client, watch);
+    debuginfod_set_progressfn(download->client, watch);
     return download;
-}
-
-void
-sym_download_delete(struct sym_download *download)
-{
-    if (download == NULL) {
-        return;
-    }
-    if (download->client != NULL) {
-        download->end(download->client);
-    }
-    free(download);
 }
 
 /* Runs a download within the time that is left. */
 static int
-find(struct sym_download *download, const unsigned char *id, size_t id_size,
-     char **path)
+run_download(struct sym_download *download, const unsigned char *id, size_t id_size,
+             char **path)
 {
     const int64_t begun_ns = (int64_t)clock_now_ns();
     int fd;
@@ -119,15 +86,15 @@ find(struct sym_download *download, const unsigned char *id, size_t id_size,
     download->until_ns = begun_ns + download->left_ns;
     download->late = false;
     watched = download;
-    fd = download->find_debuginfo(download->client, id, (int)id_size, path);
+    fd = debuginfod_find_debuginfo(download->client, id, (int)id_size, path);
     watched = NULL;
     download->left_ns -= (int64_t)clock_now_ns() - begun_ns;
     return fd < 0 && download->late ? -ETIME : fd;
 }
 
-int
-sym_download_debug_file(struct sym_download *download, const unsigned char *id,
-                        size_t id_size, const char *what, char *path, size_t path_size)
+static int
+download_debug_file(struct sym_download *download, const unsigned char *id,
+                    size_t id_size, const char *what, char *path, size_t path_size)
 {
     char *found = NULL;
     int fd;
@@ -137,10 +104,16 @@ sym_download_debug_file(struct sym_download *download, const unsigned char *id,
         return -ETIME;
     }
     download->what = what;
-    fd = find(download, id, id_size, &found);
+    fd = run_download(download, id, id_size, &found);
     if (fd >= 0) {
         snprintf(path, path_size, "%s", found == NULL ? "" : found);
     }
     free(found);
     return fd;
 }
+
+MODULE_INTERFACE(struct download_module, debuginfod) = {
+    .start = download_new,
+    .end = download_delete,
+    .debug_file = download_debug_file,
+};

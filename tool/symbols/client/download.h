@@ -3,9 +3,8 @@
  * download.h - debug files from debuginfod servers, by build-id, for those who ask for
  * it.
  *
- * libdebuginfod is loaded when it is needed: ntprof works without it. It keeps what it
- * got in its cache. All downloads together have a time limit; what is not there then is
- * done without.
+ * libdebuginfod keeps what it got in its cache. All downloads together have a time
+ * limit; what is not there then is done without.
  */
 #ifndef SYMBOLS_CLIENT_DOWNLOAD_H
 #define SYMBOLS_CLIENT_DOWNLOAD_H
@@ -24,7 +23,7 @@ typedef void sym_download_progress(void *context, const char *what, long done,
  *   progress  may be NULL
  *   why       out, on failure, for people
  *
- * NULL: there is no libdebuginfod, or out of memory. The servers are those of
+ * NULL: its module cannot be loaded, or out of memory. The servers are those of
  * DEBUGINFOD_URLS.
  */
 struct sym_download *sym_download_new(unsigned int seconds,

@@ -3,9 +3,11 @@
 #include "symbols/client/function.h"
 
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "sandbox/process.h"
 #include "symbols/border/protocol.h"
 #include "symbols/client/opener.h"
+#include "symbols/client/readers.h"
 
 #include <errno.h>
 
@@ -42,12 +44,14 @@ sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
     };
     struct opener opener = {.fd = fd, .root = "", .path = path};
     struct sandbox_process process;
-    int result = sandbox_start(&process, symbolizer_serve_function, &limits);
+    int result = readers_start(&process, READER_FUNCTION, &limits);
 
     *found = (struct sym_function){0};
     if (result != 0) {
         return result;
     }
+    COMMAND_LOG("reader %ld: asked for function %s of %s", (long)process.pid, name,
+                path);
     wire_put(&process.wire, 0);
     wire_put(&process.wire, bytes);
     wire_put_text(&process.wire, path);

@@ -2,22 +2,28 @@
 /*
  * image.c - the command's end of a process that reads one image.
  *
+ * The file goes to it with the first question, if it is known by then, and an answer
+ * ends with the state of the image: has it symbols, is something missing, and why.
+ *
  * Whatever comes from it is checked and bounded: numbers of names are those of names
  * that came, and all that is kept is at most what the image's names may take. What ends
  * the process leaves what was answered before, and a note.
  */
-#include "symbols/client/image.h"
+#include "symbols/client/imagep.h"
 
 #include "base/clock.h"
-#include "sandbox/process.h"
-#include "symbols/border/protocol.h"
-#include "symbols/client/opener.h"
+#include "base/command_log.h"
+#include "base/open_regular.h"
+#include "base/time_limit.h"
+#include "symbols/client/readers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* As readers have it. */
@@ -35,54 +41,12 @@
 /* One image leaves time for others. */
 enum { IMAGE_SHARE = 3 };
 
-/* Limit for one answer; for real code an answer has some ten thousand frames. */
-enum { ANSWER_FRAMES_MAX = 1 << 21 };
-
-/* answer - of a place that was asked for. */
-struct answer {
-    uint64_t place;
-    bool found;
-    struct sym_name name; /* callers are set when it is taken */
-    size_t callers;       /* the first of them in frames */
-};
-
-/* answers - to the places that were asked for at once. */
-struct answers {
-    struct answer *items; /* by place */
-    size_t count;
-    bool by_offset; /* what they are answers to */
-    uint64_t bytes;
-    struct sym_frame *frames;
-    size_t frame_count;
-    size_t frame_room;
-};
-
-struct sym_image {
-    struct sandbox_process process;
-    struct opener opener;
-    struct sym_settings settings;
-    char *path;
-    char *root;
-    char build_id[2 * 64 + 1];
-    struct sym_code code;
-    int64_t written_s;
-    bool ended;   /* its process; note says why */
-    bool bounded; /* by memory or time */
-    unsigned int round;
-    uint64_t image_end_ns; /* of its processor time, in this round */
-    uint64_t charged_ns;   /* of it, to the clock */
-    struct wire_names names;
-    struct answers expected; /* many */
-    struct answers last;     /* the last one, which was not among them */
-    bool state_known;        /* since the last question: what follows */
-    bool has_symbols;
-    char note[800];
-};
-
 void
 sym_clock_start(struct sym_clock *clock, unsigned int seconds)
 {
     clock->left_ns = seconds * CLOCK_SECOND_NS;
+    clock->hung = 0;
+    clock->over_ns = 0;
     clock->image_ns = clock->left_ns / IMAGE_SHARE;
     clock->round++;
 }
@@ -92,7 +56,8 @@ sym_clock_start(struct sym_clock *clock, unsigned int seconds)
 static void
 say_late(struct sym_image *image)
 {
-    image->bounded = true;
+    image->late = true;
+    image->state_known = false; /* it may be another one when there is time again */
     snprintf(
         image->note, sizeof(image->note),
         "no time is left for the names of %s: they, or those of all images, took as "
@@ -102,7 +67,7 @@ say_late(struct sym_image *image)
 
 /* The process failed: what it answered stays. */
 static void
-end(struct sym_image *image)
+image_end(struct sym_image *image)
 {
     if (image->ended) {
         return;
@@ -110,9 +75,14 @@ end(struct sym_image *image)
     image->ended = true;
     image->bounded = true;
     sandbox_stop(&image->process);
+    if (image->process.stuck && image->settings.clock != NULL) {
+        image->settings.clock->hung++;
+    }
     if (image->process.late) {
         say_late(image);
     } else {
+        COMMAND_LOG("reader of %s: failed: %s", image->path,
+                    sandbox_why(&image->process));
         snprintf(image->note, sizeof(image->note),
                  "the process that read the symbols of %s failed: %s; addresses are "
                  "shown where names are missing",
@@ -120,8 +90,8 @@ end(struct sym_image *image)
     }
 }
 
-static uint64_t
-memory_max(const struct sym_image *image)
+uint64_t
+image_memory_max(const struct sym_image *image)
 {
     return image->settings.memory_max == 0 ? MEMORY_DEFAULT
                                            : image->settings.memory_max;
@@ -143,13 +113,15 @@ begin_time(struct sym_image *image)
     }
     if (image->round != clock->round) {
         image->round = clock->round;
+        image->late = false;
         image->image_end_ns = now_ns + clock->image_ns;
     }
     image->charged_ns = now_ns;
     left_ns = image->image_end_ns - now_ns;
     left_ns = left_ns < clock->left_ns ? left_ns : clock->left_ns;
     image->process.cpu_end_ns = now_ns + left_ns;
-    return now_ns < image->image_end_ns && clock->left_ns > 0;
+    return now_ns < image->image_end_ns && clock->left_ns > 0 &&
+           clock->hung < SYM_HUNG_MAX;
 }
 
 static void
@@ -160,6 +132,7 @@ charge_time(struct sym_image *image)
 
     if (clock != NULL) {
         used_ns = sandbox_cpu_ns(&image->process) - image->charged_ns;
+        clock->over_ns += used_ns > clock->left_ns ? used_ns - clock->left_ns : 0;
         clock->left_ns -= used_ns < clock->left_ns ? used_ns : clock->left_ns;
     }
 }
@@ -167,8 +140,8 @@ charge_time(struct sym_image *image)
 /* --- questions --- */
 
 /* The wire to put a question's parameters on; NULL: there is none. */
-static struct wire *
-ask(struct sym_image *image, uint64_t question)
+struct wire *
+image_ask(struct sym_image *image, uint64_t question)
 {
     if (image->ended) {
         return NULL;
@@ -177,14 +150,13 @@ ask(struct sym_image *image, uint64_t question)
         say_late(image);
         return NULL;
     }
-    image->state_known = false;
     wire_put(&image->process.wire, question);
     return &image->process.wire;
 }
 
 /* Waits for the next item of the answer. False: the process failed. */
-static bool
-next_answer(struct sym_image *image)
+bool
+image_next_answer(struct sym_image *image)
 {
     struct wire *const wire = &image->process.wire;
     uint64_t reply;
@@ -195,357 +167,48 @@ next_answer(struct sym_image *image)
     return !wire->failed;
 }
 
-static bool
-finish(struct sym_image *image)
+bool
+image_finish(struct sym_image *image)
 {
     charge_time(image);
     if (image->process.wire.failed) {
-        end(image);
+        image_end(image);
     }
     return !image->ended;
-}
-
-/* --- names --- */
-
-static const char *
-get_name(struct sym_image *image)
-{
-    return wire_get_name(&image->process.wire, &image->names);
-}
-
-static uint32_t
-get_number(struct wire *wire)
-{
-    return (uint32_t)wire_get_most(wire, UINT32_MAX);
-}
-
-/* Frames behind those that are there; how many. */
-static size_t
-get_frames(struct sym_image *image, struct answers *answers)
-{
-    struct wire *const wire = &image->process.wire;
-    const size_t count = (size_t)wire_get_most(wire, FRAMES_MAX);
-
-    if (answers->frame_count > ANSWER_FRAMES_MAX) {
-        wire->failed = true;
-        return 0;
-    }
-    if (answers->frame_room - answers->frame_count < count) {
-        const size_t room = 2 * answers->frame_room + FRAMES_MAX;
-        struct sym_frame *const larger =
-            reallocarray(answers->frames, room, sizeof(*larger));
-
-        if (larger == NULL) {
-            wire->failed = true;
-            return 0;
-        }
-        answers->frames = larger;
-        answers->frame_room = room;
-    }
-    for (size_t i = 0; i < count; i++) {
-        struct sym_frame *const frame = &answers->frames[answers->frame_count + i];
-
-        frame->name = get_name(image);
-        frame->system_name = get_name(image);
-        frame->file = get_name(image);
-        frame->line = get_number(wire);
-        frame->start_line = get_number(wire);
-        frame->discriminator = get_number(wire);
-    }
-    answers->frame_count += count;
-    return count;
-}
-
-static void
-get_answer(struct sym_image *image, struct answers *answers, struct answer *answer)
-{
-    struct wire *const wire = &image->process.wire;
-    struct sym_name *const name = &answer->name;
-
-    answer->found = wire_get_most(wire, 1) != 0;
-    name->address = wire_get(wire);
-    name->name = get_name(image);
-    name->system_name = get_name(image);
-    name->file = get_name(image);
-    name->line = get_number(wire);
-    name->start_line = get_number(wire);
-    answer->callers = answers->frame_count;
-    name->caller_count = get_frames(image, answers);
-    if (!answer->found) {
-        *name = (struct sym_name){.file = name->file,
-                                  .line = name->line,
-                                  .start_line = name->start_line,
-                                  .address = name->address};
-    } else if (name->name[0] == '\0') {
-        wire->failed = true;
-    }
-}
-
-static void
-ask_names(struct sym_image *image, struct answers *answers, const uint64_t *places,
-          size_t count)
-{
-    struct wire *const wire = image->ended ? NULL : ask(image, ASK_NAMES);
-
-    free(answers->items);
-    answers->items = wire == NULL ? NULL : calloc(count + 1, sizeof(*answers->items));
-    answers->count = 0;
-    answers->frame_count = 0;
-    if (wire == NULL) {
-        return;
-    }
-    wire->failed |= answers->items == NULL;
-    wire_put(wire, answers->by_offset);
-    wire_put(wire, answers->bytes);
-    wire_put_bytes(wire, places, count * sizeof(*places));
-    wire_send(wire, -1);
-    while (answers->count < count && next_answer(image)) {
-        struct answer *const answer = &answers->items[answers->count];
-
-        answer->place = places[answers->count];
-        get_answer(image, answers, answer);
-        answers->count += !wire->failed;
-    }
-    (void)finish(image);
-}
-
-void
-sym_image_expect(struct sym_image *image, bool by_offset, const uint64_t *places,
-                 size_t count, uint64_t bytes)
-{
-    if (!image->ended) {
-        image->expected.by_offset = by_offset;
-        image->expected.bytes = bytes;
-        ask_names(image, &image->expected, places, count);
-    }
-}
-
-static int
-compare_answers(const void *left, const void *right)
-{
-    const struct answer *const a = left;
-    const struct answer *const b = right;
-
-    return (a->place > b->place) - (a->place < b->place);
-}
-
-static const struct answer *
-find_answer(const struct answers *answers, bool by_offset, uint64_t place,
-            uint64_t bytes)
-{
-    const struct answer wanted = {.place = place};
-
-    return answers->count == 0 || answers->by_offset != by_offset ||
-                   answers->bytes != bytes
-               ? NULL
-               : bsearch(&wanted, answers->items, answers->count, sizeof(wanted),
-                         compare_answers);
-}
-
-static bool
-look_up(struct sym_image *image, bool by_offset, uint64_t place, uint64_t bytes,
-        struct sym_name *name)
-{
-    struct answers *answers = &image->expected;
-    const struct answer *answer = find_answer(answers, by_offset, place, bytes);
-
-    if (answer == NULL) {
-        answers = &image->last;
-        answers->by_offset = by_offset;
-        answers->bytes = bytes;
-        ask_names(image, answers, &place, 1);
-        answer = find_answer(answers, by_offset, place, bytes);
-    }
-    *name = (struct sym_name){.file = "", .address = place};
-    if (answer == NULL) {
-        return false;
-    }
-    *name = answer->name;
-    name->callers = name->caller_count > 0 ? answers->frames + answer->callers : NULL;
-    return answer->found;
-}
-
-bool
-sym_image_lookup_place(struct sym_image *image, uint64_t file_offset, uint64_t bytes,
-                       struct sym_name *name)
-{
-    return look_up(image, true, file_offset, bytes, name);
-}
-
-bool
-sym_image_lookup_address(struct sym_image *image, uint64_t address,
-                         struct sym_name *name)
-{
-    return look_up(image, false, address, 1, name);
-}
-
-bool
-sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
-                        struct sym_name *name)
-{
-    return look_up(image, false, address, bytes, name);
-}
-
-uint64_t
-sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes)
-{
-    struct wire *const wire = ask(image, ASK_PLACE);
-    uint64_t place = address;
-
-    if (wire != NULL) {
-        wire_put(wire, address);
-        wire_put(wire, bytes);
-        wire_send(wire, -1);
-        place = next_answer(image) ? wire_get(wire) : address;
-        place = finish(image) ? place : address;
-    }
-    return place;
-}
-
-size_t
-sym_image_frames(struct sym_image *image, uint64_t address,
-                 const struct sym_frame **frames)
-{
-    struct wire *const wire = ask(image, ASK_FRAMES);
-    size_t count = 0;
-
-    image->last.count = 0;
-    image->last.frame_count = 0;
-    if (wire != NULL) {
-        wire_put(wire, address);
-        wire_send(wire, -1);
-        count = next_answer(image) ? get_frames(image, &image->last) : 0;
-        count = finish(image) ? count : 0;
-    }
-    *frames = image->last.frames;
-    return count;
-}
-
-/* --- places --- */
-
-bool
-sym_image_address(struct sym_image *image, uint64_t file_offset, uint64_t *address)
-{
-    struct wire *const wire = ask(image, ASK_ADDRESS);
-    bool found = false;
-
-    if (wire != NULL) {
-        wire_put(wire, file_offset);
-        wire_send(wire, -1);
-        found = next_answer(image) && wire_get_most(wire, 1) != 0;
-        *address = wire_get(wire);
-        found = finish(image) && found;
-    }
-    return found;
-}
-
-bool
-sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
-                uint64_t *end)
-{
-    struct wire *const wire = ask(image, ASK_RANGE);
-    bool found = false;
-
-    if (wire != NULL) {
-        wire_put(wire, address);
-        wire_send(wire, -1);
-        found = next_answer(image) && wire_get_most(wire, 1) != 0;
-        *start = wire_get(wire);
-        *end = wire_get(wire);
-        found = finish(image) && found && *start <= address && address < *end;
-    }
-    return found;
-}
-
-/* row - of a line table. */
-struct row {
-    uint64_t address;
-    const char *file;
-    uint32_t line;
-};
-
-static bool
-get_row(struct sym_image *image, struct buffer *rows)
-{
-    struct wire *const wire = &image->process.wire;
-    struct row row;
-
-    if (!next_answer(image) || wire_get_most(wire, 1) == 0) {
-        return false;
-    }
-    row.address = wire_get(wire);
-    row.file = get_name(image);
-    row.line = get_number(wire);
-    buffer_append(rows, &row, sizeof(row));
-    wire->failed |= rows->failed || rows->size > memory_max(image);
-    return !wire->failed;
-}
-
-bool
-sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
-                    sym_line_row *take, void *context)
-{
-    struct wire *const wire = ask(image, ASK_ROWS);
-    struct buffer rows = {0};
-    bool going = true;
-
-    if (wire != NULL) {
-        wire_put(wire, start);
-        wire_put(wire, end);
-        wire_send(wire, -1);
-        while (get_row(image, &rows)) {
-        }
-        (void)finish(image);
-    }
-    /* Whoever takes them may ask for more. */
-    for (size_t i = 0; going && i < rows.size / sizeof(struct row); i++) {
-        const struct row *const row = (const struct row *)(void *)rows.data + i;
-
-        going = take(context, row->address, row->file, row->line);
-    }
-    buffer_finish(&rows);
-    return going;
-}
-
-size_t
-sym_image_read(struct sym_image *image, uint64_t address, void *to, size_t size)
-{
-    struct wire *const wire = size > CODE_BYTES_MAX ? NULL : ask(image, ASK_BYTES);
-    const void *bytes = NULL;
-    size_t got = 0;
-
-    if (wire != NULL) {
-        wire_put(wire, address);
-        wire_put(wire, size);
-        wire_send(wire, -1);
-        bytes = next_answer(image) ? wire_get_bytes(wire, size, &got) : NULL;
-        if (bytes != NULL) {
-            memcpy(to, bytes, got);
-        }
-        got = finish(image) && bytes != NULL ? got : 0;
-    }
-    return got;
 }
 
 /* --- what is known of the image --- */
 
 /* What was known already stays, should the process not answer. */
+void
+image_take_state(struct sym_image *image)
+{
+    struct wire *const wire = &image->process.wire;
+    const bool has_symbols = image_next_answer(image) && wire_get_most(wire, 1) != 0;
+    const bool bounded = wire_get_most(wire, 1) != 0;
+    const char *const note = wire_get_text(wire, TEXT_BYTES_MAX);
+
+    if (!wire->failed) {
+        image->has_symbols = has_symbols;
+        image->bounded |= bounded;
+        snprintf(image->note, sizeof(image->note), "%s", note);
+        image->state_known = true;
+    }
+}
+
+/* By asking for no name, unless an answer brought it. */
 static void
 ask_state(struct sym_image *image)
 {
-    struct wire *const wire = image->state_known ? NULL : ask(image, ASK_STATE);
-    bool has_symbols;
+    struct answers none = {.bytes = 1};
 
-    if (wire == NULL) {
-        return;
+    if (!image->state_known && image_ask(image, ASK_NAMES) != NULL) {
+        image_put_places(image, &none, NULL, 0);
+        wire_send(&image->process.wire, -1);
+        image_take_names(image, &none, NULL, 0);
+        (void)image_finish(image);
+        free(none.items);
     }
-    wire_send(wire, -1);
-    has_symbols = next_answer(image) && wire_get_most(wire, 1) != 0;
-    image->bounded |= wire_get_most(wire, 1) != 0;
-    snprintf(image->note, sizeof(image->note), "%s",
-             wire_get_text(wire, TEXT_BYTES_MAX));
-    image->state_known = finish(image);
-    image->has_symbols = image->state_known ? has_symbols : image->has_symbols;
 }
 
 bool
@@ -559,7 +222,7 @@ bool
 sym_image_is_bounded(struct sym_image *image)
 {
     ask_state(image);
-    return image->bounded;
+    return image->bounded || image->late;
 }
 
 const char *
@@ -567,6 +230,38 @@ sym_image_note(struct sym_image *image)
 {
     ask_state(image);
     return image->note;
+}
+
+bool
+sym_image_address(const struct sym_image *image, uint64_t file_offset,
+                  uint64_t *address)
+{
+    return sym_segments_address(image->segments, image->segment_count, file_offset, 1,
+                                address);
+}
+
+uint64_t
+sym_image_place_address(const struct sym_image *image, uint64_t file_offset,
+                        uint64_t bytes)
+{
+    uint64_t address;
+
+    return sym_segments_address(image->segments, image->segment_count, file_offset,
+                                bytes, &address)
+               ? address
+               : file_offset;
+}
+
+bool
+sym_image_is_ended(const struct sym_image *image)
+{
+    return image->ended;
+}
+
+bool
+sym_image_is_hung(const struct sym_image *image)
+{
+    return image->ended && image->process.stuck;
 }
 
 uint64_t
@@ -614,12 +309,29 @@ take_build_id(struct sym_image *image, const char *text)
     return true;
 }
 
+static void
+get_segments(struct sym_image *image)
+{
+    struct wire *const wire = &image->process.wire;
+    const size_t count = (size_t)wire_get_most(wire, SEGMENTS_MAX);
+
+    image->segments = calloc(count + 1, sizeof(*image->segments));
+    wire->failed |= image->segments == NULL;
+    for (size_t i = 0; i < count && !wire->failed; i++) {
+        image->segments[i].offset = wire_get(wire);
+        image->segments[i].bytes = wire_get(wire);
+        image->segments[i].address = wire_get(wire);
+        image->segments[i].holds_code = wire_get_most(wire, 1) != 0;
+    }
+    image->segment_count = wire->failed ? 0 : count;
+}
+
 /* 0 or errno. */
 static int
 get_headers(struct sym_image *image)
 {
     struct wire *const wire = &image->process.wire;
-    int error = next_answer(image) ? (int)wire_get_most(wire, 4095) : EIO;
+    int error = image_next_answer(image) ? (int)wire_get_most(wire, 4095) : EIO;
 
     if (error == 0 && !take_build_id(image, wire_get_text(wire, TEXT_BYTES_MAX))) {
         error = EIO;
@@ -628,6 +340,7 @@ get_headers(struct sym_image *image)
         image->code.machine = (uint16_t)wire_get_most(wire, UINT16_MAX);
         image->code.wide = wire_get_most(wire, 1) != 0;
         image->code.big_endian = wire_get_most(wire, 1) != 0;
+        get_segments(image);
     }
     return wire->failed ? EIO : error;
 }
@@ -640,37 +353,100 @@ flags_of(const struct sym_settings *settings)
            (settings->download != NULL ? FLAG_DOWNLOAD : 0);
 }
 
-/* 0 or errno. Headers are read even if no time is left. */
+/* Whether nothing may be waited for: the file's device, or processes before. */
+static bool
+is_refused(const struct sym_image *image)
+{
+    const struct sym_clock *const clock = image->settings.clock;
+
+    return (image->opener.fd >= 0 && time_limit_is_late(image->opener.device)) ||
+           (clock != NULL && clock->hung >= SYM_HUNG_MAX);
+}
+
+/* The names of the places that were asked for with the file. */
+static void
+take_first_names(struct sym_image *image, const struct sym_wanted *wanted)
+{
+    image_take_names(image, &image->expected, wanted->places, wanted->count);
+    (void)image_finish(image);
+}
+
+/* 0 or errno. Headers are read even if no time is left, which names are not. */
 static int
-start(struct sym_image *image, uint64_t flags)
+start(struct sym_image *image, uint64_t flags, const struct sym_wanted *wanted)
 {
     const struct sandbox_limits limits = {
-        .memory_bytes = memory_max(image) + MEMORY_BESIDE, .cpu_ns = CPU_NS_MAX};
+        .memory_bytes = image_memory_max(image) + MEMORY_BESIDE, .cpu_ns = CPU_NS_MAX};
     struct wire *const wire = &image->process.wire;
-    int error = -sandbox_start(&image->process, symbolizer_serve_image, &limits);
+    int error = is_refused(image)
+                    ? ETIMEDOUT
+                    : -readers_start(&image->process, READER_IMAGE, &limits);
+    uint64_t names_end_ns;
 
     if (error != 0) {
         return error;
     }
-    (void)begin_time(image);
-    image->names.bytes_left = memory_max(image);
-    image->process.cpu_end_ns = OPEN_NS_MAX;
+    COMMAND_LOG("reader %ld: reads symbols of %s%s", (long)image->process.pid,
+                image->root, image->path);
+    image->names.bytes_left = image_memory_max(image);
     wire_put(wire, flags | flags_of(&image->settings));
     wire_put(wire, image->settings.memory_max);
     wire_put_text(wire, image->path);
+    if (!begin_time(image)) {
+        wanted = NULL;
+    }
+    names_end_ns = image->process.cpu_end_ns;
+    image->process.cpu_end_ns = OPEN_NS_MAX;
+    if (wanted != NULL) {
+        image->expected = (struct answers){.by_offset = true, .bytes = wanted->bytes};
+        wire_put(wire, ASK_NAMES);
+        image_put_places(image, &image->expected, wanted->places, wanted->count);
+    }
     wire_send(wire, image->opener.fd);
     error = get_headers(image);
+    if (error == 0 && wanted != NULL) {
+        image->process.cpu_end_ns = names_end_ns;
+        take_first_names(image, wanted);
+        return 0;
+    }
     charge_time(image);
+    if (wire->failed) {
+        image_end(image);
+        error = image->process.stuck ? ETIME : error;
+    }
     return error;
+}
+
+/* Without asking the server of the file system, which may not answer. */
+static void
+look_at_file(struct sym_image *image)
+{
+    struct statx status;
+
+    if (image->opener.fd >= 0 &&
+        statx(image->opener.fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+              STATX_MTIME | STATX_INO, &status) == 0) {
+        image->written_s = status.stx_mtime.tv_sec;
+        image->opener.device = makedev(status.stx_dev_major, status.stx_dev_minor);
+        image->opener.inode = status.stx_ino;
+    }
+}
+
+static void
+close_file(struct sym_image *image)
+{
+    if (image->opener.fd >= 0) {
+        time_limit_close(image->opener.device, image->opener.fd);
+        image->opener.fd = -1;
+    }
 }
 
 /* Takes fd over, also on failure. */
 static struct sym_image *
 open_image(int fd, const char *path, const char *root, uint64_t flags,
-           const struct sym_settings *settings)
+           const struct sym_settings *settings, const struct sym_wanted *wanted)
 {
     struct sym_image *const image = calloc(1, sizeof(*image));
-    struct stat status;
     int error = ENOMEM;
 
     if (image == NULL) {
@@ -688,17 +464,18 @@ open_image(int fd, const char *path, const char *root, uint64_t flags,
                                     .root = image->root,
                                     .path = path,
                                     .download = image->settings.download};
-    if (fd >= 0 && fstat(fd, &status) == 0) {
-        image->written_s = status.st_mtim.tv_sec;
-    }
+    look_at_file(image);
     if (image->path != NULL && image->root != NULL) {
         image->opener.path = image->path;
-        error = start(image, flags);
+        error = start(image, flags, wanted);
     }
     if (error != 0) {
         sym_image_close(image);
         errno = error;
         return NULL;
+    }
+    if (image->settings.brief) {
+        close_file(image);
     }
     return image;
 }
@@ -707,13 +484,22 @@ struct sym_image *
 sym_image_open(int fd, const char *path, const char *root,
                const struct sym_settings *settings)
 {
-    return open_image(fd, path, root, root[0] != '\0' ? FLAG_IN_ROOT : 0, settings);
+    return sym_image_open_places(fd, path, root, settings, NULL);
+}
+
+struct sym_image *
+sym_image_open_places(int fd, const char *path, const char *root,
+                      const struct sym_settings *settings,
+                      const struct sym_wanted *wanted)
+{
+    return open_image(fd, path, root, root[0] != '\0' ? FLAG_IN_ROOT : 0, settings,
+                      wanted);
 }
 
 struct sym_image *
 sym_image_open_vdso(const struct sym_settings *settings)
 {
-    return open_image(-1, "[vdso]", "", FLAG_VDSO, settings);
+    return open_image(-1, "[vdso]", "", FLAG_VDSO, settings, NULL);
 }
 
 const char *
@@ -724,6 +510,11 @@ sym_image_error(int error)
         return "it is no program or library (ELF file)";
     case EIO:
         return "the process that read it failed";
+    case ETIMEDOUT:
+    case ETIME:
+    case ECANCELED:
+    case ELIBACC:
+        return sym_open_error(-error);
     default:
         return strerror(error);
     }
@@ -736,14 +527,10 @@ sym_image_close(struct sym_image *image)
         return;
     }
     sandbox_stop(&image->process);
-    if (image->opener.fd >= 0) {
-        close(image->opener.fd);
-    }
+    close_file(image);
     wire_names_finish(&image->names);
-    free(image->expected.items);
-    free(image->expected.frames);
-    free(image->last.items);
-    free(image->last.frames);
+    sym_image_end_lookups(image);
+    free(image->segments);
     free(image->path);
     free(image->root);
     free(image);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sym.h - names for addresses: ELF images, the kernel, and JIT perf maps.
+ * image.h - names for addresses of ELF images.
  *
  * All input is hostile: files may be truncated, forged, huge or change while they are
  * read. So an image has a process without rights that reads it (tool/sandbox); what
@@ -9,6 +9,8 @@
  */
 #ifndef SYMBOLS_CLIENT_IMAGE_H
 #define SYMBOLS_CLIENT_IMAGE_H
+
+#include "symbols/border/name.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,8 +23,13 @@ struct sym_download;
 struct sym_clock {
     uint64_t left_ns;
     uint64_t image_ns; /* of it, for one file */
+    unsigned int hung; /* processes that did not answer */
+    uint64_t over_ns;  /* what headers took when nothing was left */
     unsigned int round;
 };
+
+/* Once so many did not answer, each of which was waited for, no other is asked. */
+enum { SYM_HUNG_MAX = 2 };
 
 /* So many seconds from now on; a third of them for one file at most. */
 void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
@@ -31,6 +38,7 @@ void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
 struct sym_settings {
     bool no_lines;                 /* functions by the symbol tables alone */
     bool discriminators;           /* of lines are read too */
+    bool brief;                    /* the file is closed once its reader has it */
     struct sym_download *download; /* NULL: debug files of this machine alone */
     uint64_t memory_max;           /* bytes for one image; 0: 1 GiB */
     struct sym_clock *clock;       /* of all images; NULL: no limit */
@@ -38,29 +46,10 @@ struct sym_settings {
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
     /* Told why names of an image are missing; may be NULL. note is hostile. */
     void (*say)(void *context, const char *note);
+    /* The same of files that did not answer: these are reported by the agent too, which
+     * reports no others. */
+    void (*warn)(void *context, const char *note);
     void *context;
-};
-
-/* sym_frame - a function that the code at an address was inlined into. */
-struct sym_frame {
-    const char *name;        /* demangled, or "" */
-    const char *system_name; /* as in the debug information or the symbol table */
-    const char *file;        /* where the call is, or "" */
-    uint32_t line;           /* of the call; 0 unknown */
-    uint32_t start_line;     /* of the function; 0 unknown */
-    uint32_t discriminator;  /* of the call; 0: none, or settings do not ask for it */
-};
-
-/* sym_name - what is known of an address. Strings live as long as the image. */
-struct sym_name {
-    const char *name; /* innermost, demangled; NULL if no symbol covers the address */
-    const char *system_name;         /* as in the table */
-    const char *file;                /* source file or "" */
-    uint32_t line;                   /* 0 unknown */
-    uint32_t start_line;             /* of the function; 0 unknown */
-    const struct sym_frame *callers; /* innermost first; valid until the next lookup */
-    size_t caller_count;             /* 0: the code was not inlined */
-    uint64_t address; /* link-time address looked up (run-time for perf maps, kernel) */
 };
 
 /*
@@ -79,6 +68,17 @@ struct sym_name {
 struct sym_image *sym_image_open(int fd, const char *path, const char *root,
                                  const struct sym_settings *settings);
 
+/*
+ * The same, of an image whose names will be looked up: they are asked for with the
+ * file, unless no time is left for names.
+ *
+ *   wanted  places for sym_image_lookup_place, as for sym_image_expect; NULL: none are
+ *           known yet
+ */
+struct sym_image *sym_image_open_places(int fd, const char *path, const char *root,
+                                        const struct sym_settings *settings,
+                                        const struct sym_wanted *wanted);
+
 /* What an errno of those means, for people. */
 const char *sym_image_error(int error);
 
@@ -87,8 +87,19 @@ void sym_image_close(struct sym_image *image); /* NULL is allowed */
 /* Lower-case hex, or "". */
 const char *sym_image_build_id(const struct sym_image *image);
 
-/* The file, which stays the image's; -1: it is memory. */
+/* The file, which stays the image's; -1: it is memory, or was closed (brief). */
 int sym_image_descriptor(const struct sym_image *image);
+
+/* Whether there is no process any more that could answer. */
+bool sym_image_is_ended(const struct sym_image *image);
+
+/* Whether that is because it did not answer, which the note says too. */
+bool sym_image_is_hung(const struct sym_image *image);
+
+/* Link-time address of the first byte of a bucket, by the headers: it asks no process.
+ * The place itself if no segment holds a byte of it. */
+uint64_t sym_image_place_address(const struct sym_image *image, uint64_t file_offset,
+                                 uint64_t bytes);
 
 /* What it takes in memory, in its process and here. */
 uint64_t sym_image_memory(const struct sym_image *image);
@@ -102,8 +113,9 @@ bool sym_image_is_bounded(struct sym_image *image);
 /* "" or, for people, why names are missing: a debug file refused, memory short. */
 const char *sym_image_note(struct sym_image *image);
 
-/* Link-time address of a file offset, by the program headers. False if it has none. */
-bool sym_image_address(struct sym_image *image, uint64_t file_offset,
+/* Link-time address of a file offset, by the program headers: it asks no process. False
+ * if it has none. */
+bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
 /*
@@ -130,7 +142,8 @@ bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t
 
 /*
  * Looks up many places at once: to ask for one costs as much as for all. Lookups of
- * them are answered from what came back, until the next that is not among them.
+ * them are answered from what came back, until the next call of this or of
+ * sym_image_end_lookups.
  *
  *   by_offset  they are for sym_image_lookup_place, else for sym_image_lookup_bucket,
  *              or with bytes 1 for sym_image_lookup_address
@@ -139,31 +152,14 @@ bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t
 void sym_image_expect(struct sym_image *image, bool by_offset, const uint64_t *places,
                       size_t count, uint64_t bytes);
 
-/* Where that code starts, or address: what the bucket's hits are taken to be at. */
-uint64_t sym_image_place(struct sym_image *image, uint64_t address, uint64_t bytes);
-
-/*
- * The functions at an address as the debug information alone has them, innermost first;
- * the place in the first one is that of the address, in all others that of the call.
- * How many; 0: nothing is known.
- *
- *   frames  out: valid until the next lookup
- */
-size_t sym_image_frames(struct sym_image *image, uint64_t address,
-                        const struct sym_frame **frames);
+/* Frees what came back, of an image that stays open. */
+void sym_image_end_lookups(struct sym_image *image);
 
 /* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL:
  * there is none. */
 struct sym_image *sym_image_open_vdso(const struct sym_settings *settings);
 
 /* --- code, for listings --- */
-
-/* sym_code - what its bytes are for. */
-struct sym_code {
-    uint16_t machine; /* EM_X86_64 ... */
-    bool wide;        /* 64-bit */
-    bool big_endian;
-};
 
 struct sym_code sym_image_code(const struct sym_image *image);
 
@@ -179,10 +175,6 @@ size_t sym_image_read(struct sym_image *image, uint64_t address, void *to, size_
 bool sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
                      uint64_t *end);
 
-/* A row of a line table: code from address on is of that line. False ends the walk. */
-typedef bool sym_line_row(void *context, uint64_t address, const char *file,
-                          uint32_t line);
-
 /*
  * Calls take with each row of the line tables that has code in [start, end), by
  * address; the first may begin before start. Strings live as long as the image. False
@@ -190,64 +182,5 @@ typedef bool sym_line_row(void *context, uint64_t address, const char *file,
  */
 bool sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
                          sym_line_row *take, void *context);
-
-/* Names by address: a JIT's /tmp/perf-PID.map or the kernel's symbols. */
-struct sym_map;
-
-/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on.
- * Places are in order, but for perf maps. */
-struct sym_wanted {
-    const uint64_t *places;
-    size_t count;
-    uint64_t bytes;
-};
-
-/* sym_perf_file - a perf map, open. The same file may be that of several processes, by
- * hard links. */
-struct sym_perf_file {
-    int fd; /* the caller's */
-    uint64_t device;
-    uint64_t inode;
-    uint64_t size; /* at opening */
-};
-
-/*
- * Open the perf map of a process: /tmp/perf-PID.map in its root and with its own pid in
- * its namespace. 0 or negative errno: those of sym_open_regular_plain, or -EPERM if
- * neither the target's user nor root owns it.
- */
-int sym_perf_file_open(uint32_t pid, struct sym_perf_file *file);
-
-/*
- * Read a perf map, of which only the lines that name what is wanted stay. Names are cut
- * at some 1000 bytes. NULL with errno: -ESTALE if the file got shorter than size.
- */
-struct sym_map *sym_map_read_perf(int fd, uint64_t size,
-                                  const struct sym_wanted *wanted);
-
-/*
- * /proc/kallsyms, text symbols with their module: all, or those that cover what is
- * wanted, and then nothing else may be looked up. NULL with errno; EACCES if the
- * addresses are hidden (kptr_restrict). begin and end give the range from _stext to
- * _etext, and module range lines as symbols after it.
- */
-struct sym_map *sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin,
-                                    uint64_t *end);
-
-/* The map has one more user, each of which closes it. */
-struct sym_map *sym_map_share(struct sym_map *map);
-
-void sym_map_close(struct sym_map *map); /* NULL is allowed */
-
-/* module: "" or the kernel module that the symbol is in. */
-bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
-                    const char **module);
-
-/* The same for a bucket, as sym_image_lookup_bucket. */
-bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
-                           struct sym_name *name, const char **module);
-
-/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL for other names. */
-char *sym_demangle(const char *mangled);
 
 #endif

@@ -6,8 +6,10 @@
  * sizes: a symbol reaches to the next one, but not out of the text it lies in. Where it
  * is known what will be looked up, only lines that may name it are kept.
  */
+#include "symbols/client/kernel.h"
+
 #include "base/buffer.h"
-#include "symbols/border/name_map.h"
+#include "symbols/border/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -40,6 +42,7 @@ struct line {
     char *module; /* "" or its name */
 };
 
+/* Take a line of /proc/kallsyms apart. Returns false if it is not one. */
 static bool
 cut_line(char *text, struct line *line)
 {
@@ -63,7 +66,7 @@ cut_line(char *text, struct line *line)
     return true;
 }
 
-/* The bound that a symbol of the core is; NULL: none. */
+/* The bound that a symbol of the core is; NULL: none. A kernel may show _text only. */
 static uint64_t *
 find_bound(struct texts *texts, const char *name)
 {
@@ -73,9 +76,13 @@ find_bound(struct texts *texts, const char *name)
     if (strcmp(name, "_stext") == 0) {
         return &texts->core.start;
     }
+    if (strcmp(name, "_text") == 0) {
+        return texts->core.start == 0 ? &texts->core.start : NULL;
+    }
     return strcmp(name, "_etext") == 0 ? &texts->core.end : NULL;
 }
 
+/* Note the address if the line's symbol is a bound of the core's text. */
 static void
 note_bound(struct texts *texts, const struct line *line)
 {
@@ -87,7 +94,7 @@ note_bound(struct texts *texts, const struct line *line)
     }
 }
 
-/* "NAME SIZE USERS DEPENDENTS STATE ADDRESS" */
+/* Read where a module is: "NAME SIZE USERS DEPENDENTS STATE ADDRESS". */
 static bool
 parse_module(const char *line, struct text *text)
 {
@@ -140,6 +147,8 @@ holds(const struct text *text, uint64_t address)
     return address >= text->start && address < text->end;
 }
 
+/* Return where the text that an address is in ends: that of the core or of a module. A
+ * symbol that is in none is given LOOSE_BYTES. */
 static uint64_t
 end_of_text(const struct texts *texts, uint64_t address)
 {
@@ -179,6 +188,7 @@ module_index(struct sym_map *map, const char *name, uint32_t *index)
     return true;
 }
 
+/* Find the rank of a symbol by its letter. Returns false if it is none of code. */
 static bool
 rank_of_type(char type, uint8_t *rank)
 {
@@ -205,6 +215,7 @@ struct symbol {
     uint64_t address;
     size_t name; /* where it begins in names; behind its NUL is that of the module */
     uint8_t rank;
+    bool sought; /* only where it begins: a part of it is kept */
 };
 
 struct reader {
@@ -220,8 +231,8 @@ struct reader {
     bool shown; /* addresses are: without the right to see them they read as 0 */
 };
 
-/* The first place from low on. Lines are by address, nearly all, so it is mostly that
- * of the last line. */
+/* Find the first wanted place from low on. Lines are nearly all by address, so it is
+ * mostly that of the last line. */
 static size_t
 find_place(const struct reader *reader, uint64_t low)
 {
@@ -235,8 +246,8 @@ find_place(const struct reader *reader, uint64_t low)
     return sym_count_below(places, count, sizeof(*places), low);
 }
 
-/* All symbols of an address are there, and that of another one is next, at limit or
- * before it. */
+/* Drop the symbols of an address if no wanted place can be named by them. All of them
+ * are there, and those of another address are next, at limit or before it. */
 static void
 end_group(struct reader *reader, uint64_t limit)
 {
@@ -256,6 +267,7 @@ end_group(struct reader *reader, uint64_t limit)
     reader->group_names = reader->names.size;
 }
 
+/* Keep the symbol of a line, until the next address shows whether it is wanted. */
 static void
 take_line(struct reader *reader, const struct line *line)
 {
@@ -278,6 +290,96 @@ take_line(struct reader *reader, const struct line *line)
     buffer_append(&reader->names, line->module, strlen(line->module) + 1);
 }
 
+/* --- functions of parts --- */
+
+/* functions - names that kept parts are of, sorted. */
+struct functions {
+    char **names;
+    size_t count;
+};
+
+static int
+compare_names(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static bool
+add_functions(struct functions *functions, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (sym_split_length(name, length) < length) {
+        char **const larger = reallocarray(functions->names, functions->count + 1,
+                                           sizeof(*functions->names));
+
+        length = sym_split_length(name, length);
+        if (larger == NULL) {
+            return false;
+        }
+        functions->names = larger;
+        functions->names[functions->count] = strndup(name, length);
+        if (functions->names[functions->count] == NULL) {
+            return false;
+        }
+        functions->count++;
+    }
+    return true;
+}
+
+/* Keep the symbol of a line if its function is sought. */
+static void
+seek_line(struct reader *reader, const struct functions *functions,
+          const struct line *line)
+{
+    struct symbol symbol = {
+        .address = line->address, .name = reader->names.size, .sought = true};
+
+    if (rank_of_type(line->type, &symbol.rank) &&
+        bsearch(&line->name, functions->names, functions->count,
+                sizeof(*functions->names), compare_names) != NULL) {
+        buffer_append(&reader->symbols, &symbol, sizeof(symbol));
+        buffer_append(&reader->names, line->name, strlen(line->name) + 1);
+        buffer_append(&reader->names, line->module, strlen(line->module) + 1);
+    }
+}
+
+/* Read the functions that kept parts ("work.cold") belong to, where only some symbols
+ * were kept: they may stand anywhere. Without them parts lose no more than that. */
+static void
+seek_functions(struct reader *reader, FILE *file)
+{
+    const size_t count = reader->symbols.size / sizeof(struct symbol);
+    struct functions functions = {.names = NULL};
+    bool complete = reader->wanted != NULL;
+    char *text = NULL;
+    size_t room = 0;
+    struct line line;
+
+    for (size_t i = 0; complete && i < count; i++) {
+        const struct symbol *const symbol =
+            (const struct symbol *)(const void *)reader->symbols.data + i;
+
+        complete =
+            add_functions(&functions, (const char *)reader->names.data + symbol->name);
+    }
+    if (complete && functions.count > 0) {
+        qsort(functions.names, functions.count, sizeof(*functions.names),
+              compare_names);
+        rewind(file);
+        while (getline(&text, &room, file) > 0) {
+            if (cut_line(text, &line)) {
+                seek_line(reader, &functions, &line);
+            }
+        }
+    }
+    for (size_t i = 0; i < functions.count; i++) {
+        free(functions.names[i]);
+    }
+    free(functions.names);
+    free(text);
+}
+
 static int
 read_lines(struct reader *reader, FILE *file)
 {
@@ -294,6 +396,9 @@ read_lines(struct reader *reader, FILE *file)
     }
     free(text);
     end_group(reader, UINT64_MAX);
+    if (!ferror(file) && reader->shown) {
+        seek_functions(reader, file);
+    }
     if (ferror(file)) {
         return -EIO;
     }
@@ -306,7 +411,7 @@ read_lines(struct reader *reader, FILE *file)
     return 0;
 }
 
-/* The map has the names then. */
+/* Make the map of the symbols that were kept. It owns their names then. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
@@ -316,6 +421,7 @@ fill_map(struct reader *reader, struct sym_map *map)
     uint32_t none;
     bool complete = module_index(map, "", &none);
 
+    map->has_starts = true;
     reader->names.data = NULL;
     complete &= names == NULL || sym_table_own(&map->table, names);
     for (size_t i = 0; complete && i < count; i++) {
@@ -327,9 +433,14 @@ fill_map(struct reader *reader, struct sym_map *map)
             .rank = symbols[i].rank,
         };
 
-        complete = module_index(map, name + strlen(name) + 1, &entry.tag) &&
-                   sym_table_add(&map->table, &entry);
+        if (symbols[i].sought) {
+            entry.end = entry.start + 1;
+        }
+        complete = module_index(map, name + strlen(name) + 1, &entry.tag);
+        entry.group = entry.tag;
+        complete = complete && sym_table_add(&map->table, &entry);
     }
+    sym_elf_join_parts(&map->table);
     return complete && sym_table_build(&map->table, SYM_OVERLAP_INNERMOST);
 }
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c - settings for symbol names, from options and environment. */
 #include "symbols/client/names.h"
+#include "base/message.h"
 #include "base/progress.h"
 #include "base/text.h"
-#include "cli/cmd.h"
 #include "sandbox/process.h"
 #include "symbols/client/download.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Time limit of all downloads of one command. */
 enum { DOWNLOAD_SECONDS = 90 };
@@ -40,6 +38,9 @@ names_download_progress(void *context, const char *what, long done, long total)
     }
 }
 
+/* Notes that names_warn prints. */
+enum { WARNINGS_MAX = 20 };
+
 static void
 names_say(void *context, const char *note)
 {
@@ -51,12 +52,26 @@ names_say(void *context, const char *note)
     }
 }
 
+/* Print the first notes, also of the agent: whoever can mount a file system could have
+ * it print without end. */
+static void
+names_warn(void *context, const char *note)
+{
+    struct names *const names = context;
+    char shown[1024];
+
+    if (names->warnings < WARNINGS_MAX) {
+        names->warnings++;
+        cmd_fail(names->command, "%s", text_show(shown, sizeof(shown), note));
+    }
+}
+
 static bool
 names_open_download(struct names *names, const struct names_options *options)
 {
     const char *const given = getenv("DEBUGINFOD_URLS");
     const bool set = given != NULL && given[0] != '\0';
-    char why[200];
+    char why[300];
 
     if (options->urls != NULL) {
         setenv("DEBUGINFOD_URLS", options->urls, 1);
@@ -78,6 +93,16 @@ names_open_download(struct names *names, const struct names_options *options)
 }
 
 bool
+names_take_debuginfod(void *into, const struct options_given *given)
+{
+    struct names_options *const options = into;
+
+    options->download = true;
+    options->urls = given->value;
+    return true;
+}
+
+bool
 names_open(struct names *names, const char *command,
            const struct names_options *options, bool quiet)
 {
@@ -92,6 +117,7 @@ names_open(struct names *names, const char *command,
         .download = names->download,
         .progress = names_progress,
         .say = names_say,
+        .warn = names_warn,
         .context = names,
     };
     return true;

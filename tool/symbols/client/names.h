@@ -6,6 +6,7 @@
 #ifndef SYMBOLS_CLIENT_NAMES_H
 #define SYMBOLS_CLIENT_NAMES_H
 
+#include "base/options.h"
 #include "symbols/client/image.h"
 
 /* names_options - as given on the command line. */
@@ -15,12 +16,16 @@ struct names_options {
     const char *urls; /* value of --debuginfod; NULL: the servers of DEBUGINFOD_URLS */
 };
 
+/* Takes --debuginfod[=URL] into names_options. */
+options_take_one names_take_debuginfod;
+
 struct names {
     const char *command; /* for messages */
     bool quiet;          /* print only errors */
     struct sym_settings settings;
     struct sym_download *download;
-    bool showing; /* between names_begin and names_end: show progress */
+    bool showing;      /* between names_begin and names_end: show progress */
+    unsigned warnings; /* that were printed */
 };
 
 /* Prepare settings from the options and the environment; DEBUGINFOD_URLS also requests

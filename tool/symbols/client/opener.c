@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* opener.c - see opener.h. */
+/* opener.c - answers a request with the descriptor of a checked file, or none. */
 #include "symbols/client/opener.h"
 
+#include "base/command_log.h"
+#include "base/hash_index.h"
 #include "base/open_regular.h"
+#include "base/time_limit.h"
 #include "symbols/border/protocol.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,25 +19,26 @@
 /* The debug file, and the one that it shares with others. */
 enum { DOWNLOADS_MAX = 2 };
 
+/* Check that a file is in ELF, and is not the image itself, which is read already. */
 static int
 check_file(const struct opener *opener, int fd)
 {
     char magic[SELFMAG];
     struct stat status;
-    struct stat image;
 
     if (pread(fd, magic, SELFMAG, 0) != SELFMAG ||
         memcmp(magic, ELFMAG, SELFMAG) != 0) {
         return -ENOEXEC;
     }
-    if (opener->fd >= 0 && fstat(fd, &status) == 0 && fstat(opener->fd, &image) == 0 &&
-        status.st_dev == image.st_dev && status.st_ino == image.st_ino) {
+    if (opener->inode != 0 && fstat(fd, &status) == 0 &&
+        status.st_dev == opener->device && status.st_ino == opener->inode) {
         return -ENOENT;
     }
     return 0;
 }
 
-/* A descriptor for the process, or negative errno. */
+/* Check the file that was opened. Returns its descriptor, or a negative errno with it
+ * closed. */
 static int
 checked(const struct opener *opener, int fd)
 {
@@ -45,15 +50,81 @@ checked(const struct opener *opener, int fd)
     return error != 0 ? error : fd;
 }
 
+/* asked - a file that is opened in limited time, beside the caller. */
+struct asked {
+    struct opener opener;
+    char root[64]; /* a descriptor in /proc */
+    char path[PATH_MAX];
+    int fd; /* or negative errno */
+};
+
+static void
+asked_work(void *argument)
+{
+    struct asked *const asked = argument;
+
+    asked->fd = checked(&asked->opener, sym_open_regular(asked->root, asked->path));
+}
+
+static void
+asked_drop(void *argument)
+{
+    struct asked *const asked = argument;
+
+    if (asked->fd >= 0) {
+        close(asked->fd);
+    }
+    free(asked);
+}
+
+/* The key of calls that may wait for a path: of its root and first two names, which one
+ * file system has as a rule. */
+static uint64_t
+time_key(const char *root, const char *path)
+{
+    size_t size = 0;
+
+    for (int names = 0; names < 2 && path[size] != '\0'; names++) {
+        size += strspn(path + size, "/");
+        size += strcspn(path + size, "/");
+    }
+    return (uint64_t)hash_bytes(root, strlen(root)) << 32 | hash_bytes(path, size);
+}
+
+/* Open a file within the time limit. Returns a negative errno if that fails. */
 static int
-open_file(const struct opener *opener, struct wire *wire)
+open_in_time(const struct opener *opener, const char *root, const char *path)
+{
+    struct asked *const asked = calloc(1, sizeof(*asked));
+    int fd;
+
+    if (asked == NULL || strlen(root) >= sizeof(asked->root)) {
+        free(asked);
+        return -ENOENT;
+    }
+    asked->opener = *opener;
+    asked->fd = -1;
+    strcpy(asked->root, root);
+    strcpy(asked->path, path);
+    if (time_limit_run(time_key(root, path), asked_work, asked_drop, asked) != 0) {
+        return -ETIMEDOUT;
+    }
+    fd = asked->fd;
+    free(asked);
+    return fd;
+}
+
+static int
+open_file(struct opener *opener, struct wire *wire)
 {
     const char *const root = wire_get(wire) != 0 ? opener->root : "";
     const char *const path = wire_get_text(wire, PATH_MAX - 1);
 
-    return wire->failed || path[0] != '/'
-               ? -ENOENT
-               : checked(opener, sym_open_regular(root, path));
+    if (wire->failed || path[0] != '/') {
+        return -ENOENT;
+    }
+    opener->key = time_key(root, path);
+    return open_in_time(opener, root, path);
 }
 
 static int
@@ -83,13 +154,16 @@ opener_answer(struct opener *opener, struct wire *wire, uint64_t reply)
     }
     fd = reply == REPLY_OPEN ? open_file(opener, wire)
                              : download_file(opener, wire, path, sizeof(path));
+    COMMAND_LOG("reader of %s: asked for %s: %s", opener->path,
+                reply == REPLY_OPEN ? "a file" : "a download",
+                fd < 0 ? strerror(-fd) : "got it");
     wire_put(wire, fd < 0 ? (uint64_t)(int64_t)fd : 0);
     if (reply == REPLY_DOWNLOAD) {
         wire_put_text(wire, path);
     }
     wire_send(wire, fd);
     if (fd >= 0) {
-        close(fd);
+        time_limit_close(opener->key, fd);
     }
     return !wire->failed;
 }

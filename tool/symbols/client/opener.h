@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opener.h - files that a symbolizer process asks for, which the command opens by its
+ * opener.h - files that a reader asks for, which the command opens by its
  * own rules: regular ELF files and nothing else, so that a process that was taken over
  * reads no secrets.
  */
@@ -12,11 +12,14 @@
 
 /* opener - for the files of one image. */
 struct opener {
-    int fd;           /* of the image: no file is taken for its own debug file; or -1 */
+    int fd;           /* of the image; or -1 */
+    uint64_t device;  /* of the image: no file is taken for its own debug file */
+    uint64_t inode;   /* 0: unknown */
     const char *root; /* "" or the folder that stands for "/" there */
     const char *path; /* for progress */
     struct sym_download *download; /* NULL: no servers */
     unsigned int downloads;        /* that were asked for */
+    uint64_t key;                  /* of the last file (base/time_limit.h) */
 };
 
 /* Answers a REPLY_OPEN or REPLY_DOWNLOAD that came. False: it makes no sense. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* perf_map.c - has a perf map read, and takes the names that come back. */
+#include "symbols/client/perf_map.h"
+
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "sandbox/process.h"
-#include "symbols/border/name_map.h"
 #include "symbols/border/protocol.h"
+#include "symbols/client/readers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +16,8 @@
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define CPU_NS_MAX (UINT64_C(20) * CLOCK_SECOND_NS)
 
-/* Most ranges of a map: each has the first or the last byte of a bucket. */
+/* Return how many ranges a map may have: each has the first or the last byte of a
+ * bucket. */
 static size_t
 most_ranges(const struct sym_wanted *wanted)
 {
@@ -80,13 +84,15 @@ sym_map_read_perf(int fd, uint64_t size, const struct sym_wanted *wanted)
     const struct sandbox_limits limits = {MEMORY_MAX, CPU_NS_MAX};
     struct sandbox_process process;
     struct sym_map *map;
-    const int error = sandbox_start(&process, symbolizer_serve_perf_map, &limits);
+    const int error = readers_start(&process, READER_PERF_MAP, &limits);
     int why;
 
     if (error != 0) {
         errno = -error;
         return NULL;
     }
+    COMMAND_LOG("reader %ld: asked for names of %zu places of JIT code",
+                (long)process.pid, wanted->count);
     wire_put(&process.wire, size);
     wire_put(&process.wire, wanted->bytes);
     wire_put_bytes(&process.wire, wanted->places,
@@ -95,6 +101,6 @@ sym_map_read_perf(int fd, uint64_t size, const struct sym_wanted *wanted)
     map = get_map(&process.wire, most_ranges(wanted));
     why = errno;
     sandbox_stop(&process);
-    errno = why;
+    errno = process.stuck ? ETIME : why;
     return map;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* symbol_list.c - has the functions of an ELF file listed. */
-#include "symbols/border/symbol_list.h"
+#include "symbols/client/symbol_list.h"
 
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "sandbox/process.h"
-#include "symbols/border/protocol.h"
+#include "symbols/client/readers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 #define CPU_NS_MAX (UINT64_C(30) * CLOCK_SECOND_NS)
 
-/* A name of a symbol is as long as its file has it. */
+/* Take a symbol. Its name is as long as its file has it. */
 static void
 get_symbol(struct wire *wire, struct wire_names *names, struct sym_symbol *symbol)
 {
@@ -24,7 +25,8 @@ get_symbol(struct wire *wire, struct wire_names *names, struct sym_symbol *symbo
     symbol->file = wire_get_name(wire, names);
 }
 
-/* In order of their starts, as they have to be. */
+/* Take the symbols that come. Returns false if they are not in order of their starts,
+ * as they have to be, or have no name. */
 static bool
 get_symbols(struct wire *wire, struct sym_symbol_list *list, uint64_t most)
 {
@@ -61,10 +63,11 @@ sym_symbol_list_read(int fd, uint64_t bytes, struct sym_symbol_list *list)
     const uint64_t most = bytes == 0 ? MEMORY_DEFAULT : bytes;
     const struct sandbox_limits limits = {most + MEMORY_BESIDE, CPU_NS_MAX};
     struct sandbox_process process;
-    int result = sandbox_start(&process, symbolizer_serve_symbols, &limits);
+    int result = readers_start(&process, READER_SYMBOLS, &limits);
 
     *list = (struct sym_symbol_list){.count = 0};
     if (result == 0) {
+        COMMAND_LOG("reader %ld: asked for all symbols", (long)process.pid);
         wire_put(&process.wire, bytes);
         wire_send(&process.wire, fd);
         result = get_list(&process.wire, list, most);

@@ -34,6 +34,8 @@ struct search {
     size_t note_size;
 };
 
+/* --- one candidate --- */
+
 static bool
 crc_fits(const struct sym_elf *file, uint32_t expected)
 {
@@ -41,7 +43,7 @@ crc_fits(const struct sym_elf *file, uint32_t expected)
            (uint32_t)crc32_z(0, file->bytes, (size_t)file->size) == expected;
 }
 
-/* What is wrong with a candidate, or NULL. */
+/* Return what is wrong with a candidate, or NULL. */
 static const char *
 check_elf(const struct search *search, const struct sym_elf *candidate)
 {
@@ -97,13 +99,15 @@ try_file(const struct search *search, const char *root, const char *path)
     return true;
 }
 
-/* In the image's root, then in ours. */
+/* Try a file in the image's root, then in ours. */
 static bool
 try_both_roots(const struct search *search, const char *path)
 {
     return try_file(search, search->root, path) ||
            (search->root[0] != '\0' && try_file(search, "", path));
 }
+
+/* --- folders --- */
 
 static bool
 search_by_build_id(const struct search *search)
@@ -124,7 +128,8 @@ search_by_build_id(const struct search *search)
     return try_both_roots(search, path);
 }
 
-/* prefix + folder of the image + middle + link, in both roots or only the image's. */
+/* Try the file prefix + folder of the image + middle + link, in both roots or only the
+ * image's. */
 static bool
 try_beside(const struct search *search, const char *prefix, const char *middle,
            bool both_roots)
@@ -153,7 +158,8 @@ search_by_link(const struct search *search)
            try_beside(search, DEBUG_FOLDER, "", true);
 }
 
-/* A name with a slash in it would lead out of the three folders. */
+/* Search the file that .gnu_debuglink names. A name with a slash in it would lead out
+ * of the three folders. */
 static void
 search_by_link_section(struct search *search)
 {
@@ -185,7 +191,9 @@ begin_search(const struct sym_elf *file, const char *path, const char *root,
                            .note_size = note_size};
 }
 
-/* Why a server has sent nothing, or NULL if it only does not have the file. */
+/* --- servers --- */
+
+/* Return why a server has sent nothing, or NULL if it only does not have the file. */
 static const char *
 tell_failure(int error)
 {
@@ -236,7 +244,10 @@ search_servers(struct search *search)
     return true;
 }
 
-/* A name in .gnu_debugaltlink is absolute, or relative to the folder of its file. */
+/* --- all places --- */
+
+/* Try the file that .gnu_debugaltlink names: by an absolute path, or relative to the
+ * folder of the file that has the section. */
 static bool
 search_by_name(const struct search *search, const char *name)
 {
@@ -256,7 +267,8 @@ search_by_name(const struct search *search, const char *name)
            try_file(search, search->root, path);
 }
 
-/* The section holds a file name, its NUL, and the build-id of that file. */
+/* Search the file that .gnu_debugaltlink names. The section holds its name, a NUL, and
+ * its build-id. */
 static void
 search_supplement(struct search *search, const char *section, size_t size)
 {

@@ -26,6 +26,7 @@ enum sym_dwarf_section {
     SYM_DWARF_ADDR,
     SYM_DWARF_STR_OFFSETS,
     SYM_DWARF_CU_INDEX, /* of a package of split units */
+    SYM_DWARF_ARANGES,
     SYM_DWARF_SECTIONS
 };
 
@@ -67,6 +68,9 @@ bool sym_dwarf_image_make(struct sym_dwarf_image *image,
 /* Gives the image to libdw, anew if it has it already: all of that is gone then. False
  * if it takes it not. */
 bool sym_dwarf_image_open(struct sym_dwarf_image *image);
+
+/* A section of the image that a unit is in. */
+struct sym_dwarf_part sym_dwarf_image_part(Dwarf_CU *unit, enum sym_dwarf_section id);
 
 void sym_dwarf_image_finish(struct sym_dwarf_image *image);
 

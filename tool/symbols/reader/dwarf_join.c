@@ -52,6 +52,8 @@ struct offsets {
     uint64_t first;
 };
 
+/* Find the unit's table of string offsets by the length and version at the head of its
+ * .debug_info. */
 static struct offsets
 offsets_of(const struct sym_dwarf_part parts[SYM_DWARF_SECTIONS])
 {
@@ -223,6 +225,7 @@ open_joined(struct sym_dwarf_image *image, struct sym_dwarf_unit *unit)
     if (dwarf_lowpc(&unit->root, &low_pc) != 0) {
         low_pc = 0;
     }
+    unit->language = sym_dwarf_number(&root, DW_AT_language);
     at = replace_root(image, &root, low_pc);
     return at != 0 && sym_dwarf_image_open(image) &&
            dwarf_offdie(image->dwarf, at, &unit->functions) != NULL;

@@ -4,6 +4,8 @@
  */
 #include "symbols/reader/dwarf_split.h"
 
+#include "base/path.h"
+
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,7 @@ open_below(const struct sym_dwarf_split *split, const char *root, const char *pa
     return read;
 }
 
-/* In the image's root, then in ours. */
+/* Open a file in the image's root or, if it is not there, in ours. */
 static bool
 open_path(const struct sym_dwarf_split *split, const char *path,
           struct sym_dwarf_image *image)
@@ -64,7 +66,8 @@ index_word(const struct index *index, uint64_t at)
     return word;
 }
 
-/* Version 5 has two bytes of version and two of padding; the one before had four. */
+/* Read the head of .debug_cu_index. Version 5 has two bytes of version and two of
+ * padding; the one before had four. Returns false if it makes no sense. */
 static bool
 read_index(const struct sym_dwarf_image *package, struct index *index)
 {
@@ -115,7 +118,8 @@ static const enum sym_dwarf_section columns[] = {
     [DW_SECT_RNGLISTS] = SYM_DWARF_RNGLISTS, /* before version 5: macros */
 };
 
-/* What is of a unit. False: it is not in its section. */
+/* Find the parts of sections that belong to a unit. False: one is not in its section.
+ * */
 static bool
 read_parts(const struct index *index, uint64_t row,
            const struct sym_dwarf_image *package,
@@ -147,6 +151,7 @@ read_parts(const struct index *index, uint64_t row,
     return true;
 }
 
+/* Find the other half of a unit in the package, by the id of the unit, and join it. */
 static bool
 join_in_package(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit)
 {
@@ -165,6 +170,7 @@ join_in_package(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit
            sym_dwarf_split_join(split, unit, parts);
 }
 
+/* Open the package of the image or of its debug file, FILE.dwp; it is sought once. */
 static void
 find_package(struct sym_dwarf_split *split)
 {
@@ -183,8 +189,8 @@ find_package(struct sym_dwarf_split *split)
 
 /* --- search --- */
 
-/* folder + name, if that makes an absolute path. refused: set if there is a file
- * without the unit. */
+/* Join a unit with its other half in the file folder + name, if that makes an absolute
+ * path. refused: set if there is a file without the unit. */
 static bool
 join_at(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
         const char *folder, size_t folder_length, const char *name, bool *refused)
@@ -211,19 +217,19 @@ join_at(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
     return joined;
 }
 
-/* As the compiler says, then beside the image. */
+/* Join a unit with its other half in a file of its own: where the compiler says, or
+ * else beside the image. */
 static void
 join_by_name(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
              const char *folder, const char *name)
 {
     const char *const slash = strrchr(split->image, '/');
-    const char *const last = strrchr(name, '/');
     const size_t beside = slash == NULL ? 0 : (size_t)(slash - split->image);
     bool refused = false;
 
     if (join_at(split, unit, folder, strlen(folder), name, &refused) ||
-        (beside < INT_MAX && join_at(split, unit, split->image, beside,
-                                     last == NULL ? name : last + 1, &refused))) {
+        (beside < INT_MAX &&
+         join_at(split, unit, split->image, beside, path_file_name(name), &refused))) {
         return;
     }
     if (split->missing + split->refused == 0) {

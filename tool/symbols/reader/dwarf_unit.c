@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_unit.c - functions, inlined calls and rows of one unit, by libdw.
+ * dwarf_unit.c - functions, inlined calls and files of one unit.
  *
- * A unit's entries are walked once, in their order in the file, and nothing recurses:
- * libdw's own search for scopes would walk them anew for each address. Of scopes that
- * overlap the one that comes last is the innermost, since children come after their
- * parents.
+ * A unit's entries are walked once for its functions, in their order in the file, and
+ * those of a function that an address is in once more for what was inlined into it.
+ * Nothing recurses: libdw's own search for scopes would walk all of them anew for each
+ * address. Of scopes that overlap the one that comes last is the innermost, since
+ * children come after their parents.
  */
 #include "symbols/reader/dwarf_unit.h"
 
-#include "symbols/client/image.h"
+#include "base/path.h"
+#include "symbols/border/demangle.h"
+#include "symbols/reader/dwarf_sequences.h"
+#include "symbols/reader/dwarf_walk.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -52,15 +56,25 @@ small_number(Dwarf_Die *entry, unsigned int attribute)
 }
 
 bool
-sym_dwarf_add_ranges(Dwarf_Die *entry, uint32_t tag, struct sym_table *table)
+sym_dwarf_is_code(const struct sym_elf_code *code, uint64_t address)
+{
+    return code == NULL || code->count == 0 ? address != 0
+                                            : sym_elf_code_holds(code, address);
+}
+
+bool
+sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code, uint32_t tag,
+                     struct sym_table *table, bool *any)
 {
     struct sym_entry place = {.name = "code", .tag = tag, .sized = true};
     Dwarf_Addr base;
     ptrdiff_t at = 0;
 
+    *any = false;
     /* What is damaged ends a list; what stands before is used. */
     while ((at = dwarf_ranges(entry, at, &base, &place.start, &place.end)) > 0) {
-        if (place.start != 0 && !sym_table_add(table, &place)) {
+        *any = true;
+        if (sym_dwarf_is_code(code, place.start) && !sym_table_add(table, &place)) {
             return false;
         }
     }
@@ -69,60 +83,32 @@ sym_dwarf_add_ranges(Dwarf_Die *entry, uint32_t tag, struct sym_table *table)
 
 /* --- scopes --- */
 
-/* around - an entry whose children are walked, and the scope that they are in. */
-struct around {
-    Dwarf_Die entry;
-    uint32_t scope;
-};
-
-struct walk {
+/* scopes_walk - what a visit adds scopes to. */
+struct scopes_walk {
     struct sym_dwarf_unit *unit;
     struct sym_budget *budget;
-    struct around *open;
-    size_t depth;
-    size_t room;
-    uint32_t scope; /* around the next entry */
+    struct sym_table *places;
 };
 
-/* Can code stand below an entry of this kind? */
-static bool
-holds_code(int tag)
-{
-    switch (tag) {
-    case DW_TAG_subprogram:
-    case DW_TAG_inlined_subroutine:
-    case DW_TAG_lexical_block:
-    case DW_TAG_try_block:
-    case DW_TAG_catch_block:
-    case DW_TAG_with_stmt:
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-    case DW_TAG_interface_type:
-        return true;
-    default:
-        return false;
-    }
-}
+/* What is below is of another function, or of one that the linker threw away: what was
+ * inlined there is gone with it, wherever its addresses seem to be. */
+#define GONE (UINT32_MAX - 1)
 
-/* A scope if the entry is one and has code. False: too much memory. */
+/* Adds a scope if the entry has code. False: too much memory. */
 static bool
-add_scope(struct walk *walk, Dwarf_Die *entry, int tag, uint32_t *inside)
+add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent, uint32_t *inside)
 {
     struct sym_dwarf_unit *const unit = walk->unit;
-    const size_t ranges = unit->places.entry_count;
+    const size_t ranges = walk->places->entry_count;
     struct sym_dwarf_scope *larger;
+    bool any;
 
-    *inside = walk->scope;
-    if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine) {
-        return true;
-    }
-    if (!sym_dwarf_add_ranges(entry, (uint32_t)unit->scope_count, &unit->places)) {
+    if (!sym_dwarf_add_ranges(entry, unit->code, (uint32_t)unit->scope_count,
+                              walk->places, &any)) {
         return false;
     }
-    if (unit->places.entry_count == ranges) {
+    if (walk->places->entry_count == ranges) {
+        *inside = any ? GONE : *inside;
         return true;
     }
     larger = sym_budget_grow(walk->budget, unit->scopes, unit->scope_count,
@@ -132,83 +118,108 @@ add_scope(struct walk *walk, Dwarf_Die *entry, int tag, uint32_t *inside)
     }
     unit->scopes = larger;
     *inside = (uint32_t)unit->scope_count++;
-    unit->scopes[*inside] = (struct sym_dwarf_scope){
-        .entry = *entry,
-        .parent = tag == DW_TAG_inlined_subroutine ? walk->scope : SYM_DWARF_NO_SCOPE,
-        .call_file = small_number(entry, DW_AT_call_file),
-        .call_line = small_number(entry, DW_AT_call_line),
-        .call_discriminator = small_number(entry, GNU_DISCRIMINATOR),
-    };
+    unit->scopes[*inside] = (struct sym_dwarf_scope){.entry = *entry, .parent = parent};
     return true;
 }
 
+/* Each entry that has children may have functions: compilers put them into the types
+ * that they are local to, of whatever kind. */
 static bool
-push(struct walk *walk, const Dwarf_Die *entry, uint32_t inside)
+add_function(void *context, Dwarf_Die *entry, int tag, uint32_t around,
+             uint32_t *inside)
 {
-    struct around *const larger = sym_budget_grow(walk->budget, walk->open, walk->depth,
-                                                  &walk->room, sizeof(*larger));
-
-    if (larger == NULL) {
-        return false;
-    }
-    walk->open = larger;
-    walk->open[walk->depth++] = (struct around){*entry, walk->scope};
-    walk->scope = inside;
-    return true;
+    (void)around;
+    return tag != DW_TAG_subprogram ||
+           add_scope(context, entry, SYM_DWARF_NO_SCOPE, inside);
 }
 
-/* Goes to the next entry that is no child. False: that was the last one. */
 static bool
-pass(struct walk *walk, Dwarf_Die *entry)
+add_inlined(void *context, Dwarf_Die *entry, int tag, uint32_t around, uint32_t *inside)
 {
-    while (dwarf_siblingof(entry, entry) != 0) {
-        if (walk->depth == 0) {
-            return false;
-        }
-        walk->depth--;
-        *entry = walk->open[walk->depth].entry;
-        walk->scope = walk->open[walk->depth].scope;
+    if (tag == DW_TAG_subprogram) {
+        *inside = GONE;
     }
-    return true;
-}
-
-/* False: too much memory. */
-static bool
-walk_entries(struct walk *walk)
-{
-    Dwarf_Die entry;
-    bool more = dwarf_child(&walk->unit->functions, &entry) == 0;
-
-    while (more) {
-        const int tag = dwarf_tag(&entry);
-        Dwarf_Die child;
-        uint32_t inside;
-
-        if (!add_scope(walk, &entry, tag, &inside)) {
-            return false;
-        }
-        if (!holds_code(tag) || dwarf_child(&entry, &child) != 0) {
-            more = pass(walk, &entry);
-        } else if (push(walk, &entry, inside)) {
-            entry = child;
-        } else {
-            return false;
-        }
-    }
-    return true;
+    return tag != DW_TAG_inlined_subroutine || around == GONE ||
+           add_scope(context, entry, around, inside);
 }
 
 static void
-read_scopes(struct sym_dwarf_unit *unit, struct sym_budget *budget)
+read_functions(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
-    struct walk walk = {.unit = unit, .budget = budget, .scope = SYM_DWARF_NO_SCOPE};
+    struct scopes_walk walk = {unit, budget, &unit->places};
 
     unit->places.budget = budget;
-    if (!walk_entries(&walk) || !sym_table_build(&unit->places, SYM_OVERLAP_LATEST)) {
+    unit->shapes = sym_dwarf_shapes_read(&unit->functions, budget);
+    if (unit->shapes == NULL ||
+        !sym_dwarf_walk(unit->shapes, &unit->functions, SYM_DWARF_NO_SCOPE,
+                        add_function, &walk) ||
+        !sym_table_build(&unit->places, SYM_OVERLAP_LATEST)) {
         sym_table_finish(&unit->places);
     }
-    free(walk.open);
-    sym_budget_give(budget, walk.room * sizeof(*walk.open));
+}
+
+/* What was inlined into the function of a number; NULL: nothing, or too much memory. */
+static const struct sym_table *
+read_inlined(struct sym_dwarf_unit *unit, uint32_t function, struct sym_budget *budget)
+{
+    const Dwarf_Die entry = unit->scopes[function].entry;
+    struct sym_table places = {.budget = budget};
+    struct scopes_walk walk = {unit, budget, &places};
+    struct sym_table *kept = NULL;
+
+    if (unit->scopes[function].inlined_sought) {
+        return unit->scopes[function].inlined;
+    }
+    if (sym_dwarf_walk(unit->shapes, &entry, function, add_inlined, &walk) &&
+        places.entry_count > 0 && sym_table_build(&places, SYM_OVERLAP_LATEST)) {
+        kept = malloc(sizeof(*kept));
+    }
+    if (kept != NULL) {
+        *kept = places;
+    } else {
+        sym_table_finish(&places);
+    }
+    unit->scopes[function].inlined_sought = true;
+    unit->scopes[function].inlined = kept;
+    return kept;
+}
+
+/* Has an abbreviation of functions a place of code? */
+static bool
+places_code(Dwarf_Abbrev *abbreviation)
+{
+    size_t count = 0;
+    bool found = false;
+
+    if (dwarf_getabbrevtag(abbreviation) != DW_TAG_subprogram ||
+        dwarf_getattrcnt(abbreviation, &count) != 0) {
+        return false;
+    }
+    for (size_t i = 0; i < count && !found; i++) {
+        unsigned int name;
+        unsigned int form;
+
+        found = dwarf_getabbrevattr(abbreviation, i, &name, &form, NULL) == 0 &&
+                (name == DW_AT_low_pc || name == DW_AT_ranges);
+    }
+    return found;
+}
+
+bool
+sym_dwarf_may_have_code(struct sym_dwarf_unit *unit)
+{
+    Dwarf_Off at = 0;
+    size_t length;
+    Dwarf_Abbrev *abbreviation;
+
+    while ((abbreviation = dwarf_getabbrev(&unit->functions, at, &length)) != NULL &&
+           abbreviation != DWARF_END_ABBREV) {
+        if (places_code(abbreviation)) {
+            return true;
+        }
+        at += length;
+    }
+    return false;
 }
 
 struct sym_dwarf_scope *
@@ -216,13 +227,21 @@ sym_dwarf_find_scope(struct sym_dwarf_unit *unit, uint64_t address,
                      struct sym_budget *budget)
 {
     const struct sym_range *range;
+    const struct sym_table *inlined;
+    uint32_t function;
 
     if (!unit->scopes_sought) {
         unit->scopes_sought = true;
-        read_scopes(unit, budget);
+        read_functions(unit, budget);
     }
     range = sym_table_find(&unit->places, address);
-    return range == NULL ? NULL : &unit->scopes[range->tag];
+    if (range == NULL) {
+        return NULL;
+    }
+    function = range->tag;
+    inlined = read_inlined(unit, function, budget);
+    range = inlined == NULL ? NULL : sym_table_find(inlined, address);
+    return &unit->scopes[range == NULL ? function : range->tag];
 }
 
 /* A string of an entry or of what it is a copy or the definition of; NULL: none. */
@@ -234,22 +253,41 @@ string_of(Dwarf_Die *entry, unsigned int attribute)
     return sym_dwarf_text(dwarf_attr_integrate(entry, attribute, &found));
 }
 
+/* The entry that has the number may be of another unit, whose files are numbered in
+ * another way. */
+void
+sym_dwarf_place_scope(struct sym_dwarf_scope *scope, Dwarf_Die *entry)
+{
+    Dwarf_Attribute found;
+    Dwarf_Word number;
+    int line;
+
+    if (dwarf_decl_line(entry, &line) == 0 && line > 0) {
+        scope->start_line = (uint32_t)line;
+    }
+    if (dwarf_attr_integrate(entry, DW_AT_decl_file, &found) != NULL &&
+        dwarf_formudata(&found, &number) == 0 && number <= INT32_MAX) {
+        scope->definer = found.cu;
+        scope->definition = (uint32_t)number;
+    }
+}
+
 void
 sym_dwarf_name_scope(struct sym_dwarf_scope *scope)
 {
-    int line;
-
     if (scope->name != NULL) {
         return;
     }
+    scope->call_file = small_number(&scope->entry, DW_AT_call_file);
+    scope->call_line = small_number(&scope->entry, DW_AT_call_line);
+    scope->call_discriminator = small_number(&scope->entry, GNU_DISCRIMINATOR);
     scope->name = string_of(&scope->entry, DW_AT_name);
     scope->system_name = string_of(&scope->entry, DW_AT_linkage_name);
     if (scope->system_name == NULL) {
         scope->system_name = string_of(&scope->entry, DW_AT_MIPS_linkage_name);
     }
-    if (dwarf_decl_line(&scope->entry, &line) == 0 && line > 0) {
-        scope->start_line = (uint32_t)line;
-    }
+    sym_dwarf_place_scope(scope, &scope->entry);
+    scope->bare = scope->system_name == NULL && scope->name != NULL;
     if (scope->system_name == NULL || scope->system_name[0] == '\0') {
         scope->system_name = scope->name != NULL ? scope->name : "";
     } else {
@@ -264,136 +302,83 @@ sym_dwarf_name_scope(struct sym_dwarf_scope *scope)
 
 /* --- rows --- */
 
-/* What libdw takes for a row while it reads a table, and what it keeps. Real tables
- * have two bytes or more for a row. */
-enum { ROW_BYTES_READING = 112, ROW_BYTES_KEPT = 48, TABLE_BYTES_PER_ROW = 2 };
-
-/* Of the unit's line table, as its header says. */
-static uint64_t
-table_bytes(struct sym_dwarf_unit *unit, const struct sym_dwarf_part *section)
+bool
+sym_dwarf_read_files(struct sym_dwarf_unit *unit, const struct sym_dwarf_image *image)
 {
-    const uint64_t at = sym_dwarf_number(&unit->root, DW_AT_stmt_list);
-    uint32_t length;
-    uint64_t left;
+    Dwarf_Attribute folder;
 
-    if (section->size < sizeof(length) || at > section->size - sizeof(length)) {
-        return 0;
+    if (!unit->files_sought) {
+        unit->files_sought = true;
+        unit->files_refused = !sym_dwarf_files_read(
+            &unit->files, image, sym_dwarf_number(&unit->root, DW_AT_stmt_list),
+            sym_dwarf_text(dwarf_attr(&unit->root, DW_AT_comp_dir, &folder)),
+            image->budget);
     }
-    memcpy(&length, section->bytes + at, sizeof(length));
-    left = section->size - at;
-    /* Of 64 bits: as if it had all that follows. */
-    return length < left ? length : left;
+    return !unit->files_refused;
 }
 
 bool
 sym_dwarf_read_lines(struct sym_dwarf_unit *unit, const struct sym_dwarf_image *image)
 {
-    struct sym_budget *const budget = image->budget;
-    uint64_t reading;
-
-    if (unit->lines_sought) {
-        return !unit->lines_refused;
+    if (!unit->lines_sought) {
+        unit->lines_sought = true;
+        unit->lines_refused =
+            !sym_dwarf_read_files(unit, image) ||
+            !sym_dwarf_rows_read(&unit->rows, &image->parts[SYM_DWARF_LINE],
+                                 sym_dwarf_number(&unit->root, DW_AT_stmt_list),
+                                 unit->code, &unit->files, image->budget);
     }
-    unit->lines_sought = true;
-    reading = table_bytes(unit, &image->parts[SYM_DWARF_LINE]) / TABLE_BYTES_PER_ROW *
-              ROW_BYTES_READING;
-    if (!sym_budget_take(budget, reading)) {
-        unit->lines_refused = true;
-        return false;
-    }
-    if (dwarf_getsrclines(&unit->root, &unit->lines, &unit->line_count) != 0) {
-        unit->line_count = 0;
-    }
-    if (dwarf_getsrcfiles(&unit->root, &unit->files, &unit->file_count) != 0) {
-        unit->file_count = 0;
-    }
-    sym_budget_give(budget, reading);
-    unit->lines_refused =
-        !sym_budget_take(budget, (uint64_t)unit->line_count * ROW_BYTES_KEPT);
     return !unit->lines_refused;
-}
-
-Dwarf_Line *
-sym_dwarf_row(const struct sym_dwarf_unit *unit, size_t index, uint64_t *address,
-              bool *end)
-{
-    Dwarf_Line *const row =
-        index < unit->line_count ? dwarf_onesrcline(unit->lines, index) : NULL;
-
-    return row != NULL && dwarf_lineaddr(row, address) == 0 &&
-                   dwarf_lineendsequence(row, end) == 0
-               ? row
-               : NULL;
 }
 
 size_t
 sym_dwarf_rows_until(const struct sym_dwarf_unit *unit, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = unit->line_count;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        uint64_t begin = UINT64_MAX;
-        bool end;
-
-        (void)sym_dwarf_row(unit, middle, &begin, &end);
-        if (begin <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    return address == UINT64_MAX
+               ? unit->rows.count
+               : sym_count_below(unit->rows.items, unit->rows.count,
+                                 sizeof(*unit->rows.items), address + 1);
 }
 
-/* libdw joins a file with its folder, but that not with the compilation's. */
+/* In its folder, which may be in that of the compilation. NULL: out of memory, or
+ * nobody reads such a path. */
 static char *
-make_path(struct sym_dwarf_unit *unit, const char *path)
+make_path(struct sym_dwarf_unit *unit, const struct sym_dwarf_file_name *file)
 {
     Dwarf_Attribute found;
-    const char *const folder =
+    const char *const base =
         sym_dwarf_text(dwarf_attr(&unit->root, DW_AT_comp_dir, &found));
-    char *joined = NULL;
+    const char *const folder =
+        file->name[0] == '/' || file->folder == NULL ? "" : file->folder;
+    const bool is_whole =
+        file->name[0] == '/' || folder[0] == '/' || base == NULL || base[0] != '/';
+    char *path = NULL;
 
-    if (strnlen(path, TEXT_BYTES_MAX) == TEXT_BYTES_MAX) {
+    if (strnlen(folder, TEXT_BYTES_MAX) + strnlen(file->name, TEXT_BYTES_MAX) >=
+            TEXT_BYTES_MAX ||
+        asprintf(&path, "%s%s%s%s%s", is_whole ? "" : base,
+                 is_whole || base[strlen(base) - 1] == '/' ? "" : "/", folder,
+                 folder[0] == '\0' ? "" : "/", file->name) < 0) {
         return NULL;
     }
-    if (path[0] == '/' || folder == NULL || folder[0] != '/') {
-        return strdup(path);
-    }
-    return asprintf(&joined, "%s%s%s", folder,
-                    folder[strlen(folder) - 1] == '/' ? "" : "/", path) < 0
-               ? NULL
-               : joined;
+    path_clean(path);
+    return path;
 }
 
 const char *
 sym_dwarf_file(struct sym_dwarf_unit *unit, size_t number)
 {
-    const char *path;
-
     if (unit->paths == NULL) {
-        unit->paths = calloc(unit->file_count + 1, sizeof(*unit->paths));
+        unit->path_count = unit->files.count;
+        unit->paths = calloc(unit->path_count + 1, sizeof(*unit->paths));
     }
-    if (unit->paths == NULL || number >= unit->file_count) {
+    if (unit->paths == NULL || number >= unit->path_count) {
         return "";
     }
     if (unit->paths[number] == NULL) {
-        path = dwarf_filesrc(unit->files, number, NULL, NULL);
-        unit->paths[number] = path == NULL ? NULL : make_path(unit, path);
+        unit->paths[number] = make_path(unit, &unit->files.items[number]);
     }
     return unit->paths[number] == NULL ? "" : unit->paths[number];
-}
-
-const char *
-sym_dwarf_row_file(struct sym_dwarf_unit *unit, Dwarf_Line *row)
-{
-    Dwarf_Files *files;
-    size_t number;
-
-    return dwarf_line_file(row, &files, &number) == 0 ? sym_dwarf_file(unit, number)
-                                                      : "";
 }
 
 void
@@ -401,13 +386,21 @@ sym_dwarf_unit_finish(struct sym_dwarf_unit *unit)
 {
     for (size_t i = 0; i < unit->scope_count; i++) {
         free(unit->scopes[i].owned);
+        if (unit->scopes[i].inlined != NULL) {
+            sym_table_finish(unit->scopes[i].inlined);
+            free(unit->scopes[i].inlined);
+        }
     }
     free(unit->scopes);
-    for (size_t i = 0; unit->paths != NULL && i < unit->file_count; i++) {
+    free(unit->containers);
+    for (size_t i = 0; unit->paths != NULL && i < unit->path_count; i++) {
         free(unit->paths[i]);
     }
     free(unit->paths);
+    free(unit->rows.items);
+    sym_dwarf_files_finish(&unit->files);
     sym_table_finish(&unit->places);
+    sym_dwarf_shapes_free(unit->shapes);
     if (unit->split != NULL) {
         sym_dwarf_image_finish(unit->split);
         free(unit->split);

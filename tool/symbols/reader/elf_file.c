@@ -141,6 +141,28 @@ sym_elf_close(struct sym_elf *file)
     *file = (struct sym_elf){.bytes = NULL};
 }
 
+bool
+sym_elf_place(const struct sym_elf *file, uint64_t address, uint64_t *offset,
+              uint64_t *left)
+{
+    for (size_t i = 0; i < file->segment_count; i++) {
+        const GElf_Phdr *const segment = &file->segments[i];
+        const uint64_t inside = address - segment->p_vaddr;
+
+        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
+            inside < segment->p_filesz && segment->p_offset < file->size &&
+            inside < file->size - segment->p_offset) {
+            const uint64_t in_segment = segment->p_filesz - inside;
+            const uint64_t in_file = file->size - segment->p_offset - inside;
+
+            *offset = segment->p_offset + inside;
+            *left = in_segment < in_file ? in_segment : in_file;
+            return true;
+        }
+    }
+    return false;
+}
+
 size_t
 sym_elf_find_section(const struct sym_elf *file, const char *name)
 {

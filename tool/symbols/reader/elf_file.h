@@ -48,6 +48,11 @@ void sym_elf_close(struct sym_elf *file);
 /* Exactly size bytes at offset, or false. */
 bool sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size);
 
+/* Where in the file the byte of an address is, and how many follow it in its segment
+ * and in the file. False: it has none. */
+bool sym_elf_place(const struct sym_elf *file, uint64_t address, uint64_t *offset,
+                   uint64_t *left);
+
 /* Index of the first section of that name, type PROGBITS or the like; 0 if none. */
 size_t sym_elf_find_section(const struct sym_elf *file, const char *name);
 

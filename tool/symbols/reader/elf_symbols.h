@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_symbols.h - the functions that an ELF file's tables tell of.
+ * elf_symbols.h - the functions that an ELF file's tables list.
  */
 #ifndef SYMBOLS_READER_ELF_SYMBOLS_H
 #define SYMBOLS_READER_ELF_SYMBOLS_H
 
 #include "symbols/border/table.h"
-#include "symbols/reader/elf_file.h"
+#include "symbols/reader/elf_dynamic.h"
 
 /* sym_elf_symbols - a symbol table and a copy of its names. */
 struct sym_elf_symbols {
@@ -29,15 +29,24 @@ bool sym_elf_symbol(const struct sym_elf_symbols *symbols, uint64_t index,
  * there was none or nobody can read it, -ENOMEM, -EFBIG if it is more than the table's
  * budget has.
  *
- *   type  SHT_SYMTAB or SHT_DYNSYM
+ *   type      SHT_SYMTAB or SHT_DYNSYM
+ *   versions  of the image: names that end with one have SYM_TAG_VERSIONED; NULL: none
+ *
+ * Local symbols of a source file, as the table has it, have a group.
  */
 int sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
+                        const struct sym_elf_versions *versions,
                         struct sym_table *table);
 
 /* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). */
 int sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table);
 
+/* Bounds of functions, by .eh_frame: those without a name need them. */
+int sym_elf_add_unwind(const struct sym_elf *file, struct sym_table *table);
+
 /* The symbol table in the compressed .gnu_debugdata section. */
-int sym_elf_add_mini_debuginfo(const struct sym_elf *file, struct sym_table *table);
+int sym_elf_add_mini_debuginfo(const struct sym_elf *file,
+                               const struct sym_elf_versions *versions,
+                               struct sym_table *table);
 
 #endif

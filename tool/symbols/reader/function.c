@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* function.c - see function.h. */
+/* function.c - searches the symbols by name, then by demangled name, and finds the
+ * offset. */
 #include "symbols/reader/reader.h"
 
 #include "base/budget.h"
+#include "symbols/border/demangle.h"
 #include "symbols/reader/debug_file.h"
 #include "symbols/reader/elf_symbols.h"
 
@@ -11,20 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All names of an image: a built table keeps one of those that share an address. */
+/* Add the names of all symbol tables of an image, or of its debug file, to a table that
+ * is not built: a built one keeps only one of those that share an address. */
 static int
 add_names(const struct sym_elf *file, const char *path, const struct sym_files *files,
-          struct sym_table *table)
+          const struct sym_elf_versions *versions, struct sym_table *table)
 {
     struct sym_debug_file found = {.fd = -1, .root = ""};
     struct sym_elf debug;
     char note[256];
-    int added = sym_elf_add_symbols(file, SHT_SYMTAB, table);
+    int added = sym_elf_add_symbols(file, SHT_SYMTAB, versions, table);
 
     if (added == 0) {
         sym_debug_file_open(file, path, "", files, &found, note, sizeof(note));
         if (found.fd >= 0 && sym_elf_open(&debug, found.fd) == 0) {
-            added = sym_elf_add_symbols(&debug, SHT_SYMTAB, table);
+            added = sym_elf_add_symbols(&debug, SHT_SYMTAB, versions, table);
             sym_elf_close(&debug);
         }
         if (found.fd >= 0) {
@@ -32,30 +35,41 @@ add_names(const struct sym_elf *file, const char *path, const struct sym_files *
         }
     }
     if (added == 0) {
-        added = sym_elf_add_mini_debuginfo(file, table);
+        added = sym_elf_add_mini_debuginfo(file, versions, table);
     }
     if (added >= 0) {
-        added = sym_elf_add_symbols(file, SHT_DYNSYM, table);
+        added = sym_elf_add_symbols(file, SHT_DYNSYM, NULL, table);
     }
     return added < 0 ? added : 0;
 }
 
-/* Is it this name: the whole of it, or all before a version or parameters? */
+/* Is it this name: the whole of it, or all before a version? */
 static bool
-is_named(const char *entry, const char *name, char behind)
+is_named(const struct sym_entry *entry, const char *name)
+{
+    const size_t length = sym_shown_length(entry->name, entry->tag);
+
+    return strcmp(entry->name, name) == 0 ||
+           (strlen(name) == length && strncmp(entry->name, name, length) == 0);
+}
+
+/* Is it this name, or all before parameters? */
+static bool
+is_named_without(const char *demangled, const char *name)
 {
     const size_t length = strlen(name);
 
-    return strncmp(entry, name, length) == 0 &&
-           (entry[length] == '\0' || entry[length] == behind);
+    return strncmp(demangled, name, length) == 0 &&
+           (demangled[length] == '\0' || demangled[length] == '(');
 }
 
-/* Cold parts and others that a compiler split off are no functions. */
+/* Does a name demangle to this one? Cold parts and others that a compiler split off are
+ * no functions. */
 static bool
 is_demangled_as(const char *entry, const char *name)
 {
     char *const demangled = sym_demangle(entry);
-    const bool named = demangled != NULL && is_named(demangled, name, '(') &&
+    const bool named = demangled != NULL && is_named_without(demangled, name) &&
                        strstr(demangled, " [clone .cold") == NULL &&
                        strstr(demangled, " [clone .part") == NULL;
 
@@ -82,6 +96,7 @@ place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
     return false;
 }
 
+/* Count the functions of a name, and note where they are. */
 static void
 look(const struct sym_elf *file, const struct sym_table *table, const char *name,
      bool demangle, struct sym_function *found)
@@ -92,8 +107,7 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
         if (found->count > 0 && entry->start == found->address) {
             continue;
         }
-        if ((demangle ? is_demangled_as(entry->name, name)
-                      : is_named(entry->name, name, '@')) &&
+        if ((demangle ? is_demangled_as(entry->name, name) : is_named(entry, name)) &&
             place(file, entry->start, found)) {
             found->bytes = entry->sized ? entry->end - entry->start : 0;
             found->count++;
@@ -107,6 +121,7 @@ sym_reader_find_function(int fd, const char *path, const char *name, uint64_t by
 {
     struct sym_budget budget;
     struct sym_table table = {.budget = &budget};
+    struct sym_elf_versions versions;
     struct sym_elf file;
     GElf_Ehdr header;
     int result = sym_elf_open(&file, fd);
@@ -119,7 +134,9 @@ sym_reader_find_function(int fd, const char *path, const char *name, uint64_t by
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
     found->count =
         strncmp(name, "0x", 2) == 0 && place(&file, strtoull(name, NULL, 16), found);
-    result = found->count == 0 ? add_names(&file, path, files, &table) : 0;
+    sym_elf_versions_read(&versions, &file);
+    result = found->count == 0 ? add_names(&file, path, files, &versions, &table) : 0;
+    sym_elf_versions_finish(&versions);
     if (result == 0) {
         look(&file, &table, name, false, found);
     }

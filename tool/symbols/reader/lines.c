@@ -8,6 +8,9 @@
 #include "symbols/reader/lines.h"
 
 #include "symbols/reader/debug_file.h"
+#include "symbols/reader/dwarf_aranges.h"
+#include "symbols/reader/dwarf_qualify.h"
+#include "symbols/reader/dwarf_sequences.h"
 #include "symbols/reader/dwarf_split.h"
 
 #include <dwarf.h>
@@ -15,9 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Deeper chains are forged: the outer end is cut off. */
-#define FRAMES_MAX 512
 
 /* What libdw keeps of a unit of which only the root was read. */
 #define UNIT_BYTES 512
@@ -30,9 +30,16 @@ struct sym_lines {
     struct sym_dwarf_unit *units;
     size_t unit_count;
     size_t unit_room;
-    struct sym_table places; /* tag: unit */
+    struct sym_dwarf_unit *shared; /* of the supplement, read when one is asked for */
+    size_t shared_count;
+    size_t shared_room;
+    bool shared_sought;
+    struct sym_elf_code code;
+    struct sym_table places;      /* tag: unit */
+    struct sym_table more_places; /* the same, where units do not say where they are */
+    bool more_sought;
     bool discriminators;
-    struct sym_frame frames[FRAMES_MAX];
+    struct sym_frame frames[SYM_FRAMES_MAX];
 };
 
 /* --- files --- */
@@ -86,15 +93,67 @@ add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
     }
     lines->units = larger;
     unit = &lines->units[lines->unit_count];
-    *unit = (struct sym_dwarf_unit){
-        .root = *root, .functions = *root, .split_sought = type != DW_UT_skeleton};
+    *unit = (struct sym_dwarf_unit){.offset = dwarf_dieoffset(root),
+                                    .root = *root,
+                                    .code = &lines->code,
+                                    .functions = *root,
+                                    .split_sought = type != DW_UT_skeleton};
     if (type == DW_UT_skeleton) {
         /* One of the two is there. */
         unit->addr_base = sym_dwarf_number(root, DW_AT_addr_base) +
                           sym_dwarf_number(root, DW_AT_GNU_addr_base);
         unit->ranges_base = sym_dwarf_number(root, DW_AT_GNU_ranges_base);
     }
-    return sym_dwarf_add_ranges(root, (uint32_t)lines->unit_count++, &lines->places);
+    lines->unit_count++;
+    return true;
+}
+
+/* Adds the next ranges that are of the unit, if there are any. False: out of memory or
+ * budget. */
+static bool
+add_aranges(struct sym_lines *lines, uint32_t number,
+            const struct sym_dwarf_aranges *aranges, size_t *next)
+{
+    struct sym_dwarf_unit *const unit = &lines->units[number];
+    const uint64_t at = unit->offset - dwarf_cuoffset(&unit->root);
+    struct sym_entry place = {.name = "code", .tag = number, .sized = true};
+
+    while (*next < aranges->count && aranges->items[*next].unit < at) {
+        (*next)++;
+    }
+    for (; *next < aranges->count && aranges->items[*next].unit == at; (*next)++) {
+        place.start = aranges->items[*next].start;
+        place.end = aranges->items[*next].end;
+        unit->placed = true;
+        if (sym_dwarf_is_code(&lines->code, place.start) &&
+            !sym_table_add(&lines->places, &place)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Where units are: by .debug_aranges, which not all units are in, or by their roots. To
+ * look into a root costs a search for its abbreviation. False: out of memory or budget.
+ */
+static bool
+add_places_of_units(struct sym_lines *lines)
+{
+    struct sym_dwarf_aranges aranges;
+    bool added = true;
+    size_t next = 0;
+
+    sym_dwarf_aranges_read(&aranges, &lines->own);
+    for (size_t i = 0; added && i < lines->unit_count; i++) {
+        struct sym_dwarf_unit *const unit = &lines->units[i];
+
+        added = add_aranges(lines, (uint32_t)i, &aranges, &next) &&
+                (unit->placed ||
+                 sym_dwarf_add_ranges(&unit->root, &lines->code, (uint32_t)i,
+                                      &lines->places, &unit->placed));
+    }
+    sym_dwarf_aranges_finish(&aranges);
+    return added;
 }
 
 /* What is damaged ends the list; what stands before is used. */
@@ -106,6 +165,7 @@ read_units(struct sym_lines *lines)
     uint8_t type;
 
     lines->places.budget = lines->budget;
+    lines->more_places.budget = lines->budget;
     while (dwarf_get_units(lines->own.dwarf, unit, &unit, NULL, &type, &root, NULL) ==
            0) {
         if (!add_unit(lines, &root, type)) {
@@ -114,7 +174,7 @@ read_units(struct sym_lines *lines)
     }
     lines->split.units = lines->units;
     lines->split.unit_count = lines->unit_count;
-    return lines->unit_count > 0 &&
+    return lines->unit_count > 0 && add_places_of_units(lines) &&
            sym_table_build(&lines->places, SYM_OVERLAP_INNERMOST);
 }
 
@@ -130,6 +190,9 @@ open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *n
         if (why[0] != '\0') {
             snprintf(note, note_size, "no lines from %s: %s", source->path, why);
         }
+        return false;
+    }
+    if (!sym_elf_code_read(&lines->code, source->file)) {
         return false;
     }
     open_supplement(lines, source, note, note_size);
@@ -163,7 +226,13 @@ sym_lines_close(struct sym_lines *lines)
         sym_dwarf_unit_finish(&lines->units[i]);
     }
     free(lines->units);
+    for (size_t i = 0; i < lines->shared_count; i++) {
+        sym_dwarf_unit_finish(&lines->shared[i]);
+    }
+    free(lines->shared);
     sym_table_finish(&lines->places);
+    sym_table_finish(&lines->more_places);
+    sym_elf_code_finish(&lines->code);
     sym_dwarf_image_finish(&lines->split.package);
     free(lines->split.debug);
     sym_dwarf_image_finish(&lines->own);
@@ -177,11 +246,89 @@ sym_lines_note(struct sym_lines *lines)
     return sym_dwarf_split_note(&lines->split);
 }
 
+/* Where functions of a unit are: that of one without rows, if it has any code. */
+static bool
+add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
+{
+    const uint32_t number = (uint32_t)(unit - lines->units);
+
+    sym_dwarf_split_find(&lines->split, unit);
+    if (!sym_dwarf_may_have_code(unit)) {
+        return true;
+    }
+    (void)sym_dwarf_find_scope(unit, 0, lines->budget);
+    for (size_t i = 0; i < unit->places.range_count; i++) {
+        const struct sym_entry place = {.start = unit->places.ranges[i].start,
+                                        .end = unit->places.ranges[i].end,
+                                        .name = "code",
+                                        .tag = number,
+                                        .sized = true};
+
+        if (!sym_table_add(&lines->more_places, &place)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of a unit by its rows, or else its functions: some units do not say where they are,
+ * and the lists of others end early, where a linker threw a function away. */
+static bool
+add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
+{
+    const size_t before = lines->more_places.entry_count;
+    const int tag = dwarf_tag(&unit->root);
+    Dwarf_Attribute rows;
+    Dwarf_Word at;
+
+    if (tag != DW_TAG_compile_unit && tag != DW_TAG_skeleton_unit) {
+        return true;
+    }
+    if (dwarf_attr(&unit->root, DW_AT_stmt_list, &rows) != NULL &&
+        dwarf_formudata(&rows, &at) == 0 &&
+        !sym_dwarf_add_sequences(&lines->own.parts[SYM_DWARF_LINE], at, &lines->code,
+                                 (uint32_t)(unit - lines->units),
+                                 &lines->more_places)) {
+        return false;
+    }
+    return lines->more_places.entry_count > before || unit->placed ||
+           add_functions(lines, unit);
+}
+
+/* Only when an address is in no unit: all line tables are passed through. */
+static void
+find_more_places(struct sym_lines *lines)
+{
+    bool added = true;
+
+    lines->more_sought = true;
+    for (size_t i = 0; added && i < lines->unit_count; i++) {
+        added = add_places(lines, &lines->units[i]);
+    }
+    if (!added || !sym_table_build(&lines->more_places, SYM_OVERLAP_INNERMOST)) {
+        sym_table_finish(&lines->more_places);
+    }
+}
+
+static const struct sym_range *
+find_place(struct sym_lines *lines, uint64_t address)
+{
+    const struct sym_range *const range = sym_table_find(&lines->places, address);
+
+    if (range != NULL || !sym_elf_code_holds(&lines->code, address)) {
+        return range;
+    }
+    if (!lines->more_sought) {
+        find_more_places(lines);
+    }
+    return sym_table_find(&lines->more_places, address);
+}
+
 /* The unit of an address, with its rows. */
 static struct sym_dwarf_unit *
 find_unit(struct sym_lines *lines, uint64_t address)
 {
-    const struct sym_range *const range = sym_table_find(&lines->places, address);
+    const struct sym_range *const range = find_place(lines, address);
     struct sym_dwarf_unit *const unit =
         range == NULL ? NULL : &lines->units[range->tag];
 
@@ -190,49 +337,154 @@ find_unit(struct sym_lines *lines, uint64_t address)
 
 /* --- frames --- */
 
-static uint32_t
-line_of(Dwarf_Line *row)
-{
-    int line = 0;
-
-    return dwarf_lineno(row, &line) == 0 && line > 0 ? (uint32_t)line : 0;
-}
-
 static void
 set_line(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint64_t address,
          struct sym_frame *frame)
 {
     const size_t until = sym_dwarf_rows_until(unit, address);
-    uint64_t begin;
-    bool end;
-    Dwarf_Line *const row =
-        until == 0 ? NULL : sym_dwarf_row(unit, until - 1, &begin, &end);
+    const struct sym_dwarf_row *const row =
+        until == 0 ? NULL : &unit->rows.items[until - 1];
 
-    if (row != NULL && !end) {
-        frame->file = sym_dwarf_row_file(unit, row);
-        frame->line = frame->file[0] == '\0' ? 0 : line_of(row);
+    if (row != NULL && !row->end) {
+        frame->file = sym_dwarf_file(unit, row->file);
+        frame->line = frame->file[0] == '\0' ? 0 : row->line;
         if (lines->discriminators) {
-            (void)dwarf_linediscriminator(row, &frame->discriminator);
+            frame->discriminator = row->discriminator;
+        }
+    }
+}
+
+/* Units of the supplement have names and files, and no code. What is damaged, or too
+ * much, ends the list. */
+static void
+read_shared_units(struct sym_lines *lines)
+{
+    Dwarf_CU *unit = NULL;
+    Dwarf_Die root;
+
+    if (lines->shared_sought || lines->supplement.dwarf == NULL) {
+        return;
+    }
+    lines->shared_sought = true;
+    while (dwarf_get_units(lines->supplement.dwarf, unit, &unit, NULL, NULL, &root,
+                           NULL) == 0) {
+        struct sym_dwarf_unit *const larger =
+            sym_budget_grow(lines->budget, lines->shared, lines->shared_count,
+                            &lines->shared_room, sizeof(*larger));
+
+        if (larger == NULL || !sym_budget_take(lines->budget, UNIT_BYTES)) {
+            return;
+        }
+        lines->shared = larger;
+        lines->shared[lines->shared_count++] = (struct sym_dwarf_unit){
+            .offset = dwarf_dieoffset(&root), .root = root, .functions = root};
+    }
+}
+
+/* The unit that libdw has at that offset; NULL: it is another one. */
+static struct sym_dwarf_unit *
+find_same(struct sym_dwarf_unit *units, size_t count, uint64_t offset,
+          const Dwarf_CU *wanted)
+{
+    const size_t at = sym_count_below(units, count, sizeof(*units), offset);
+
+    return at < count && units[at].root.cu == wanted ? &units[at] : NULL;
+}
+
+/* The unit that an entry of libdw's is in, and the image with its files; NULL: there is
+ * none. */
+static struct sym_dwarf_unit *
+unit_of(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_CU *wanted,
+        const struct sym_dwarf_image **image)
+{
+    struct sym_dwarf_unit *found;
+    Dwarf_Die root;
+
+    *image = &lines->own;
+    if (wanted == NULL ||
+        dwarf_cu_info(wanted, NULL, NULL, &root, NULL, NULL, NULL, NULL) != 0) {
+        return NULL;
+    }
+    if (wanted == unit->root.cu || wanted == unit->functions.cu) {
+        return unit;
+    }
+    found = find_same(lines->units, lines->unit_count, dwarf_dieoffset(&root), wanted);
+    if (found == NULL) {
+        read_shared_units(lines);
+        *image = &lines->supplement;
+        found = find_same(lines->shared, lines->shared_count, dwarf_dieoffset(&root),
+                          wanted);
+    }
+    return found;
+}
+
+static const char *
+definition_of(struct sym_lines *lines, struct sym_dwarf_unit *unit,
+              const struct sym_dwarf_scope *scope)
+{
+    const struct sym_dwarf_image *image;
+    struct sym_dwarf_unit *const definer = unit_of(lines, unit, scope->definer, &image);
+
+    return definer != NULL && sym_dwarf_read_files(definer, image)
+               ? sym_dwarf_file(definer, scope->definition)
+               : "";
+}
+
+static bool
+has_scopes(struct sym_dwarf_unit *unit)
+{
+    return sym_dwarf_has_scopes(unit->split != NULL
+                                    ? unit->language
+                                    : sym_dwarf_number(&unit->root, DW_AT_language));
+}
+
+/* Once: a name that is not qualified gets what the function is in. */
+static void
+qualify(struct sym_lines *lines, struct sym_dwarf_unit *unit,
+        struct sym_dwarf_scope *scope)
+{
+    const struct sym_dwarf_image *image;
+    Dwarf_Die declaration = scope->entry;
+    struct sym_dwarf_unit *definer;
+    Dwarf_Die around;
+
+    if (!scope->bare) {
+        return;
+    }
+    scope->bare = false;
+    sym_dwarf_find_declaration(&declaration);
+    definer = unit_of(lines, unit, declaration.cu, &image);
+    if (definer != NULL && (has_scopes(unit) || has_scopes(definer))) {
+        scope->owned =
+            sym_dwarf_qualify(definer, &declaration, scope->name, lines->budget);
+        scope->name = scope->owned != NULL ? scope->owned : scope->name;
+        /* g++ says of the type of a lambda only where it is. */
+        if (scope->start_line == 0 &&
+            sym_dwarf_find_around(definer, &declaration, lines->budget, &around)) {
+            sym_dwarf_place_scope(scope, &around);
         }
     }
 }
 
 /* Names the frame, and goes on with the scope around; NULL: that was the outermost. */
 static struct sym_dwarf_scope *
-take_scope(struct sym_dwarf_unit *unit, struct sym_dwarf_scope *scope,
-           struct sym_frame *frame)
+take_scope(struct sym_lines *lines, struct sym_dwarf_unit *unit,
+           struct sym_dwarf_scope *scope, struct sym_frame *frame)
 {
     sym_dwarf_name_scope(scope);
+    qualify(lines, unit, scope);
     frame->name = scope->name;
     frame->system_name = scope->system_name;
     frame->start_line = scope->start_line;
+    frame->definition = definition_of(lines, unit, scope);
     return scope->parent == SYM_DWARF_NO_SCOPE ? NULL : &unit->scopes[scope->parent];
 }
 
 size_t
 sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **frames)
 {
-    static const struct sym_frame nothing = {.name = "", .system_name = "", .file = ""};
+    static const struct sym_frame nothing = {
+        .name = "", .system_name = "", .file = "", .definition = ""};
     struct sym_dwarf_unit *const unit = find_unit(lines, address);
     struct sym_dwarf_scope *scope;
     size_t count = 0;
@@ -248,11 +500,11 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
     if (scope == NULL) {
         return lines->frames[0].line > 0;
     }
-    while (scope != NULL && count < FRAMES_MAX) {
+    while (scope != NULL && count < SYM_FRAMES_MAX) {
         struct sym_dwarf_scope *around =
-            take_scope(unit, scope, &lines->frames[count++]);
+            take_scope(lines, unit, scope, &lines->frames[count++]);
 
-        if (around != NULL && count < FRAMES_MAX) {
+        if (around != NULL && count < SYM_FRAMES_MAX) {
             lines->frames[count] = nothing;
             lines->frames[count].file = sym_dwarf_file(unit, scope->call_file);
             lines->frames[count].line = scope->call_line;
@@ -272,24 +524,24 @@ take_rows(struct sym_dwarf_unit *unit, uint64_t *at, uint64_t end, sym_line_row 
           void *context)
 {
     const uint64_t from = *at;
-    size_t index = sym_dwarf_rows_until(unit, from);
-    uint64_t begin = 0;
-    uint64_t next = 0;
-    bool ends = true;
-    Dwarf_Line *row = index == 0 ? NULL : sym_dwarf_row(unit, index - 1, &begin, &ends);
+    const struct sym_dwarf_row *const rows = unit->rows.items;
+    const size_t until = sym_dwarf_rows_until(unit, from);
+    size_t index = until == 0 ? unit->rows.count : until - 1;
 
-    while (row != NULL && !ends && begin < end) {
-        Dwarf_Line *const behind = sym_dwarf_row(unit, index++, &next, &ends);
+    for (; index < unit->rows.count && !rows[index].end && rows[index].address < end;
+         index++) {
+        const struct sym_dwarf_row *const row = &rows[index];
 
         /* Of rows at one address the last counts. */
-        if (behind != NULL && next > begin &&
-            !take(context, begin, sym_dwarf_row_file(unit, row), line_of(row))) {
+        if (index + 1 < unit->rows.count && row[1].address > row->address &&
+            !take(context, row->address, sym_dwarf_file(unit, row->file), row->line)) {
             return false;
         }
-        row = behind;
-        begin = next;
     }
-    *at = row != NULL && ends && begin > from && begin < end ? begin : end;
+    *at = index < unit->rows.count && rows[index].end && rows[index].address > from &&
+                  rows[index].address < end
+              ? rows[index].address
+              : end;
     return true;
 }
 

@@ -36,7 +36,9 @@ unpack(const char *packed, size_t packed_size, size_t *size)
 }
 
 int
-sym_elf_add_mini_debuginfo(const struct sym_elf *file, struct sym_table *table)
+sym_elf_add_mini_debuginfo(const struct sym_elf *file,
+                           const struct sym_elf_versions *versions,
+                           struct sym_table *table)
 {
     const size_t index = sym_elf_find_section(file, ".gnu_debugdata");
     struct sym_elf inner;
@@ -57,7 +59,7 @@ sym_elf_add_mini_debuginfo(const struct sym_elf *file, struct sym_table *table)
     }
     found = sym_elf_open_memory(&inner, bytes, size);
     if (found == 0) {
-        found = sym_elf_add_symbols(&inner, SHT_SYMTAB, table);
+        found = sym_elf_add_symbols(&inner, SHT_SYMTAB, versions, table);
         sym_elf_close(&inner);
     }
     free(bytes);

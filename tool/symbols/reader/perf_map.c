@@ -8,16 +8,13 @@
  * name what is wanted are kept.
  */
 #include "base/buffer.h"
-#include "base/open_regular.h"
 #include "symbols/border/name_map.h"
 #include "symbols/reader/reader.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* Of a longer line only the beginning is kept. */
@@ -133,6 +130,7 @@ read_lines(struct reader *reader, const char *text, size_t size)
     }
 }
 
+/* Drop the ranges that name no wanted place. */
 static void
 drop_unwanted(const struct reader *reader, struct sym_table *table)
 {
@@ -146,8 +144,9 @@ drop_unwanted(const struct reader *reader, struct sym_table *table)
     table->range_count = kept;
 }
 
-/* Of lines that overlap the latest holds. What is left of older ones around the places
- * is dropped: there may be any number of such ranges. The map owns the names. */
+/* Make the map of the lines that were kept. Of lines that overlap the latest holds.
+ * What is left of older ones around the places is dropped: there may be any number of
+ * such ranges. The map owns the names. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
@@ -217,99 +216,4 @@ sym_reader_perf_map(int fd, uint64_t size, const struct sym_wanted *wanted)
         return NULL;
     }
     return map;
-}
-
-/* target - what /proc/PID/status says of the process. */
-struct target {
-    unsigned int pid; /* in its own namespace */
-    uid_t uid;        /* effective */
-};
-
-static bool
-parse_status(FILE *status, struct target *target)
-{
-    char line[512];
-    bool uid_found = false;
-    bool pid_found = false;
-
-    while (fgets(line, sizeof(line), status) != NULL) {
-        unsigned int uid;
-
-        if (sscanf(line, "Uid: %*u %u", &uid) == 1) {
-            target->uid = uid;
-            uid_found = true;
-        }
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            const char *last =
-                strrchr(line, '\t'); /* one pid a namespace, ours first */
-
-            pid_found = last != NULL && sscanf(last, "%u", &target->pid) == 1;
-        }
-    }
-    return uid_found && pid_found;
-}
-
-static bool
-find_target(uint32_t pid, struct target *target)
-{
-    char path[64];
-    FILE *status;
-    bool found;
-
-    snprintf(path, sizeof(path), "/proc/%u/status", pid);
-    status = fopen(path, "re");
-    if (status == NULL) {
-        return false;
-    }
-    found = parse_status(status, target);
-    fclose(status);
-    return found;
-}
-
-/* A file of somebody else's could put any name on any address. */
-static int
-check_owner(int fd, uid_t uid, struct sym_perf_file *file)
-{
-    struct stat status;
-
-    if (fstat(fd, &status) != 0) {
-        return -errno;
-    }
-    *file = (struct sym_perf_file){fd, status.st_dev, status.st_ino,
-                                   (uint64_t)status.st_size};
-    return status.st_uid == uid || status.st_uid == 0 ? 0 : -EPERM;
-}
-
-static int
-open_owned(const char *root, uint32_t pid, uid_t uid, struct sym_perf_file *file)
-{
-    char path[64];
-    int error;
-    int fd;
-
-    snprintf(path, sizeof(path), "/tmp/perf-%u.map", pid);
-    fd = sym_open_regular_plain(root, path);
-    if (fd < 0) {
-        return fd;
-    }
-    error = check_owner(fd, uid, file);
-    if (error != 0) {
-        close(fd);
-    }
-    return error;
-}
-
-/* Of a process that has ended the file is still there, in our root, for whom it ran as:
- * us. */
-int
-sym_perf_file_open(uint32_t pid, struct sym_perf_file *file)
-{
-    struct target target;
-    char root[64];
-
-    if (!find_target(pid, &target)) {
-        return open_owned("", pid, geteuid(), file);
-    }
-    snprintf(root, sizeof(root), "/proc/%u/root", pid);
-    return open_owned(root, target.pid, target.uid, file);
 }

@@ -8,6 +8,7 @@
  */
 #include "symbols/reader/reader.h"
 
+#include "symbols/border/parts.h"
 #include "symbols/reader/debug_file.h"
 #include "symbols/reader/elf_symbols.h"
 #include "symbols/reader/lines.h"
@@ -22,6 +23,8 @@
 
 struct sym_reader {
     struct sym_elf file;
+    struct sym_segment *segments; /* that are mapped */
+    size_t segment_count;
     bool is_memory;
     char *path;
     char *root;
@@ -34,8 +37,31 @@ struct sym_reader {
     struct sym_reader_settings settings;
     struct sym_budget budget;
     char note[512];
-    char bound[512]; /* what was too much, for people */
+    char bound[512];                         /* what was too much, for people */
+    struct sym_frame joined[SYM_FRAMES_MAX]; /* of the last lookup */
 };
+
+/* --- open and close --- */
+
+/* Returns false if memory runs out. */
+static bool
+read_segments(struct sym_reader *image)
+{
+    image->segments = calloc(image->file.segment_count + 1, sizeof(*image->segments));
+    for (size_t i = 0; image->segments != NULL && i < image->file.segment_count; i++) {
+        const GElf_Phdr *const header = &image->file.segments[i];
+
+        if (header->p_type == PT_LOAD) {
+            image->segments[image->segment_count++] = (struct sym_segment){
+                .offset = header->p_offset,
+                .bytes = header->p_filesz,
+                .address = header->p_vaddr,
+                .holds_code = (header->p_flags & PF_X) != 0,
+            };
+        }
+    }
+    return image->segments != NULL;
+}
 
 static void
 read_headers(struct sym_reader *image)
@@ -56,7 +82,9 @@ finish_open(struct sym_reader *image, int error, const char *path, const char *r
     image->root = strdup(root);
     if (error == 0) {
         read_headers(image);
-        error = image->path == NULL || image->root == NULL ? -ENOMEM : 0;
+        error = !read_segments(image) || image->path == NULL || image->root == NULL
+                    ? -ENOMEM
+                    : 0;
     }
     sym_budget_begin(&image->budget, 0);
     image->table.budget = &image->budget;
@@ -120,6 +148,7 @@ sym_reader_close(struct sym_reader *image)
     sym_lines_close(image->lines);
     sym_elf_close(&image->file);
     sym_table_finish(&image->table);
+    free(image->segments);
     free(image->path);
     free(image->root);
     free(image);
@@ -139,11 +168,14 @@ sym_reader_build_id(const struct sym_reader *image)
     return image->build_id;
 }
 
+/* --- tables --- */
+
 /* Adds a table; one that takes too much is left out whole. */
 static int
-add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type)
+add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type,
+          const struct sym_elf_versions *versions)
 {
-    int found = sym_elf_add_symbols(file, type, &image->table);
+    int found = sym_elf_add_symbols(file, type, versions, &image->table);
 
     if (found == -EFBIG) {
         sym_table_finish(&image->table);
@@ -160,16 +192,27 @@ static int
 add_full_table(struct sym_reader *image, const struct sym_elf *file,
                const struct sym_elf *debug)
 {
-    int found = add_table(image, file, SHT_SYMTAB);
+    struct sym_elf_versions versions;
+    int found;
 
+    sym_elf_versions_read(&versions, file);
+    found = add_table(image, file, SHT_SYMTAB, &versions);
     if (found == 0 && debug != NULL) {
-        found = add_table(image, debug, SHT_SYMTAB);
+        found = add_table(image, debug, SHT_SYMTAB, &versions);
     }
     if (found == 0) {
-        found = sym_elf_add_mini_debuginfo(file, &image->table);
+        found = sym_elf_add_mini_debuginfo(file, &versions, &image->table);
     }
+    sym_elf_versions_finish(&versions);
     image->has_symbols |= found > 0;
     return found;
+}
+
+/* In Go's names of functions a dot follows the package: "main.cold" is no part. */
+static bool
+is_go(const struct sym_elf *file)
+{
+    return sym_elf_find_section(file, ".gopclntab") != 0;
 }
 
 static void
@@ -179,12 +222,19 @@ load_tables(struct sym_reader *image, const struct sym_elf *file,
     int found = add_full_table(image, file, debug);
 
     if (found >= 0) {
-        found = add_table(image, file, SHT_DYNSYM);
+        found = add_table(image, file, SHT_DYNSYM, NULL);
         image->has_symbols |= found > 0;
     }
     if (found >= 0) {
         found = sym_elf_add_stubs(file, &image->table);
         found = found < 0 && image->budget.refused ? 0 : found; /* without some stubs */
+    }
+    if (found >= 0) {
+        found = sym_elf_add_unwind(file, &image->table);
+        found = found < 0 && image->budget.refused ? 0 : found; /* names are enough */
+    }
+    if (!is_go(file)) {
+        sym_elf_join_parts(&image->table);
     }
     if (found < 0 || !sym_table_build(&image->table, SYM_OVERLAP_INNERMOST)) {
         sym_table_finish(&image->table);
@@ -261,6 +311,8 @@ load(struct sym_reader *image)
     }
 }
 
+/* --- what was left out --- */
+
 bool
 sym_reader_has_symbols(struct sym_reader *image)
 {
@@ -301,44 +353,21 @@ sym_reader_note(struct sym_reader *image)
     return image->note;
 }
 
-/* Does a segment have a byte of the file's [offset, offset + size)? */
-static bool
-segment_overlaps(const GElf_Phdr *segment, uint64_t offset, uint64_t size)
-{
-    return offset < segment->p_offset ? segment->p_offset - offset < size
-                                      : offset - segment->p_offset < segment->p_filesz;
-}
+/* --- places and addresses --- */
 
-/* The segment of flags that has a byte there; NULL: none. */
-static const GElf_Phdr *
-find_segment(const struct sym_reader *image, uint64_t offset, uint64_t size,
-             uint32_t flags)
+const struct sym_segment *
+sym_reader_segments(const struct sym_reader *image, size_t *count)
 {
-    for (size_t i = 0; i < image->file.segment_count; i++) {
-        const GElf_Phdr *const segment = &image->file.segments[i];
-
-        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags &&
-            segment_overlaps(segment, offset, size)) {
-            return segment;
-        }
-    }
-    return NULL;
+    *count = image->segment_count;
+    return image->segments;
 }
 
 bool
 sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t size,
                   uint64_t *address)
 {
-    /* Two segments may hold one page of the file: code is looked for in executable
-     * ones. */
-    const GElf_Phdr *segment = find_segment(image, file_offset, size, PF_X);
-
-    segment = segment != NULL ? segment : find_segment(image, file_offset, 1, 0);
-    if (segment == NULL) {
-        return false;
-    }
-    *address = segment->p_vaddr + (file_offset - segment->p_offset);
-    return true;
+    return sym_segments_address(image->segments, image->segment_count, file_offset,
+                                size, address);
 }
 
 bool
@@ -348,44 +377,82 @@ sym_reader_address(const struct sym_reader *image, uint64_t file_offset,
     return sym_reader_bucket(image, file_offset, 1, address);
 }
 
-/* The symbol table names the outermost function: "work.cold" where debug information
- * says "work". */
-static bool
-join_names(struct sym_frame *frames, size_t count, bool named, struct sym_name *name)
+/* --- names --- */
+
+/* Symbols inside of another one are few; a forged table may have many. */
+#define INNER_RANGES_MAX 64
+
+/* The code of the symbol that a range is of. */
+static void
+find_code(const struct sym_reader *image, const struct sym_range *found,
+          uint64_t *start, uint64_t *end)
 {
-    if (named) {
-        frames[count - 1].name = name->name;
-        frames[count - 1].system_name = name->system_name;
+    const struct sym_range *const first = image->table.ranges;
+    const struct sym_range *const limit = first + image->table.range_count;
+
+    *start = found->start;
+    *end = found->end;
+    for (const struct sym_range *at = found;
+         at > first && at[-1].end == at->start && found - at < INNER_RANGES_MAX;) {
+        at--;
+        *start = at->entry == found->entry ? at->start : *start;
     }
-    if (frames[0].name[0] != '\0') {
-        name->name = frames[0].name;
-        name->system_name = frames[0].system_name;
+    for (const struct sym_range *at = found;
+         at + 1 < limit && at[1].start == at->end && at - found < INNER_RANGES_MAX;) {
+        at++;
+        *end = at->entry == found->entry ? at->end : *end;
     }
-    name->file = frames[0].file;
-    name->line = frames[0].line;
-    name->start_line = frames[0].start_line;
-    name->callers = frames + 1;
-    name->caller_count = count - 1;
-    return name->name != NULL;
+}
+
+bool
+sym_reader_range(struct sym_reader *image, uint64_t address, uint64_t *start,
+                 uint64_t *end)
+{
+    const struct sym_range *found;
+
+    load(image);
+    found = sym_table_find(&image->table, address);
+    if (found != NULL) {
+        find_code(image, found, start, end);
+    }
+    return found != NULL;
+}
+
+size_t
+sym_reader_frames(struct sym_reader *image, uint64_t address,
+                  const struct sym_frame **frames)
+{
+    struct sym_frame *found = NULL;
+    size_t count = 0;
+
+    load(image);
+    if (image->lines != NULL) {
+        count = sym_lines_find(image->lines, address, &found);
+    }
+    *frames = found;
+    return count;
 }
 
 bool
 sym_reader_lookup_address(struct sym_reader *image, uint64_t address,
                           struct sym_name *name)
 {
-    struct sym_frame *frames = NULL;
-    size_t count = 0;
+    const struct sym_frame *frames;
     struct sym_range *range;
-    bool named;
+    size_t count;
 
-    *name = (struct sym_name){.file = "", .address = address};
+    *name = (struct sym_name){
+        .file = "", .definition = "", .address = address, .at = address};
     load(image);
     range = sym_table_find(&image->table, address);
-    named = range != NULL && sym_range_name(range, &name->name, &name->system_name);
-    if (image->lines != NULL) {
-        count = sym_lines_find(image->lines, address, &frames);
+    if (range != NULL) {
+        (void)sym_range_name(range, &name->name, &name->system_name);
+        name->has_start = true;
+        name->start = range->origin;
+        find_code(image, range, &name->code_start, &name->code_end);
     }
-    return count > 0 ? join_names(frames, count, named, name) : named;
+    count = sym_reader_frames(image, address, &frames);
+    return sym_name_join(name, frames, count, image->joined);
 }
 
 /* The line that starts last in a bucket. */
@@ -435,21 +502,6 @@ sym_reader_lookup_bucket(struct sym_reader *image, uint64_t address, uint64_t by
     return found;
 }
 
-size_t
-sym_reader_frames(struct sym_reader *image, uint64_t address,
-                  const struct sym_frame **frames)
-{
-    struct sym_frame *found = NULL;
-    size_t count = 0;
-
-    load(image);
-    if (image->lines != NULL) {
-        count = sym_lines_find(image->lines, address, &found);
-    }
-    *frames = found;
-    return count;
-}
-
 /* --- code --- */
 
 struct sym_code
@@ -477,39 +529,6 @@ sym_reader_read(const struct sym_reader *image, uint64_t address, void *to, size
         }
     }
     return 0;
-}
-
-/* Symbols inside of another one are few; a forged table may have many. */
-#define INNER_RANGES_MAX 64
-
-bool
-sym_reader_range(struct sym_reader *image, uint64_t address, uint64_t *start,
-                 uint64_t *end)
-{
-    const struct sym_range *found;
-    const struct sym_range *first;
-    const struct sym_range *limit;
-
-    load(image);
-    found = sym_table_find(&image->table, address);
-    if (found == NULL) {
-        return false;
-    }
-    first = image->table.ranges;
-    limit = first + image->table.range_count;
-    *start = found->start;
-    *end = found->end;
-    for (const struct sym_range *at = found;
-         at > first && at[-1].end == at->start && found - at < INNER_RANGES_MAX;) {
-        at--;
-        *start = at->entry == found->entry ? at->start : *start;
-    }
-    for (const struct sym_range *at = found;
-         at + 1 < limit && at[1].start == at->end && at - found < INNER_RANGES_MAX;) {
-        at++;
-        *end = at->entry == found->entry ? at->end : *end;
-    }
-    return true;
 }
 
 bool

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reader.h - reads the symbols and lines of one ELF image. The command asks sym.h,
- * which has this done in a process without rights.
+ * reader.h - reads the symbols and lines of one ELF image. The command asks
+ * client/image.h, which has this done in a process without rights.
  *
  * All input is hostile: files may be truncated, forged, huge or change while they are
  * read. A lookup that fails says so; it never guesses. One thread.
@@ -9,9 +9,10 @@
 #ifndef SYMBOLS_READER_READER_H
 #define SYMBOLS_READER_READER_H
 
+#include "symbols/border/function.h"
+#include "symbols/border/name.h"
+#include "symbols/border/segments.h"
 #include "symbols/border/symbol_list.h"
-#include "symbols/client/function.h"
-#include "symbols/client/image.h"
 
 struct sym_reader;
 
@@ -57,7 +58,7 @@ void sym_reader_close(struct sym_reader *reader); /* NULL is allowed */
 void sym_reader_configure(struct sym_reader *reader,
                           const struct sym_reader_settings *settings);
 
-/* --- as those of sym.h; strings live as long as the reader --- */
+/* --- as those of client/image.h; strings live as long as the reader --- */
 
 const char *sym_reader_build_id(const struct sym_reader *reader);
 bool sym_reader_has_symbols(struct sym_reader *reader);
@@ -81,6 +82,10 @@ bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t en
                           sym_line_row *take, void *context);
 
 /* --- what only readers have --- */
+
+/* What of the file is mapped; *count is their number. */
+const struct sym_segment *sym_reader_segments(const struct sym_reader *reader,
+                                              size_t *count);
 
 /* Link-time address of the first byte of a bucket of code, as in
  * sym_image_lookup_place. False if no segment holds a byte of it. */

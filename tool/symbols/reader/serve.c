@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* serve.c - what a symbolizer process does: reads a file, and answers what is in it. */
+/* serve.c - what a reader does: reads a file, and answers what is in it. */
 #include "symbols/border/protocol.h"
 
+#include "base/module_interface.h"
 #include "sandbox/stage.h"
 #include "symbols/border/name_map.h"
+#include "symbols/border/readers.h"
 #include "symbols/reader/reader.h"
 
 #include <errno.h>
@@ -95,28 +97,53 @@ put_frames(struct server *server, const struct sym_frame *frames, size_t count)
         wire_put(server->wire, frames[i].line);
         wire_put(server->wire, frames[i].start_line);
         wire_put(server->wire, frames[i].discriminator);
+        put_name(server, frames[i].definition);
     }
+}
+
+/* The name of the outermost function, which is that of the symbol if there is one, and
+ * what the debug information has. */
+static void
+put_answer(struct server *server, const struct sym_name *name)
+{
+    const struct sym_frame *const outermost =
+        name->caller_count == 0 ? NULL : &name->callers[name->caller_count - 1];
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, name->address);
+    wire_put(server->wire, name->at);
+    put_name(server, outermost != NULL ? outermost->name : name->name);
+    put_name(server, outermost != NULL ? outermost->system_name : name->system_name);
+    wire_put(server->wire, name->has_start);
+    wire_put(server->wire, name->start);
+    wire_put(server->wire, name->code_start);
+    wire_put(server->wire, name->code_end);
+    put_frames(server, name->frames, name->frame_count);
+}
+
+static void
+put_state(struct server *server)
+{
+    const bool has_symbols = sym_reader_has_symbols(server->reader);
+    const char *const note = sym_reader_note(server->reader);
+    const bool bounded = sym_reader_is_bounded(server->reader);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, has_symbols);
+    wire_put(server->wire, bounded);
+    wire_put_text(server->wire, note);
 }
 
 static void
 answer_name(struct server *server, bool by_offset, uint64_t place, uint64_t bytes)
 {
-    struct sym_name name = {.file = ""};
+    struct sym_name name = {.address = place, .at = place};
     uint64_t address = place;
-    const bool mapped =
-        !by_offset || sym_reader_bucket(server->reader, place, bytes, &address);
-    const bool found =
-        mapped && sym_reader_lookup_bucket(server->reader, address, bytes, &name);
 
-    wire_put(server->wire, REPLY_ANSWER);
-    wire_put(server->wire, found);
-    wire_put(server->wire, address);
-    put_name(server, name.name);
-    put_name(server, name.system_name);
-    put_name(server, name.file);
-    wire_put(server->wire, name.line);
-    wire_put(server->wire, name.start_line);
-    put_frames(server, name.callers, name.caller_count);
+    if (!by_offset || sym_reader_bucket(server->reader, place, bytes, &address)) {
+        (void)sym_reader_lookup_bucket(server->reader, address, bytes, &name);
+    }
+    put_answer(server, &name);
 }
 
 static void
@@ -138,54 +165,7 @@ answer_names(struct server *server)
         answer_name(server, by_offset, places[i], bytes);
     }
     free(places);
-}
-
-static void
-answer_address(struct server *server)
-{
-    uint64_t address = 0;
-    const bool found =
-        sym_reader_address(server->reader, wire_get(server->wire), &address);
-
-    wire_put(server->wire, REPLY_ANSWER);
-    wire_put(server->wire, found);
-    wire_put(server->wire, address);
-}
-
-static void
-answer_range(struct server *server)
-{
-    uint64_t start = 0;
-    uint64_t end = 0;
-    const bool found =
-        sym_reader_range(server->reader, wire_get(server->wire), &start, &end);
-
-    wire_put(server->wire, REPLY_ANSWER);
-    wire_put(server->wire, found);
-    wire_put(server->wire, start);
-    wire_put(server->wire, end);
-}
-
-static void
-answer_frames(struct server *server)
-{
-    const struct sym_frame *frames;
-    const size_t count =
-        sym_reader_frames(server->reader, wire_get(server->wire), &frames);
-
-    wire_put(server->wire, REPLY_ANSWER);
-    put_frames(server, frames, count);
-}
-
-static void
-answer_place(struct server *server)
-{
-    const uint64_t address = wire_get(server->wire);
-    const uint64_t bytes = wire_get(server->wire);
-    const uint64_t place = sym_reader_place(server->reader, address, bytes);
-
-    wire_put(server->wire, REPLY_ANSWER);
-    wire_put(server->wire, place);
+    put_state(server);
 }
 
 static bool
@@ -210,6 +190,7 @@ answer_rows(struct server *server)
     (void)sym_reader_line_rows(server->reader, start, end, put_row, server);
     wire_put(server->wire, REPLY_ANSWER);
     wire_put(server->wire, 0);
+    put_state(server);
 }
 
 static void
@@ -226,26 +207,12 @@ answer_bytes(struct server *server)
     free(bytes);
 }
 
-static void
-answer_state(struct server *server)
-{
-    const bool has_symbols = sym_reader_has_symbols(server->reader);
-    const char *const note = sym_reader_note(server->reader);
-    const bool bounded = sym_reader_is_bounded(server->reader);
-
-    wire_put(server->wire, REPLY_ANSWER);
-    wire_put(server->wire, has_symbols);
-    wire_put(server->wire, bounded);
-    wire_put_text(server->wire, note);
-}
-
 /* --- images --- */
 
 static void (*const answers[])(struct server *server) = {
-    [ASK_NAMES] = answer_names, [ASK_ADDRESS] = answer_address,
-    [ASK_RANGE] = answer_range, [ASK_FRAMES] = answer_frames,
-    [ASK_PLACE] = answer_place, [ASK_ROWS] = answer_rows,
-    [ASK_BYTES] = answer_bytes, [ASK_STATE] = answer_state,
+    [ASK_NAMES] = answer_names,
+    [ASK_ROWS] = answer_rows,
+    [ASK_BYTES] = answer_bytes,
 };
 
 static void
@@ -277,15 +244,26 @@ answer_headers(struct server *server)
 {
     const struct sym_code code = sym_reader_code(server->reader);
     struct wire *const wire = server->wire;
+    const struct sym_segment *segments;
+    size_t count;
 
     wire_put_text(wire, sym_reader_build_id(server->reader));
     wire_put(wire, code.machine);
     wire_put(wire, code.wide);
     wire_put(wire, code.big_endian);
+    segments = sym_reader_segments(server->reader, &count);
+    count = count < SEGMENTS_MAX ? count : SEGMENTS_MAX;
+    wire_put(wire, count);
+    for (size_t i = 0; i < count; i++) {
+        wire_put(wire, segments[i].offset);
+        wire_put(wire, segments[i].bytes);
+        wire_put(wire, segments[i].address);
+        wire_put(wire, segments[i].holds_code);
+    }
 }
 
-void
-symbolizer_serve_image(struct wire *wire)
+static void
+serve_image(struct wire *wire)
 {
     struct server server = {.wire = wire};
 
@@ -334,8 +312,8 @@ put_map(struct wire *wire, struct sym_map *map)
     wire_put(wire, 0);
 }
 
-void
-symbolizer_serve_perf_map(struct wire *wire)
+static void
+serve_perf_map(struct wire *wire)
 {
     const uint64_t size = wire_get(wire);
     struct sym_wanted wanted = {.bytes = wire_get(wire)};
@@ -363,8 +341,8 @@ symbolizer_serve_perf_map(struct wire *wire)
     close(fd);
 }
 
-void
-symbolizer_serve_function(struct wire *wire)
+static void
+serve_function(struct wire *wire)
 {
     const uint64_t flags = wire_get(wire);
     const uint64_t bytes = wire_get(wire);
@@ -394,8 +372,8 @@ symbolizer_serve_function(struct wire *wire)
     close(fd);
 }
 
-void
-symbolizer_serve_symbols(struct wire *wire)
+static void
+serve_symbols(struct wire *wire)
 {
     const uint64_t bytes = wire_get(wire);
     const int fd = wire_take_fd(wire);
@@ -419,3 +397,21 @@ symbolizer_serve_symbols(struct wire *wire)
     sym_symbol_list_finish(&list);
     close(fd);
 }
+
+static void
+serve(struct wire *wire)
+{
+    static void (*const works[])(struct wire * wire) = {
+        [READER_IMAGE] = serve_image,
+        [READER_PERF_MAP] = serve_perf_map,
+        [READER_FUNCTION] = serve_function,
+        [READER_SYMBOLS] = serve_symbols,
+    };
+    const uint64_t work = wire_get_most(wire, sizeof(works) / sizeof(works[0]) - 1);
+
+    if (!wire->failed) {
+        works[work](wire);
+    }
+}
+
+MODULE_INTERFACE(struct reader_module, reader) = {.serve = serve};

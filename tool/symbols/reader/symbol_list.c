@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* symbol_list.c - see symbol_list.h. */
+/* symbol_list.c - reads the functions of .symtab, and sorts them by address. */
 #include "symbols/border/symbol_list.h"
 
 #include "base/budget.h"
@@ -123,13 +123,4 @@ sym_reader_symbol_list(int fd, uint64_t bytes, struct sym_symbol_list *list)
         sym_elf_close(&reader.file);
     }
     return error;
-}
-
-void
-sym_symbol_list_finish(struct sym_symbol_list *list)
-{
-    free(list->items);
-    free(list->strings);
-    wire_names_finish(&list->names);
-    *list = (struct sym_symbol_list){.count = 0};
 }

@@ -5,8 +5,8 @@
  * Pre-aggregated: "E EVENT", then "S ADDRESS COUNT" for each address; perf2bolt reads
  * it. fdata: "no_lbr EVENT", then "1 FUNCTION OFFSET COUNT"; llvm-bolt reads it. There
  * local functions are NAME/FILE/N, where N counts those of one name and file by their
- * addresses, or NAME/N if no file is told. Addresses and offsets are hexadecimal. By
- * the event "cycles" BOLT divides counts of blocks by their instructions.
+ * addresses, or NAME/N if the file is unknown. Addresses and offsets are hexadecimal.
+ * By the event "cycles" BOLT divides counts of blocks by their instructions.
  */
 #include "view/export/export.h"
 
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the bucket's hits are counted: not before its function. */
+/* Return where the bucket's hits are counted: not before its function. */
 static uint64_t
 place_of(const struct linked_functions *functions, const struct linked_code *code,
          size_t bucket)
@@ -38,23 +38,23 @@ is_counted(const struct linked_functions *functions, size_t bucket)
 }
 
 static bool
-take(struct linked_code *code, struct linked_functions *functions,
-     const struct profile *profile, const struct export_options *options,
-     struct export_said *said)
+take_functions(struct linked_code *code, struct linked_functions *functions,
+               const struct profile *profile, const struct export_options *options,
+               struct export_messages *messages)
 {
     *functions = (struct linked_functions){.unused = 0};
-    return linked_code_take(code, profile, options, LINKED_FILE_NEEDED, said) &&
-           linked_functions_take(functions, code, true, options, said) &&
-           linked_functions_check_names(functions, code, options, said);
+    return linked_code_take(code, profile, options, LINKED_FILE_NEEDED, messages) &&
+           linked_functions_take(functions, code, true, options, messages) &&
+           linked_functions_check_names(functions, code, options, messages);
 }
 
 bool
 export_bolt(FILE *out, const struct profile *profile,
-            const struct export_options *options, struct export_said *said)
+            const struct export_options *options, struct export_messages *messages)
 {
     struct linked_functions functions;
     struct linked_code code;
-    const bool done = take(&code, &functions, profile, options, said);
+    const bool done = take_functions(&code, &functions, profile, options, messages);
 
     if (done) {
         fputs("E cycles\n", out);
@@ -163,11 +163,12 @@ put_fdata(FILE *out, const struct linked_functions *functions,
 
 bool
 export_bolt_fdata(FILE *out, const struct profile *profile,
-                  const struct export_options *options, struct export_said *said)
+                  const struct export_options *options,
+                  struct export_messages *messages)
 {
     struct linked_functions functions;
     struct linked_code code;
-    const bool done = take(&code, &functions, profile, options, said) &&
+    const bool done = take_functions(&code, &functions, profile, options, messages) &&
                       put_fdata(out, &functions, &code);
 
     linked_functions_finish(&functions);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * callgrind.c - callgrind's format, which callgrind_annotate, KCachegrind and
- * QCachegrind read: for each function its addresses and lines with the hits of every
- * source. No calls: none were measured.
+ * QCachegrind read: for each function with machine code its addresses and lines with
+ * the hits of every source; lines of what was inlined are in their files (fi, fe). No
+ * calls: none were measured.
  *
  * Names are numbered: (1) with the name where it comes first, the number alone later.
  */
 #include "view/export/export.h"
+#include "view/export/function_names.h"
 #include "view/export/names.h"
 
 #include "base/string_set.h"
@@ -20,6 +22,7 @@
 struct writer {
     FILE *out;
     const struct profile *profile;
+    struct function_names names;
     struct string_set objects, files, functions, events;
     struct buffer text;
     uint32_t *order; /* rows by image, function and address */
@@ -32,16 +35,18 @@ compare_numbers(uint64_t a, uint64_t b)
 }
 
 static int
-compare_rows(const void *left, const void *right, void *rows)
+compare_rows(const void *left, const void *right, void *context)
 {
-    const struct profile_row *a =
-        (const struct profile_row *)rows + *(const uint32_t *)left;
-    const struct profile_row *b =
-        (const struct profile_row *)rows + *(const uint32_t *)right;
+    const struct writer *const writer = context;
+    const uint32_t left_row = *(const uint32_t *)left;
+    const uint32_t right_row = *(const uint32_t *)right;
+    const struct profile_row *const a = &writer->profile->rows[left_row];
+    const struct profile_row *const b = &writer->profile->rows[right_row];
     int order = compare_numbers(a->image, b->image);
 
     if (order == 0) {
-        order = compare_numbers(a->function, b->function);
+        order = compare_numbers(writer->names.outer[left_row],
+                                writer->names.outer[right_row]);
     }
     if (order == 0) {
         order = compare_numbers(a->address, b->address);
@@ -66,7 +71,7 @@ sort_rows(struct writer *writer)
     }
     if (profile->row_count > 1) {
         qsort_r(writer->order, profile->row_count, sizeof(*writer->order), compare_rows,
-                profile->rows);
+                writer);
     }
     return true;
 }
@@ -171,25 +176,51 @@ put_head(struct writer *writer)
     put_sums(writer);
 }
 
-/* Are both in one function? Code without a name is a function for each address. */
+/* Are both in one function? */
 static bool
-same_function(const struct profile *profile, const struct profile_row *a,
+same_function(const struct writer *writer, const struct profile_row *a,
               const struct profile_row *b)
 {
-    return a != NULL && a->image == b->image && a->function == b->function &&
-           (export_is_named(profile, b) || a->address == b->address);
+    const struct profile_row *const rows = writer->profile->rows;
+
+    return a != NULL && a->image == b->image &&
+           writer->names.outer[a - rows] == writer->names.outer[b - rows];
+}
+
+static const char *
+file_of_function(const struct writer *writer, const struct profile_row *row)
+{
+    const uint32_t number = writer->names.outer[row - writer->profile->rows];
+
+    return identity_file(writer->names.items[number].function);
 }
 
 static void
 put_function(struct writer *writer, const struct profile_row *row)
 {
     const struct profile *profile = writer->profile;
+    const struct display_name *const name =
+        &writer->names.items[writer->names.outer[row - profile->rows]];
 
     put_text_name(writer, "ob", &writer->objects, profile->images[row->image].path);
-    put_text_name(writer, "fl", &writer->files, profile->functions[row->function].file);
+    put_text_name(writer, "fl", &writer->files, file_of_function(writer, row));
     writer->text.size = 0;
-    export_place_name(profile, row, &writer->text);
+    display_function(name->function, name->image, name->detail, &writer->text);
     put_name(writer, "fn", &writer->functions);
+}
+
+/* Say in which file the next lines are, if it is another than that of the last ones. */
+static void
+put_file(struct writer *writer, const struct profile_row *row, const char **file)
+{
+    const char *const next = writer->profile->functions[row->function].file;
+
+    if (next[0] != '\0' && strcmp(next, *file) != 0) {
+        const bool own = strcmp(next, file_of_function(writer, row)) == 0;
+
+        put_text_name(writer, own ? "fe" : "fi", &writer->files, next);
+        *file = next;
+    }
 }
 
 static void
@@ -197,6 +228,7 @@ put_rows(struct writer *writer)
 {
     const struct profile *profile = writer->profile;
     const struct profile_row *last = NULL;
+    const char *file = "";
 
     for (size_t i = 0; i < profile->row_count && !ferror(writer->out); i++) {
         const struct profile_row *row = &profile->rows[writer->order[i]];
@@ -204,9 +236,11 @@ put_rows(struct writer *writer)
         if (!export_has_hits(profile, row)) {
             continue;
         }
-        if (!same_function(profile, last, row)) {
+        if (!same_function(writer, last, row)) {
             put_function(writer, row);
+            file = file_of_function(writer, row);
         }
+        put_file(writer, row, &file);
         fprintf(writer->out, "0x%" PRIx64 " %" PRIu32, row->address, row->line);
         for (size_t source = 0; source < profile->source_count; source++) {
             fprintf(writer->out, " %" PRIu64, row->hits[source]);
@@ -218,18 +252,20 @@ put_rows(struct writer *writer)
 
 bool
 export_callgrind(FILE *out, const struct profile *profile,
-                 const struct export_options *options, struct export_said *said)
+                 const struct export_options *options, struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile};
-    bool done = sort_rows(&writer);
+    bool done =
+        function_names_find(profile, DISPLAY_FULL, &writer.names) && sort_rows(&writer);
 
     (void)options;
-    (void)said;
+    (void)messages;
     if (done) {
         put_head(&writer);
         put_rows(&writer);
         done = !writer.text.failed;
     }
+    function_names_finish(&writer.names);
     string_set_finish(&writer.objects);
     string_set_finish(&writer.files);
     string_set_finish(&writer.functions);

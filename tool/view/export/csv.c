@@ -6,52 +6,42 @@
 #include "view/export/export.h"
 #include "view/export/names.h"
 
-#include "base/text.h"
+#include "base/csv.h"
+#include "profile/display.h"
 
 #include <inttypes.h>
 
-/* One export: where to, and a text on its way. */
+/* One export. */
 struct writer {
-    FILE *out;
+    struct csv csv;
     const struct profile *profile;
-    struct buffer text;
+    bool pids; /* any row has a process id */
 };
 
-/* Writes the escaped text in writer->text as a field, and empties it. */
 static void
-put_field(struct writer *writer)
+put_function(struct writer *writer, const struct profile_row *row,
+             const struct profile_function *function)
 {
-    text_make_field(&writer->text);
-    if (!writer->text.failed && writer->text.size > 0) {
-        fwrite(writer->text.data, 1, writer->text.size, writer->out);
-    }
-    writer->text.size = 0;
+    display_function(function, &writer->profile->images[row->image], DISPLAY_FULL,
+                     &writer->csv.text);
+    csv_put_field(&writer->csv);
 }
 
-/* Writes a text as a field and the comma behind it. */
+/* The innermost function, and where the outer one begins. */
 static void
-put_text(struct writer *writer, const char *text)
+put_inner(struct writer *writer, const struct profile_row *row,
+          const struct profile_function *outer)
 {
-    text_escape(&writer->text, text);
-    put_field(writer);
-    fputc(',', writer->out);
+    const struct profile_function *const inner =
+        row->caller != 0 ? &writer->profile->functions[row->function] : outer;
+
+    put_function(writer, row, inner);
+    csv_put_text(&writer->csv, inner->system_name);
+    csv_put_address(&writer->csv, outer->address, outer->has_address);
 }
 
-static void
-put_place(struct writer *writer, const struct profile_row *row)
-{
-    const struct profile *profile = writer->profile;
-
-    if (export_is_named(profile, row)) {
-        put_text(writer, profile->functions[row->function].name);
-        return;
-    }
-    export_place_name(profile, row, &writer->text);
-    put_field(writer);
-    fputc(',', writer->out);
-}
-
-/* What the code was inlined into, innermost first: names with " < " between them. */
+/* Put what the code was inlined into, innermost first: names with " < " between them.
+ * */
 static void
 put_callers(struct writer *writer, const struct profile_row *row)
 {
@@ -60,11 +50,12 @@ put_callers(struct writer *writer, const struct profile_row *row)
 
     for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
         if (at != row->caller) {
-            buffer_append_text(&writer->text, " < ");
+            buffer_append_text(&writer->csv.text, " < ");
         }
-        text_escape(&writer->text, profile->functions[frames[at].function].name);
+        display_function(&profile->functions[frames[at].function],
+                         &profile->images[row->image], DISPLAY_FULL, &writer->csv.text);
     }
-    put_field(writer);
+    csv_put_field(&writer->csv);
 }
 
 static void
@@ -73,29 +64,30 @@ put_line(struct writer *writer, const struct profile_row *row, size_t source,
 {
     const struct profile *profile = writer->profile;
     const struct profile_image *image = &profile->images[row->image];
-    const struct profile_function *function = &profile->functions[row->function];
-    FILE *out = writer->out;
+    const struct profile_function *outer =
+        &profile->functions[profile_outer_function(profile, row)];
+    struct csv *csv = &writer->csv;
 
-    fprintf(out, "%" PRIu64 ",%.6f,", row->hits[source],
-            (double)row->hits[source] / (double)total);
-    put_text(writer, profile->sources[source].name);
-    put_text(writer, image->path);
-    put_text(writer, image->build_id);
-    put_place(writer, row);
-    put_text(writer, function->file);
-    if (row->line > 0) {
-        fprintf(out, "%" PRIu32, row->line);
-    }
-    fprintf(out, ",0x%" PRIx64 ",", row->address);
-    put_text(writer, profile->processes[row->process]);
-    put_text(writer, profile->threads[row->thread]);
-    if (row->cpu_plus_1 > 0) {
-        fprintf(out, "%" PRIu32, row->cpu_plus_1 - 1);
-    }
-    fprintf(out, ",0x%" PRIx64 ",", export_file_offset(profile, row));
-    put_text(writer, function->system_name);
+    csv_print(csv, "%" PRIu64 ",%.6f", row->hits[source],
+              (double)row->hits[source] / (double)total);
+    csv_put_text(csv, profile->sources[source].name);
+    csv_put_text(csv, image->path);
+    csv_put_text(csv, image->build_id);
+    put_function(writer, row, outer);
+    csv_put_text(csv, profile->functions[row->function].file);
+    csv_put_number(csv, row->line, row->line > 0);
+    csv_put_address(csv, row->address, true);
+    csv_put_text(csv, profile->processes[row->process]);
+    csv_put_text(csv, profile->threads[row->thread]);
+    csv_put_number(csv, row->cpu_plus_1 - 1, row->cpu_plus_1 > 0);
+    csv_put_address(csv, export_file_offset(profile, row), true);
+    csv_put_text(csv, outer->system_name);
     put_callers(writer, row);
-    fputc('\n', out);
+    put_inner(writer, row, outer);
+    if (writer->pids) {
+        csv_put_number(csv, row->pid, row->pid != 0);
+    }
+    csv_end_line(csv);
 }
 
 static uint64_t
@@ -116,7 +108,7 @@ put_rows(struct writer *writer, size_t source)
     const struct profile *profile = writer->profile;
     const uint64_t total = total_of(profile, source);
 
-    for (size_t i = 0; i < profile->row_count && !ferror(writer->out); i++) {
+    for (size_t i = 0; i < profile->row_count && !ferror(writer->csv.out); i++) {
         if (profile->rows[i].hits[source] > 0) {
             put_line(writer, &profile->rows[i], source, total);
         }
@@ -125,20 +117,25 @@ put_rows(struct writer *writer, size_t source)
 
 bool
 export_csv(FILE *out, const struct profile *profile,
-           const struct export_options *options, struct export_said *said)
+           const struct export_options *options, struct export_messages *messages)
 {
-    struct writer writer = {.out = out, .profile = profile};
-    bool done;
+    struct writer writer = {.csv = {.out = out}, .profile = profile};
 
     (void)options;
-    (void)said;
-    fputs("samples,share,source,module,build_id,function,file,line,address,process,"
-          "thread,cpu,offset,system_name,inlined_into\n",
-          out);
+    (void)messages;
+    for (size_t i = 0; i < profile->row_count; i++) {
+        writer.pids = writer.pids || profile->rows[i].pid != 0;
+    }
+    csv_print(&writer.csv,
+              "samples,share,source,module,build_id,function,file,line,address,process,"
+              "thread,cpu,offset,system_name,inlined_into,innermost,"
+              "innermost_system_name,function_address");
+    if (writer.pids) {
+        csv_print(&writer.csv, "pid");
+    }
+    csv_end_line(&writer.csv);
     for (size_t source = 0; source < profile->source_count; source++) {
         put_rows(&writer, source);
     }
-    done = !writer.text.failed;
-    buffer_finish(&writer.text);
-    return done;
+    return csv_finish(&writer.csv);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* debug_check.c - see debug_check.h. */
+/* debug_check.c - counts the hits by what is missing, looks for a discriminator, and
+ * decides. */
 #include "view/export/debug_check.h"
 
 #include "view/export/messages.h"
@@ -7,25 +8,48 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const char *const LACKS[DEBUG_LACK_KINDS] = {
-    [DEBUG_LACKS_LINE] = "source lines",
-    [DEBUG_LACKS_DECLARATION] = "lines where functions are declared",
-    [DEBUG_LACKS_LINKAGE_NAME] = "linkage names",
+static const char *const MISSING[DEBUG_MISSING_KINDS] = {
+    [DEBUG_MISSING_LINE] = "source lines",
+    [DEBUG_MISSING_DECLARATION] = "lines where functions are declared",
+    [DEBUG_MISSING_LINKAGE_NAME] = "linkage names",
 };
 
+/* Buckets that are looked up at once. */
+enum { BUCKETS_AT_ONCE = 4096 };
+
+void
+debug_expect_buckets(const struct linked_code *code, size_t number)
+{
+    uint64_t places[BUCKETS_AT_ONCE];
+    size_t count = 0;
+
+    if (number % BUCKETS_AT_ONCE != 0) {
+        return;
+    }
+    for (size_t i = number; i < code->count && count < BUCKETS_AT_ONCE; i++) {
+        places[count++] = code->buckets[i].address;
+    }
+    sym_image_expect(code->file.image, false, places, count, code->bytes);
+}
+
 struct debug_place
-debug_place_find(struct sym_image *image, uint64_t address)
+debug_place_find(struct sym_image *image, uint64_t address, uint64_t bytes)
 {
     struct debug_place place = {.symbol = ""};
     struct sym_name name;
 
-    if (sym_image_lookup_address(image, address, &name)) {
+    if (sym_image_lookup_bucket(image, address, bytes, &name)) {
         place.symbol = name.caller_count > 0
                            ? name.callers[name.caller_count - 1].system_name
                            : name.system_name;
     }
-    /* Lookups share the frames. */
-    place.count = sym_image_frames(image, address, &place.frames);
+    place.frames = name.frames;
+    place.count = name.frame_count;
+    place.at = name.at;
+    if (name.has_start && name.code_start <= name.at && name.at < name.code_end) {
+        place.start = name.code_start;
+        place.end = name.code_end;
+    }
     return place;
 }
 
@@ -36,7 +60,7 @@ is_mangled(const char *name)
     return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0;
 }
 
-enum debug_lack
+enum debug_missing
 debug_check_place(const struct debug_place *place)
 {
     bool lines = place->count > 0;
@@ -54,10 +78,10 @@ debug_check_place(const struct debug_place *place)
     if (place->count > 0 && is_mangled(place->symbol)) {
         names = names && is_mangled(place->frames[place->count - 1].system_name);
     }
-    return !lines          ? DEBUG_LACKS_LINE
-           : !declarations ? DEBUG_LACKS_DECLARATION
-           : !names        ? DEBUG_LACKS_LINKAGE_NAME
-                           : DEBUG_LACKS_NOTHING;
+    return !lines          ? DEBUG_MISSING_LINE
+           : !declarations ? DEBUG_MISSING_DECLARATION
+           : !names        ? DEBUG_MISSING_LINKAGE_NAME
+                           : DEBUG_MISSING_NOTHING;
 }
 
 /* search - for a discriminator in rows. */
@@ -66,17 +90,19 @@ struct search {
     bool found;
 };
 
+/* Look for a discriminator at a row of the line table. Returns false when one was
+ * found. */
 static bool
 look_at_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
     struct search *const search = context;
-    const struct sym_frame *frames;
-    const size_t count = sym_image_frames(search->image, address, &frames);
+    struct sym_name name;
 
     (void)file;
     (void)line;
-    for (size_t i = 0; i < count && !search->found; i++) {
-        search->found = frames[i].discriminator != 0;
+    (void)sym_image_lookup_address(search->image, address, &name);
+    for (size_t i = 0; i < name.frame_count && !search->found; i++) {
+        search->found = name.frames[i].discriminator != 0;
     }
     return !search->found;
 }
@@ -88,15 +114,15 @@ debug_check_code(struct debug_check *check, const struct linked_code *code)
     uint64_t end = 0;
 
     for (size_t i = 0; i < code->count; i++) {
-        const uint64_t at =
-            sym_image_place(search.image, code->buckets[i].address, code->bytes);
-        const struct debug_place place = debug_place_find(search.image, at);
-        uint64_t start;
+        struct debug_place place;
 
+        debug_expect_buckets(code, i);
+        place = debug_place_find(search.image, code->buckets[i].address, code->bytes);
         check->hits[debug_check_place(&place)] += code->buckets[i].hits;
-        if (!search.found && at >= end &&
-            sym_image_range(search.image, at, &start, &end)) {
-            (void)sym_image_line_rows(search.image, start, end, look_at_row, &search);
+        if (!search.found && place.at >= end && place.start < place.end) {
+            end = place.end;
+            (void)sym_image_line_rows(search.image, place.start, end, look_at_row,
+                                      &search);
         }
     }
     check->discriminators = search.found;
@@ -104,33 +130,34 @@ debug_check_code(struct debug_check *check, const struct linked_code *code)
 
 bool
 debug_check_pass(const struct debug_check *check, const char *name,
-                 const struct export_options *options, struct export_said *said)
+                 const struct export_options *options, struct export_messages *messages)
 {
-    enum debug_lack most = DEBUG_LACKS_LINE;
+    enum debug_missing most = DEBUG_MISSING_LINE;
     uint64_t lacking = 0;
 
-    for (int i = DEBUG_LACKS_LINE; i < DEBUG_LACK_KINDS; i++) {
+    for (int i = DEBUG_MISSING_LINE; i < DEBUG_MISSING_KINDS; i++) {
         lacking += check->hits[i];
-        most = check->hits[i] > check->hits[most] ? (enum debug_lack)i : most;
+        most = check->hits[i] > check->hits[most] ? (enum debug_missing)i : most;
     }
-    if (lacking >= check->hits[DEBUG_LACKS_NOTHING]) {
-        return export_refuse(said, options,
+    if (lacking >= check->hits[DEBUG_MISSING_NOTHING]) {
+        return export_refuse(messages, options,
                              "the debug information of %s has no %s for %" PRIu64
                              " of %" PRIu64 " hits: compile with %s",
-                             name, LACKS[most], check->hits[most],
-                             lacking + check->hits[DEBUG_LACKS_NOTHING], check->remedy);
+                             name, MISSING[most], check->hits[most],
+                             lacking + check->hits[DEBUG_MISSING_NOTHING],
+                             check->remedy);
     }
     if (!check->discriminators) {
         return export_refuse(
-            said, options,
+            messages, options,
             "the debug information of %s has no discriminators: compile with %s", name,
             check->remedy);
     }
     if (lacking > 0) {
-        export_note(said, options,
-                    "%" PRIu64 " of %" PRIu64
-                    " hits are of no use: their code has no %s",
-                    lacking, lacking + check->hits[DEBUG_LACKS_NOTHING], LACKS[most]);
+        export_note(
+            messages, options,
+            "%" PRIu64 " of %" PRIu64 " hits are of no use: their code has no %s",
+            lacking, lacking + check->hits[DEBUG_MISSING_NOTHING], MISSING[most]);
     }
     return true;
 }

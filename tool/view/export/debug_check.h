@@ -1,53 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_check.h - whether debug information says of code what compilers need to find it
- * again. For tool/view/export alone.
+ * debug_check.h - whether debug information has what compilers need to find the code
+ * of hits again. Only tool/view/export includes it.
  */
 #ifndef VIEW_EXPORT_DEBUG_CHECK_H
 #define VIEW_EXPORT_DEBUG_CHECK_H
 
 #include "view/export/linked_code.h"
 
-/* debug_lack - what is missing at a place, the worst first. */
-enum debug_lack {
-    DEBUG_LACKS_NOTHING,
-    DEBUG_LACKS_LINE,
-    DEBUG_LACKS_DECLARATION, /* its line */
-    DEBUG_LACKS_LINKAGE_NAME,
-    DEBUG_LACK_KINDS
+/* debug_missing - what debug information lacks at a place, the worst first. */
+enum debug_missing {
+    DEBUG_MISSING_NOTHING,
+    DEBUG_MISSING_LINE,
+    DEBUG_MISSING_DECLARATION, /* its line */
+    DEBUG_MISSING_LINKAGE_NAME,
+    DEBUG_MISSING_KINDS
 };
 
 /* debug_check - hits of places, by what is missing there. */
 struct debug_check {
     const char *remedy; /* compiler options that give all of it */
-    uint64_t hits[DEBUG_LACK_KINDS];
+    uint64_t hits[DEBUG_MISSING_KINDS];
     bool discriminators; /* there are some, or none are needed */
 };
 
 /* debug_place - functions at an address, innermost first, and the symbol around them or
- * "". */
+ * "", with its code. */
 struct debug_place {
     const struct sym_frame *frames;
     size_t count;
     const char *symbol;
+    uint64_t at;    /* in a bucket: where its hits are taken to be */
+    uint64_t start; /* of the code; as end if there is no symbol */
+    uint64_t end;
 };
 
-/* Valid until the next lookup. */
-struct debug_place debug_place_find(struct sym_image *image, uint64_t address);
+/* Has the next buckets of the code looked up at once, where number is that of the first
+ * of so many. */
+void debug_expect_buckets(const struct linked_code *code, size_t number);
 
-enum debug_lack debug_check_place(const struct debug_place *place);
+/* The place of a bucket, or with bytes 1 of an address. Valid until the next lookup. */
+struct debug_place debug_place_find(struct sym_image *image, uint64_t address,
+                                    uint64_t bytes);
+
+enum debug_missing debug_check_place(const struct debug_place *place);
 
 /* Looks at all hits of the code, whose file is open, and for discriminators in the
  * functions around them. */
 void debug_check_code(struct debug_check *check, const struct linked_code *code);
 
 /*
- * Has most of the hits places that lack nothing? Else said->error names what is missing
- * and the remedy. Notes how many hits are left out.
+ * Has most of the hits places that lack nothing? Else messages->error names what is
+ * missing and the remedy. Notes how many hits are left out.
  *
  *   name  of the image, escaped
  */
 bool debug_check_pass(const struct debug_check *check, const char *name,
-                      const struct export_options *options, struct export_said *said);
+                      const struct export_options *options,
+                      struct export_messages *messages);
 
 #endif

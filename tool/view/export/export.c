@@ -88,6 +88,57 @@ export_format_find(const char *name)
     return NULL;
 }
 
+void
+export_format_suggest(const char *name, struct suggestion *suggestion)
+{
+    /* What other tools call forms. */
+    static const struct suggest_word words[] = {
+        {"collapsed", "folded"},
+        {"collapse", "folded"},
+        {"stackcollapse", "folded"},
+        {"flamegraph", "folded"},
+        {"flame", "folded"},
+        {"stacks", "folded"},
+        {"svg", "html"},
+        {"page", "html"},
+        {"web", "html"},
+        {"proto", "pprof"},
+        {"protobuf", "pprof"},
+        {"pb", "pprof"},
+        {"gprof", "gmon"},
+        {"gmon.out", "gmon"},
+        {"cachegrind", "callgrind"},
+        {"kcachegrind", "callgrind"},
+        {"prometheus", "openmetrics"},
+        {"metrics", "openmetrics"},
+        {"excel", "csv"},
+        {"tsv", "csv"},
+        {"spreadsheet", "csv"},
+        {"autofdo", "gcc-afdo"},
+        {"afdo", "gcc-afdo"},
+        {"gcov", "gcc-afdo"},
+        {"gcc", "gcc-afdo"},
+        {"fdata", "bolt-fdata"},
+        {"preaggregated", "bolt"},
+        {"llvm", "llvm-sample"},
+        {"clang", "llvm-sample"},
+        {"profdata", "llvm-sample"},
+        {"profgen", "llvm-profgen"},
+        {"order", "symbol-order"},
+        {"orderfile", "symbol-order"},
+        {"chrome", "speedscope"},
+        {"firefox", "speedscope"},
+        {"perf", "folded"},
+        {0},
+    };
+
+    suggest_begin(suggestion, name, strlen(name));
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        suggest_offer(suggestion, FORMATS[i].name);
+    }
+    suggest_offer_words(suggestion, words);
+}
+
 const char *
 export_format_names(void)
 {
@@ -96,7 +147,7 @@ export_format_names(void)
            "symbol-order";
 }
 
-/* False: the hits of a source are more than limit. */
+/* Are the hits of a source no more than limit? */
 static bool
 hits_fit(const struct profile *profile, size_t source, uint64_t limit)
 {
@@ -112,14 +163,14 @@ hits_fit(const struct profile *profile, size_t source, uint64_t limit)
 
 static bool
 check_hits(const struct profile *profile, const struct export_format *format,
-           const struct export_options *options, struct export_said *said)
+           const struct export_options *options, struct export_messages *messages)
 {
     char shown[128];
 
     for (size_t i = 0; i < profile->source_count; i++) {
         if ((!format->one_source || i == options->source) &&
             !hits_fit(profile, i, format->hits_max)) {
-            snprintf(said->error, sizeof(said->error),
+            snprintf(messages->error, sizeof(messages->error),
                      "%s cannot hold more than %" PRIu64
                      " hits exactly, and source %s has more",
                      format->name, format->hits_max,
@@ -133,21 +184,21 @@ check_hits(const struct profile *profile, const struct export_format *format,
 bool
 export_write(FILE *out, const struct profile *profile,
              const struct export_format *format, const struct export_options *options,
-             struct export_said *said)
+             struct export_messages *messages)
 {
     struct export_options named = *options;
 
     named.format = format->name;
-    said->error[0] = '\0';
-    said->note[0] = '\0';
-    if (!check_hits(profile, format, &named, said)) {
+    messages->error[0] = '\0';
+    messages->note[0] = '\0';
+    if (!check_hits(profile, format, &named, messages)) {
         return false;
     }
-    if (format->write(out, profile, &named, said)) {
+    if (format->write(out, profile, &named, messages)) {
         return true;
     }
-    if (said->error[0] == '\0') {
-        snprintf(said->error, sizeof(said->error), "out of memory");
+    if (messages->error[0] == '\0') {
+        snprintf(messages->error, sizeof(messages->error), "out of memory");
     }
     return false;
 }

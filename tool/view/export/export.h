@@ -5,11 +5,12 @@
  * Names in a profile are hostile. Each form first has them escaped as in the report
  * (base/text.h), so that whoever prints them is safe, and then quotes them by its own
  * rules. In each form the hits add up to those of the profile, exactly; what a form
- * cannot hold is refused or said, never bent.
+ * cannot hold is refused or reported, never changed.
  */
 #ifndef VIEW_EXPORT_EXPORT_H
 #define VIEW_EXPORT_EXPORT_H
 
+#include "base/suggest.h"
 #include "profile/profile.h"
 
 #include <stdio.h>
@@ -27,19 +28,19 @@ struct export_options {
     size_t prefix_count;
 };
 
-/* What is to be said about an export, for people; "" for nothing. */
-struct export_said {
+/* Messages of an export, for people; "" for none. */
+struct export_messages {
     char error[512]; /* why it failed; names in it are escaped */
     char note[512];  /* what was left out */
 };
 
 /*
- * Each writes a profile to out. False: it failed as said->error tells. That out itself
- * failed is asked for by the caller.
+ * Each writes a profile to out. False: it failed, for the reason in messages->error.
+ * Whether out itself failed, the caller checks.
  */
 typedef bool export_writer(FILE *out, const struct profile *profile,
                            const struct export_options *options,
-                           struct export_said *said);
+                           struct export_messages *messages);
 
 export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
     export_folded, export_json, export_csv, export_html, export_openmetrics,
@@ -61,12 +62,16 @@ struct export_format {
 /* NULL: there is none with that name. */
 const struct export_format *export_format_find(const char *name);
 
+/* Offer the format that a name which is none may have been meant to be. */
+void export_format_suggest(const char *name, struct suggestion *suggestion);
+
 /* "pprof, gmon, ...", for messages. */
 const char *export_format_names(void);
 
 /* Writes by format, after a look at whether it can hold the hits. False as above. */
 bool export_write(FILE *out, const struct profile *profile,
                   const struct export_format *format,
-                  const struct export_options *options, struct export_said *said);
+                  const struct export_options *options,
+                  struct export_messages *messages);
 
 #endif

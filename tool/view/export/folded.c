@@ -64,13 +64,13 @@ put_stacks(FILE *out, const struct export_stacks *stacks, const uint64_t *hits)
 
 bool
 export_folded(FILE *out, const struct profile *profile,
-              const struct export_options *options, struct export_said *said)
+              const struct export_options *options, struct export_messages *messages)
 {
     struct export_stacks stacks = {0};
     uint64_t *hits = NULL;
     bool done = false;
 
-    (void)said;
+    (void)messages;
     if (export_stacks_build(&stacks, profile, false)) {
         hits = export_stacks_hits(&stacks, profile, options->source);
         done = hits != NULL && put_stacks(out, &stacks, hits);

@@ -10,6 +10,9 @@
  * nothing. Functions that gcc made of others, NAME.part.0 and the
  * like, are NAME again, as it looks for that. All of it is in the profile, so the
  * program need not be there.
+ *
+ * gcc 12 takes a function of name 0 for a fault of its own and ends, so name 0 is the
+ * empty one, which no function has.
  */
 #include "view/export/export.h"
 
@@ -108,6 +111,8 @@ location_of(const struct sym_frame *frame)
                                         (frame->line - frame->start_line) & LINE_MASK};
 }
 
+/* Enter the chain of functions of writer->place, and add the hits at its innermost
+ * location. */
 static void
 count_place(struct writer *writer, uint64_t hits)
 {
@@ -139,16 +144,16 @@ count_rows(struct writer *writer, size_t source)
     for (size_t i = 0; i < profile->row_count && !writer->failed; i++) {
         const struct profile_row *const row = &profile->rows[i];
         const uint64_t hits = row->hits[source];
-        enum debug_lack lack = DEBUG_LACKS_LINE;
+        enum debug_missing missing = DEBUG_MISSING_LINE;
 
         if (hits == 0 || writer->image.first_of[row->image] != writer->image.chosen) {
             continue;
         }
         if (row->function != 0 && find_place(writer, row)) {
-            lack = debug_check_place(&writer->place);
+            missing = debug_check_place(&writer->place);
         }
-        writer->check.hits[lack] += hits;
-        if (lack == DEBUG_LACKS_NOTHING) {
+        writer->check.hits[missing] += hits;
+        if (missing == DEBUG_MISSING_NOTHING) {
             count_place(writer, hits);
         }
     }
@@ -187,7 +192,7 @@ put_names(FILE *out, const struct string_set *names)
     }
 }
 
-/* A function and what was inlined into it, as deep as chains are. */
+/* Put a function and what was inlined into it; as deep as chains are. */
 static void
 put_instance(FILE *out, const struct sample_tree *tree, const struct sample_node *node)
 {
@@ -234,21 +239,22 @@ put_file(FILE *out, const struct sample_tree *tree)
 
 static bool
 put_all(struct writer *writer, const struct export_options *options,
-        struct export_said *said)
+        struct export_messages *messages)
 {
     char name[128];
 
     if (!one_image_choose(&writer->image, writer->profile, options, ONE_IMAGE_OF_FILE,
-                          said)) {
+                          messages)) {
         return false;
     }
-    one_image_note(&writer->image, options, said);
+    one_image_note(&writer->image, options, messages);
     count_rows(writer, options->source);
     if (writer->budget.refused) {
-        return export_refuse(said, options, "it would take more than 1 GiB of memory");
+        return export_refuse(messages, options,
+                             "it would take more than 1 GiB of memory");
     }
     text_show(name, sizeof(name), writer->profile->images[writer->image.chosen].path);
-    if (writer->failed || !debug_check_pass(&writer->check, name, options, said) ||
+    if (writer->failed || !debug_check_pass(&writer->check, name, options, messages) ||
         !sample_tree_sort(&writer->tree)) {
         return false;
     }
@@ -256,9 +262,16 @@ put_all(struct writer *writer, const struct export_options *options,
     return true;
 }
 
+/* Give number 0 to the empty name. */
+static bool
+take_name_0(struct writer *writer)
+{
+    return string_set_add(&writer->tree.names, "", 0) == 0;
+}
+
 bool
 export_gcc_afdo(FILE *out, const struct profile *profile,
-                const struct export_options *options, struct export_said *said)
+                const struct export_options *options, struct export_messages *messages)
 {
     struct writer *const writer = calloc(1, sizeof(*writer));
     bool done;
@@ -273,7 +286,7 @@ export_gcc_afdo(FILE *out, const struct profile *profile,
     sym_budget_begin(&writer->budget, 0);
     writer->tree.budget = &writer->budget;
     writer->tree.sums = true;
-    done = put_all(writer, options, said);
+    done = take_name_0(writer) && put_all(writer, options, messages);
     one_image_finish(&writer->image);
     sample_tree_finish(&writer->tree);
     free(writer->name);

@@ -68,8 +68,8 @@ struct writer {
     uint64_t repeated; /* bins that 16 bits do not hold */
 };
 
-/* gprof takes the size of addresses from the image, so it is looked at where it is
- * there. */
+/* Return the size of addresses in the image's file, from which gprof takes it. If the
+ * file is not there, 8. */
 static size_t
 image_word_bytes(const struct profile_image *image)
 {
@@ -151,7 +151,7 @@ collect_bins(struct writer *writer)
 
 /* Can gprof hold them? */
 static bool
-check_bins(struct writer *writer, struct export_said *said)
+check_bins(struct writer *writer, struct export_messages *messages)
 {
     const struct bin *last = &writer->bins[writer->bin_count - 1];
     const uint64_t limit = writer->word_bytes == 4 ? UINT32_MAX : UINT64_MAX;
@@ -161,7 +161,7 @@ check_bins(struct writer *writer, struct export_said *said)
         const struct bin *bin = &writer->bins[i];
 
         if (bin->hits > INT_MAX) {
-            snprintf(said->error, sizeof(said->error),
+            snprintf(messages->error, sizeof(messages->error),
                      "gprof counts up to %d hits in a bin, and 0x%" PRIx64
                      " has %" PRIu64,
                      INT_MAX, bin->address, bin->hits);
@@ -171,14 +171,14 @@ check_bins(struct writer *writer, struct export_said *said)
         writer->repeated += bin->hits > BIN_MAX;
     }
     if (records > RECORDS_MAX) {
-        snprintf(said->error, sizeof(said->error),
+        snprintf(messages->error, sizeof(messages->error),
                  "gmon counts in 16 bits, and %" PRIu64
                  " records of that would be needed",
                  records);
         return false;
     }
     if (last->address > limit - writer->width) {
-        snprintf(said->error, sizeof(said->error),
+        snprintf(messages->error, sizeof(messages->error),
                  "0x%" PRIx64 " is too high an address for gmon", last->address);
         return false;
     }
@@ -235,7 +235,7 @@ put_count(struct writer *writer, uint64_t hits)
     fwrite(&count, sizeof(count), 1, writer->out);
 }
 
-/* A bin that 16 bits do not hold: the same record again and again. */
+/* Put a bin that 16 bits do not hold: the same record again and again. */
 static void
 put_large(struct writer *writer, const struct bin *bin)
 {
@@ -248,7 +248,7 @@ put_large(struct writer *writer, const struct bin *bin)
     }
 }
 
-/* One record for count bins that lie near each other. */
+/* Put one record for count bins that lie near each other. */
 static void
 put_range(struct writer *writer, const struct bin *bins, size_t count)
 {
@@ -265,7 +265,7 @@ put_range(struct writer *writer, const struct bin *bins, size_t count)
     }
 }
 
-/* How many bins from the first on make one range. */
+/* Return how many bins from the first on make one range. */
 static size_t
 range_length(const struct writer *writer, size_t first)
 {
@@ -299,7 +299,8 @@ put_bins(struct writer *writer)
     }
 }
 
-/* Seconds where gprof's whole rates allow, else hits. */
+/* Choose the unit of the file: seconds where gprof's whole rates allow that, else hits.
+ * */
 static void
 choose_rate(struct writer *writer)
 {
@@ -316,14 +317,14 @@ choose_rate(struct writer *writer)
     }
 }
 
-/* What is not in the file, or not as one would think. */
+/* Note what is not in the file, or not as one would think. */
 static void
 note(const struct writer *writer, const struct export_options *options,
-     struct export_said *said)
+     struct export_messages *messages)
 {
-    one_image_note(&writer->image, options, said);
+    one_image_note(&writer->image, options, messages);
     if (writer->repeated > 0) {
-        export_note(said, options,
+        export_note(messages, options,
                     "%" PRIu64 " bucket%s more hits than 16 bits hold and %s in "
                     "several records, which gprof adds up (gprof -s does not)",
                     writer->repeated, writer->repeated == 1 ? " has" : "s have",
@@ -333,33 +334,33 @@ note(const struct writer *writer, const struct export_options *options,
 
 static bool
 put_all(struct writer *writer, const struct export_options *options,
-        struct export_said *said)
+        struct export_messages *messages)
 {
     const uint64_t bucket_bytes = writer->profile->bucket_bytes;
 
     if (!one_image_choose(&writer->image, writer->profile, options, ONE_IMAGE_OF_ANY,
-                          said)) {
+                          messages)) {
         return false;
     }
     writer->width = bucket_bytes > 1 ? bucket_bytes + bucket_bytes % 2 : WIDTH_UNKNOWN;
     writer->word_bytes =
         image_word_bytes(&writer->profile->images[writer->image.chosen]);
     choose_rate(writer);
-    if (!collect_bins(writer) || !check_bins(writer, said)) {
+    if (!collect_bins(writer) || !check_bins(writer, messages)) {
         return false;
     }
     put_header(writer);
     put_bins(writer);
-    note(writer, options, said);
+    note(writer, options, messages);
     return true;
 }
 
 bool
 export_gmon(FILE *out, const struct profile *profile,
-            const struct export_options *options, struct export_said *said)
+            const struct export_options *options, struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile, .source = options->source};
-    const bool done = put_all(&writer, options, said);
+    const bool done = put_all(&writer, options, messages);
 
     one_image_finish(&writer.image);
     free(writer.bins);

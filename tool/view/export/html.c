@@ -29,7 +29,7 @@ summary_text(const struct profile *profile)
     if (out == NULL) {
         return NULL;
     }
-    done = report_print_statistics(out, profile);
+    done = report_print_statistics(out, profile, NULL, true);
     if (fclose(out) != 0 || !done) {
         free(text);
         return NULL;
@@ -38,11 +38,12 @@ summary_text(const struct profile *profile)
 }
 
 static bool
-write_data(FILE *out, const struct profile *profile)
+write_data(FILE *out, const struct profile *profile, const struct function_names *names)
 {
     struct buffer json = {0};
     char *const summary = summary_text(profile);
-    const bool done = summary != NULL && html_put_profile(&json, profile, summary);
+    const bool done =
+        summary != NULL && html_put_profile(&json, profile, names, summary);
 
     if (done) {
         fputs(DATA_BEGIN, out);
@@ -54,12 +55,13 @@ write_data(FILE *out, const struct profile *profile)
     return done;
 }
 
-/* What of the code is not there, for the page and, in a note, for the terminal. */
+/* Write what of the code is not there, for the page and, in a note, for the terminal.
+ * */
 static void
 write_left_out(FILE *out, const struct export_options *options,
-               const struct html_code *code, struct export_said *said)
+               const struct html_code *code, struct export_messages *messages)
 {
-    char text[sizeof(said->note)] = "";
+    char text[sizeof(messages->note)] = "";
 
     fputs("<script type=\"application/json\" id=\"left-out\">[", out);
     if (code->listed < code->functions) {
@@ -71,7 +73,7 @@ write_left_out(FILE *out, const struct export_options *options,
         fprintf(out, "\"%s\"", text);
     }
     if (options->listings > 0) { /* else it was asked for */
-        memcpy(said->note, text, sizeof(text));
+        memcpy(messages->note, text, sizeof(text));
     }
     fputs("]</script>\n", out);
 }
@@ -79,26 +81,32 @@ write_left_out(FILE *out, const struct export_options *options,
 bool
 html_write_page(FILE *out, const struct html_page *page, const char *more,
                 const struct profile *profile, const struct export_options *options,
-                struct export_said *said)
+                struct export_messages *messages)
 {
+    struct function_names names;
     struct html_code code;
+    bool done;
 
     fwrite(page->before, 1, page->before_size, out);
     fputs(more, out);
-    if (!write_data(out, profile) || !html_write_code(out, profile, options, &code)) {
-        snprintf(said->error, sizeof(said->error), "out of memory");
+    done = function_names_find(profile, DISPLAY_SHORT, &names) &&
+           write_data(out, profile, &names) &&
+           html_write_code(out, profile, &names, options, &code);
+    function_names_finish(&names);
+    if (!done) {
+        snprintf(messages->error, sizeof(messages->error), "out of memory");
         return false;
     }
-    write_left_out(out, options, &code, said);
+    write_left_out(out, options, &code, messages);
     fwrite(page->after, 1, page->after_size, out);
     return true;
 }
 
 bool
 export_html(FILE *out, const struct profile *profile,
-            const struct export_options *options, struct export_said *said)
+            const struct export_options *options, struct export_messages *messages)
 {
-    return html_write_page(out, &html_page_of_file, "", profile, options, said);
+    return html_write_page(out, &html_page_of_file, "", profile, options, messages);
 }
 
 void

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* html_code.c - chooses the functions with the largest shares of hits, and writes the
+ * source and the instructions of each as JSON. */
 #include "view/export/html_code.h"
 
+#include "base/json.h"
+#include "view/export/function_names.h"
 #include "view/export/html_data.h"
 
 #include <inttypes.h>
@@ -12,11 +16,8 @@ enum {
     CONTEXT_LINES = 12,
 };
 
-/* candidate - a function of an image, and its hottest row. */
+/* candidate - a function with machine code, and its hottest row. */
 struct candidate {
-    const char *name;
-    const char *system_name;
-    uint32_t image;
     size_t row;
     uint64_t row_hits;
     double share; /* the largest of all sources */
@@ -25,6 +26,7 @@ struct candidate {
 /* hottest - the candidates, and what finds them. */
 struct hottest {
     const struct profile *profile;
+    const struct identities *identities;
     size_t *order;  /* rows, those of a function together */
     double *totals; /* hits of each source */
     double *hits;   /* the same of one function */
@@ -32,50 +34,43 @@ struct hottest {
     size_t count;
 };
 
-static const struct profile_function *
-function_of(const struct profile *profile, size_t row)
+/* --- the functions to show --- */
+
+/* Are two rows of the same candidate? The same function in another build of its image
+ * is another one. */
+static bool
+same_function(const struct hottest *hottest, size_t a, size_t b)
 {
-    return &profile->functions[profile->rows[row].function];
+    const struct profile *const profile = hottest->profile;
+
+    return hottest->identities->outer[a] == hottest->identities->outer[b] &&
+           profile->rows[a].image == profile->rows[b].image;
 }
 
-/* Names are interned: equal ones are one pointer. */
 static int
-compare_pointers(const char *a, const char *b)
+compare_numbers(size_t a, size_t b)
 {
-    return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+    return (a > b) - (a < b);
 }
 
 static int
 compare_functions(const void *left, const void *right, void *context)
 {
-    const struct profile *const profile = context;
+    const struct hottest *const hottest = context;
     const size_t a = *(const size_t *)left;
     const size_t b = *(const size_t *)right;
-    const uint32_t a_image = profile->rows[a].image;
-    const uint32_t b_image = profile->rows[b].image;
     int order =
-        compare_pointers(function_of(profile, a)->name, function_of(profile, b)->name);
+        compare_numbers(hottest->identities->outer[a], hottest->identities->outer[b]);
 
     if (order == 0) {
-        order = compare_pointers(function_of(profile, a)->system_name,
-                                 function_of(profile, b)->system_name);
+        order = compare_numbers(hottest->profile->rows[a].image,
+                                hottest->profile->rows[b].image);
     }
-    if (order == 0) {
-        order = (a_image > b_image) - (a_image < b_image);
-    }
-    return order != 0 ? order : (a > b) - (a < b);
+    return order != 0 ? order : compare_numbers(a, b);
 }
 
-static bool
-same_function(const struct profile *profile, size_t a, size_t b)
-{
-    return function_of(profile, a)->name == function_of(profile, b)->name &&
-           function_of(profile, a)->system_name ==
-               function_of(profile, b)->system_name &&
-           profile->rows[a].image == profile->rows[b].image;
-}
-
-/* By share; then as they lie in the profile, so that pages of one profile are equal. */
+/* Compare by share; then as they lie in the profile, so that pages of one profile are
+ * equal. */
 static int
 compare_shares(const void *left, const void *right)
 {
@@ -109,21 +104,21 @@ order_rows(struct hottest *hottest)
     }
     if (profile->row_count > 1) {
         qsort_r(hottest->order, profile->row_count, sizeof(*hottest->order),
-                compare_functions, (void *)(uintptr_t)profile);
+                compare_functions, hottest);
     }
     return true;
 }
 
-/* Adds the function of rows [first, end) of order, if it has a name and hits. */
+/* Add the function of rows [first, end) of order, if it has hits, and a name or
+ * bounds. */
 static void
 add_candidate(struct hottest *hottest, size_t first, size_t end)
 {
     const struct profile *const profile = hottest->profile;
     const size_t row = hottest->order[first];
-    struct candidate item = {.name = function_of(profile, row)->name,
-                             .system_name = function_of(profile, row)->system_name,
-                             .image = profile->rows[row].image,
-                             .row = row};
+    const struct profile_function *const outer =
+        &profile->functions[profile_outer_function(profile, &profile->rows[row])];
+    struct candidate item = {.row = row};
 
     memset(hottest->hits, 0, profile->source_count * sizeof(*hottest->hits));
     for (size_t i = first; i < end; i++) {
@@ -143,7 +138,7 @@ add_candidate(struct hottest *hottest, size_t first, size_t end)
 
         item.share = share > item.share ? share : item.share;
     }
-    if (item.name[0] != '\0' && item.share > 0) {
+    if (item.share > 0 && function_has_name_or_bounds(outer)) {
         hottest->items[hottest->count++] = item;
     }
 }
@@ -159,8 +154,8 @@ find_hottest(struct hottest *hottest)
     for (size_t first = 0; first < count;) {
         size_t end = first + 1;
 
-        while (end < count && same_function(hottest->profile, hottest->order[first],
-                                            hottest->order[end])) {
+        while (end < count &&
+               same_function(hottest, hottest->order[first], hottest->order[end])) {
             end++;
         }
         add_candidate(hottest, first, end);
@@ -181,6 +176,8 @@ finish_hottest(struct hottest *hottest)
     free(hottest->hits);
 }
 
+/* --- writing --- */
+
 /* Has any source line its text? */
 static bool
 has_source(const struct listing *listing)
@@ -197,32 +194,27 @@ has_source(const struct listing *listing)
 struct code_writer {
     FILE *out;
     const struct profile *profile;
+    const struct function_names *names;
     struct annotator *annotator;
     uint64_t bytes; /* written so far */
 };
 
-/* One script element. The page finds it by function and image. */
+/* Write one script element. The page finds it by the name's number and the image. */
 static bool
 write_listing(struct code_writer *writer, const struct candidate *item,
               const char *view, struct listing *listing)
 {
     struct buffer json = {0};
-    bool done;
 
     buffer_print(
         &json,
         "<script type=\"application/json\" class=\"listing\" data-fn=\"%" PRIu32
         "\" data-image=\"%" PRIu32 "\" data-view=\"%s\">\n",
-        writer->profile->rows[item->row].function, item->image, view);
+        writer->names->outer[item->row], writer->profile->rows[item->row].image, view);
     html_put_listing(&json, listing);
     buffer_append_text(&json, "\n</script>\n");
-    done = !json.failed;
-    if (done) {
-        fwrite(json.data, 1, json.size, writer->out);
-        writer->bytes += json.size;
-    }
-    buffer_finish(&json);
-    return done;
+    writer->bytes += json.size;
+    return json_finish(&json, writer->out);
 }
 
 static void
@@ -233,14 +225,15 @@ fold_if_long(struct listing *listing)
     }
 }
 
-/* Instructions; where there are none, the notes that tell why stand alone. */
+/* Write the instructions; where there are none, the notes that say why stand alone. */
 static bool
 write_instructions(struct code_writer *writer, const struct candidate *item,
                    const struct listing_target *target)
 {
     struct listing listing = {0};
-    bool done = listing_make(writer->annotator, writer->profile, target,
-                             LISTING_INSTRUCTIONS, &listing);
+    bool done =
+        listing_make(writer->annotator, writer->profile, &writer->names->identities,
+                     target, LISTING_INSTRUCTIONS, &listing);
 
     if (done && listing.has_instructions) {
         fold_if_long(&listing);
@@ -258,8 +251,9 @@ write_source(struct code_writer *writer, const struct candidate *item,
              const struct listing_target *target)
 {
     struct listing listing = {0};
-    bool done = listing_make(writer->annotator, writer->profile, target,
-                             LISTING_SOURCE_ONLY, &listing);
+    bool done =
+        listing_make(writer->annotator, writer->profile, &writer->names->identities,
+                     target, LISTING_SOURCE_ONLY, &listing);
 
     if (done && has_source(&listing)) {
         fold_if_long(&listing);
@@ -269,11 +263,13 @@ write_source(struct code_writer *writer, const struct candidate *item,
     return done;
 }
 
+/* Write the two listings of a function. */
 static bool
 write_function(struct code_writer *writer, const struct candidate *item)
 {
     const struct listing_target target =
-        listing_target_of_row(writer->profile, &writer->profile->rows[item->row]);
+        listing_target_of_row(writer->profile, &writer->names->identities,
+                              &writer->profile->rows[item->row], false);
 
     return write_instructions(writer, item, &target) &&
            write_source(writer, item, &target);
@@ -299,13 +295,14 @@ write_hottest(struct code_writer *writer, const struct hottest *hottest,
 
 bool
 html_write_code(FILE *out, const struct profile *profile,
+                const struct function_names *names,
                 const struct export_options *options, struct html_code *done)
 {
     const struct annotator_settings settings = {.image_dir = options->image_dir,
                                                 .prefixes = options->prefixes,
                                                 .prefix_count = options->prefix_count};
-    struct hottest hottest = {.profile = profile};
-    struct code_writer writer = {.out = out, .profile = profile};
+    struct hottest hottest = {.profile = profile, .identities = &names->identities};
+    struct code_writer writer = {.out = out, .profile = profile, .names = names};
     bool written = find_hottest(&hottest);
 
     memset(done, 0, sizeof(*done));

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * html_code.h - source and instructions of the hottest functions, put into the page
- * while the files are there to be read. For tool/view/export alone.
+ * while the files are there to be read. Only tool/view/export includes it.
  */
 #ifndef VIEW_EXPORT_HTML_CODE_H
 #define VIEW_EXPORT_HTML_CODE_H
 
 #include "view/export/export.h"
+#include "view/export/function_names.h"
 
 #include <stdio.h>
 
@@ -15,14 +16,14 @@
 
 /* html_code - what became of it. */
 struct html_code {
-    size_t functions; /* with hits and a name */
+    size_t functions; /* with hits, and a name or bounds */
     size_t listed;    /* whose code, or why there is none, is in the page */
     bool full;        /* HTML_CODE_BYTES_MAX was the end of it */
 };
 
 /*
  * Writes script elements with listings of the functions that have the largest shares,
- * of whatever source.
+ * of whatever source: of their machine code, with all that was inlined there.
  *
  *   options  how many of them, and where files are looked for
  *   done     out: what was written
@@ -30,6 +31,7 @@ struct html_code {
  * False: out of memory.
  */
 bool html_write_code(FILE *out, const struct profile *profile,
+                     const struct function_names *names,
                      const struct export_options *options, struct html_code *done);
 
 #endif

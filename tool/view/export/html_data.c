@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/* html_data.c - writes the page's JSON: rows sorted and cut into segments, columns as
+ * varints in base64, and each text once. */
 #include "view/export/html_data.h"
 
 #include "base/json.h"
 #include "base/string_set.h"
 #include "base/text.h"
 #include "profile/estimate.h"
+#include "profile/join.h"
 #include "view/report/summary.h"
 
 #include <inttypes.h>
@@ -16,7 +19,7 @@
 
 /* --- JSON --- */
 
-/* Text that is escaped already. */
+/* Put a text that is escaped already, cut if it is too long. */
 static void
 put_escaped(struct buffer *json, const char *text, size_t size)
 {
@@ -59,7 +62,7 @@ put_member_text(struct buffer *json, const char *key, const char *text)
     buffer_append_byte(json, ',');
 }
 
-/* As a string: 64 bits are more than numbers of JavaScript hold. */
+/* Put a number as a string: 64 bits are more than numbers of JavaScript hold. */
 static void
 put_member_number(struct buffer *json, const char *key, uint64_t number)
 {
@@ -122,12 +125,14 @@ put_column(struct buffer *json, const char *key, struct buffer *column)
 struct page {
     struct buffer *json;
     const struct profile *profile;
+    const struct function_names *names;
     struct string_set texts; /* each once; the page's numbers of them */
     struct buffer column;    /* in the making */
     uint32_t *order;         /* rows by image, address, process */
     bool failed;
 };
 
+/* Return the number of a text in the page's list, to which it is added once. */
 static uint64_t
 text_number(struct page *page, const char *text)
 {
@@ -205,6 +210,7 @@ source_total(const struct profile *profile, size_t source)
     return total;
 }
 
+/* Put a source: its members are read by page/data.js. */
 static void
 put_source(struct buffer *json, const struct profile *profile, size_t index)
 {
@@ -231,12 +237,14 @@ put_source(struct buffer *json, const struct profile *profile, size_t index)
     put_member_number(json, "taken", source->taken);
     put_member_number(json, "counted", source->counted);
     put_member_number(json, "outside", source->outside);
+    put_member_number(json, "outside_units", profile_outside(profile, source));
+    json_put_real_member(json, "units_of_hit", profile_units_of_hit(profile, index));
     put_member_number(json, "lost", source->lost);
     put_member_number(json, "throttled", source->throttled);
     put_member_number(json, "missed", source->missed);
     put_member_number(json, "unfinished", source->unfinished);
     put_member_number(json, "excluded", source->excluded);
-    json_end(json, '}');
+    json_end_member(json, '}');
 }
 
 static void
@@ -260,23 +268,23 @@ put_head(struct page *page, const char *summary)
         buffer_append_byte(json, ',');
         line += size + (line[size] == '\n');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",\n\"sources\":[");
+    json_end_member(json, ']');
+    buffer_append_byte(json, '\n');
+    json_begin(json, "sources", '[');
     for (size_t i = 0; i < profile->source_count; i++) {
         put_source(json, profile, i);
-        buffer_append_byte(json, ',');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",\n");
+    json_end_member(json, ']');
+    buffer_append_byte(json, '\n');
 }
 
+/* Put the list of images. json_end_member removes the comma behind the last one. */
 static void
 put_images(struct page *page)
 {
     const struct profile *const profile = page->profile;
 
-    json_put_key(page->json, "images");
-    buffer_append_byte(page->json, '[');
+    json_begin(page->json, "images", '[');
     for (size_t i = 0; i < profile->image_count; i++) {
         const struct profile_image *const image = &profile->images[i];
 
@@ -286,20 +294,41 @@ put_images(struct page *page)
                      text_number(page, image->path), text_number(page, image->build_id),
                      image->start, image->limit, image->offset);
     }
-    json_end(page->json, ']');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, ']');
+    buffer_append_byte(page->json, '\n');
 }
 
 static void
 put_names(struct page *page, const char *key, const char **names, size_t count)
 {
-    json_put_key(page->json, key);
-    buffer_append_byte(page->json, '[');
+    json_begin(page->json, key, '[');
     for (size_t i = 0; i < count; i++) {
         buffer_print(page->json, "%" PRIu64 ",", text_number(page, names[i]));
     }
-    json_end(page->json, ']');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, ']');
+    buffer_append_byte(page->json, '\n');
+}
+
+/* Names of the functions that others were inlined into; those of rows are in names. */
+static void
+put_frame_names(struct page *page)
+{
+    const struct profile *const profile = page->profile;
+    bool *const used = calloc(profile->function_count + 1, sizeof(*used));
+
+    if (used == NULL) {
+        page->failed = true;
+        return;
+    }
+    for (size_t i = 1; i < profile->frame_count; i++) {
+        used[profile->frames[i].function] = true;
+    }
+    for (size_t i = 0; i < profile->function_count; i++) {
+        html_put_varint(&page->column,
+                        text_number(page, used[i] ? profile->functions[i].name : ""));
+    }
+    put_column(page->json, "name", &page->column);
+    free(used);
 }
 
 static void
@@ -308,10 +337,7 @@ put_functions(struct page *page)
     const struct profile *const profile = page->profile;
 
     buffer_print(page->json, "\"functions\":{\"count\":%zu,", profile->function_count);
-    for (size_t i = 0; i < profile->function_count; i++) {
-        html_put_varint(&page->column, text_number(page, profile->functions[i].name));
-    }
-    put_column(page->json, "name", &page->column);
+    put_frame_names(page);
     for (size_t i = 0; i < profile->function_count; i++) {
         html_put_varint(&page->column, text_number(page, profile->functions[i].file));
     }
@@ -320,8 +346,93 @@ put_functions(struct page *page)
         html_put_varint(&page->column, profile->functions[i].start_line);
     }
     put_column(page->json, "line", &page->column);
-    json_end(page->json, '}');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, '}');
+    buffer_append_byte(page->json, '\n');
+}
+
+/* Put a list of escaped texts, all with their NULs. */
+static void
+put_escaped_list(struct page *page, const char *key, const struct buffer *texts,
+                 const size_t *starts)
+{
+    json_begin(page->json, key, '[');
+    for (size_t i = 0; i < page->names->count; i++) {
+        const char *const text = (const char *)texts->data + starts[i];
+
+        put_escaped(page->json, text, strlen(text));
+        buffer_append_byte(page->json, ',');
+    }
+    json_end_member(page->json, ']');
+    buffer_append_byte(page->json, '\n');
+}
+
+/* Put what functions are called where there is room: in full, distinguished as in rows;
+ * "" where that is as in rows. */
+static void
+put_full_names(struct page *page, const struct buffer *shorts, const size_t *starts)
+{
+    struct buffer full = {0};
+
+    json_begin(page->json, "full", '[');
+    for (size_t i = 0; i < page->names->count; i++) {
+        const struct display_name *const name = &page->names->items[i];
+        const char *text;
+
+        full.size = 0;
+        display_function(name->function, name->image,
+                         name->detail > DISPLAY_FULL ? name->detail : DISPLAY_FULL,
+                         &full);
+        text = buffer_text(&full) != NULL ? buffer_text(&full) : "";
+        text = strcmp(text, (const char *)shorts->data + starts[i]) == 0 ? "" : text;
+        put_escaped(page->json, text, strlen(text));
+        buffer_append_byte(page->json, ',');
+    }
+    json_end_member(page->json, ']');
+    buffer_append_byte(page->json, '\n');
+    page->failed |= full.failed;
+    buffer_finish(&full);
+}
+
+static void
+put_name_places(struct page *page)
+{
+    const struct function_names *const names = page->names;
+
+    for (size_t i = 0; i < names->count; i++) {
+        html_put_varint(&page->column,
+                        text_number(page, identity_file(names->items[i].function)));
+    }
+    put_column(page->json, "file", &page->column);
+    for (size_t i = 0; i < names->count; i++) {
+        html_put_varint(&page->column, names->items[i].function->start_line);
+    }
+    put_column(page->json, "line", &page->column);
+    for (size_t i = 0; i < names->count; i++) {
+        html_put_varint(&page->column,
+                        function_has_name_or_bounds(names->items[i].function));
+    }
+    put_column(page->json, "known", &page->column);
+}
+
+/* The functions of rows. */
+static void
+put_function_names(struct page *page)
+{
+    size_t *const starts = calloc(page->names->count + 1, sizeof(*starts));
+    struct buffer texts = {0};
+
+    if (starts == NULL || !function_names_short(page->names, &texts, starts)) {
+        page->failed = true;
+    } else {
+        buffer_print(page->json, "\"names\":{\"count\":%zu,", page->names->count);
+        put_escaped_list(page, "short", &texts, starts);
+        put_full_names(page, &texts, starts);
+        put_name_places(page);
+        json_end_member(page->json, '}');
+        buffer_append_byte(page->json, '\n');
+    }
+    buffer_finish(&texts);
+    free(starts);
 }
 
 static void
@@ -342,8 +453,8 @@ put_frames(struct page *page)
         html_put_varint(&page->column, profile->frames[i].caller);
     }
     put_column(page->json, "caller", &page->column);
-    json_end(page->json, '}');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, '}');
+    buffer_append_byte(page->json, '\n');
 }
 
 /* Does row i begin a segment, the last one of which began with base? */
@@ -354,7 +465,7 @@ begins_segment(const struct page *page, size_t i, uint64_t base)
            row_at(page, i)->address - base >= SEGMENT_BYTES_MAX;
 }
 
-/* Segments as [image, base, rows], and on the way the column of steps between
+/* Put segments as [image, base, rows], and on the way the column of steps between
  * addresses. */
 static void
 put_segments(struct page *page)
@@ -363,7 +474,7 @@ put_segments(struct page *page)
     uint64_t base = 0;
     size_t first = 0;
 
-    buffer_append_text(page->json, "\"segments\":[");
+    json_begin(page->json, "segments", '[');
     for (size_t i = 0; i < count; i++) {
         const struct profile_row *const row = row_at(page, i);
 
@@ -378,8 +489,8 @@ put_segments(struct page *page)
             buffer_print(page->json, "%zu],", i + 1 - first);
         }
     }
-    json_end(page->json, ']');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, ']');
+    buffer_append_byte(page->json, '\n');
 }
 
 static void
@@ -394,6 +505,14 @@ put_rows(struct page *page)
         html_put_varint(&page->column, row_at(page, i)->function);
     }
     put_column(page->json, "function", &page->column);
+    for (size_t i = 0; i < count; i++) {
+        html_put_varint(&page->column, page->names->outer[page->order[i]]);
+    }
+    put_column(page->json, "outer", &page->column);
+    for (size_t i = 0; i < count; i++) {
+        html_put_varint(&page->column, page->names->inner[page->order[i]]);
+    }
+    put_column(page->json, "inner", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->line);
     }
@@ -414,14 +533,14 @@ put_rows(struct page *page)
         html_put_varint(&page->column, row_at(page, i)->cpu_plus_1);
     }
     put_column(page->json, "cpu", &page->column);
-    json_end(page->json, '}');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, '}');
+    buffer_append_byte(page->json, '\n');
 }
 
 static void
 put_hits(struct page *page)
 {
-    buffer_append_text(page->json, "\"hits\":[");
+    json_begin(page->json, "hits", '[');
     for (size_t source = 0; source < page->profile->source_count; source++) {
         uint64_t passed = 0;
 
@@ -440,14 +559,14 @@ put_hits(struct page *page)
         buffer_append_byte(page->json, ',');
         page->column.size = 0;
     }
-    json_end(page->json, ']');
-    buffer_append_text(page->json, ",\n");
+    json_end_member(page->json, ']');
+    buffer_append_byte(page->json, '\n');
 }
 
 static void
 put_texts(struct page *page)
 {
-    buffer_append_text(page->json, "\"texts\":[");
+    json_begin(page->json, "texts", '[');
     for (size_t i = 0; i < page->texts.count; i++) {
         html_put_text(page->json, page->texts.texts[i]);
         buffer_append_byte(page->json, ',');
@@ -458,9 +577,9 @@ put_texts(struct page *page)
 
 bool
 html_put_profile(struct buffer *json, const struct profile *profile,
-                 const char *summary)
+                 const struct function_names *names, const char *summary)
 {
-    struct page page = {.json = json, .profile = profile};
+    struct page page = {.json = json, .profile = profile, .names = names};
 
     page.failed = !order_rows(&page);
     if (!page.failed) {
@@ -469,6 +588,7 @@ html_put_profile(struct buffer *json, const struct profile *profile,
         put_names(&page, "processes", profile->processes, profile->process_count);
         put_names(&page, "threads", profile->threads, profile->thread_count);
         put_functions(&page);
+        put_function_names(&page);
         put_frames(&page);
         put_rows(&page);
         put_hits(&page);

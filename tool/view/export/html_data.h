@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * html_data.h - a profile and its listings as the page of export --format html reads
- * them: JSON that stands in script elements, with its large columns packed. For
- * tool/view/export alone; page/data.js reads it.
+ * them: JSON that stands in script elements, with its large columns packed;
+ * page/data.js reads it. Only tool/view/export includes it.
  *
  * A column is a base64 text of unsigned LEB128 numbers. Rows of the profile are sorted
  * by image, address and process, so that addresses are small steps. An image's rows are
  * cut into segments, each with a base address in hexadecimal: a row's offset from it is
- * below 2^53, which JavaScript's numbers hold exactly. Of a source only rows with hits
+ * below 2^53, which JavaScript's numbers hold exactly. Which function a row is of, and
+ * what that is called, is decided here (function_names.h): a row has the numbers of the
+ * outer and of the innermost one. Of a source only rows with hits
  * are written, as pairs of (rows passed over, hits).
  *
  * All texts are escaped (text.h), cut at HTML_TEXT_BYTES_MAX, and hold no '<', '>' or
@@ -18,6 +20,7 @@
 
 #include "base/buffer.h"
 #include "profile/profile.h"
+#include "view/export/function_names.h"
 #include "view/listing/listing.h"
 
 /* Longer names are cut, and say by how much. */
@@ -35,10 +38,11 @@ void html_put_base64(struct buffer *json, const struct buffer *bytes);
 /*
  * The profile as one JSON object. False: out of memory.
  *
+ *   names    of its functions
  *   summary  the lines under a report, one text with newlines, escaped already
  */
 bool html_put_profile(struct buffer *json, const struct profile *profile,
-                      const char *summary);
+                      const struct function_names *names, const char *summary);
 
 /* A listing as one JSON object; lines that listing_fold hid are left out and counted.
  */

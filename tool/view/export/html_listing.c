@@ -54,6 +54,7 @@ put_line_hits(struct buffer *json, const struct listing *listing,
     json_end(json, ']');
 }
 
+/* Put where code is, its bytes, and where it leads. */
 static void
 put_code_place(struct buffer *json, const struct listing_line *line)
 {
@@ -97,19 +98,19 @@ put_line(struct buffer *json, const struct listing *listing,
 static void
 put_notes(struct buffer *json, const struct listing *listing)
 {
-    buffer_append_text(json, "\"notes\":[");
+    json_begin(json, "notes", '[');
     for (size_t i = 0; i < listing->note_count; i++) {
         html_put_text(json, listing->notes[i].text);
         buffer_append_byte(json, ',');
     }
-    json_end(json, ']');
-    buffer_append_text(json, ",\n");
+    json_end_member(json, ']');
+    buffer_append_byte(json, '\n');
 }
 
 static void
 put_files(struct buffer *json, const struct string_set *files)
 {
-    buffer_append_text(json, "\"files\":[");
+    json_begin(json, "files", '[');
     for (size_t i = 0; i < files->count; i++) {
         html_put_text(json, files->texts[i]);
         buffer_append_byte(json, ',');
@@ -131,7 +132,7 @@ html_put_listing(struct buffer *json, const struct listing *listing)
     json_put_bool_member(json, "instructions", listing->has_instructions);
     json_put_bool_member(json, "outside", listing->outside);
     put_notes(json, listing);
-    buffer_append_text(json, "\"lines\":[");
+    json_begin(json, "lines", '[');
     for (size_t i = 0; i < listing->count; i++) {
         const struct listing_line *const line = &listing->lines[i];
 
@@ -142,11 +143,8 @@ html_put_listing(struct buffer *json, const struct listing *listing)
         put_line(json, listing, line, &files, hidden);
         hidden = 0;
     }
-    if (json->size > 0 && json->data[json->size - 1] == '\n') {
-        json->size--;
-    }
-    json_end(json, ']');
-    buffer_print(json, ",\"hidden\":%" PRIu32 ",\n", hidden);
+    json_end_member(json, ']');
+    buffer_print(json, "\"hidden\":%" PRIu32 ",\n", hidden);
     put_files(json, &files);
     string_set_finish(&files);
 }

@@ -28,7 +28,8 @@ extern const struct html_page html_page_of_store; /* of serve */
  */
 bool html_write_page(FILE *out, const struct html_page *page, const char *more,
                      const struct profile *profile,
-                     const struct export_options *options, struct export_said *said);
+                     const struct export_options *options,
+                     struct export_messages *messages);
 
 /* html_put_escaped_json - append JSON in which '<', '>' and '&', which stand only in
  * texts, are escaped, so that no text can end a script element. */

@@ -8,12 +8,10 @@
 #include "view/export/export.h"
 
 #include "base/json.h"
+#include "profile/identity.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-/* What is put together is sent on when it has grown to this. */
-enum { FLUSH_BYTES = 64 * 1024 };
 
 struct writer {
     FILE *out;
@@ -21,41 +19,19 @@ struct writer {
     struct buffer json;
 };
 
-/* Sends all but the last byte: json_end may want to take it back. */
-static void
-flush(struct writer *writer)
-{
-    struct buffer *json = &writer->json;
-
-    if (json->size >= FLUSH_BYTES) {
-        fwrite(json->data, 1, json->size - 1, writer->out);
-        json->data[0] = json->data[json->size - 1];
-        json->size = 1;
-    }
-}
-
 /* Ends an entry of an array. */
 static void
 end_entry(struct writer *writer)
 {
-    json_end(&writer->json, '}');
-    buffer_append_text(&writer->json, ",");
-    flush(writer);
+    json_end_member(&writer->json, '}');
+    json_flush(&writer->json, writer->out);
 }
 
 static void
 begin_array(struct writer *writer, const char *key)
 {
     buffer_append_byte(&writer->json, '\n');
-    json_put_key(&writer->json, key);
-    buffer_append_byte(&writer->json, '[');
-}
-
-static void
-end_array(struct writer *writer)
-{
-    json_end(&writer->json, ']');
-    buffer_append_byte(&writer->json, ',');
+    json_begin(&writer->json, key, '[');
 }
 
 static void
@@ -89,6 +65,7 @@ put_source(struct buffer *json, const struct profile_source *source)
     json_put_number_member(json, "taken", source->taken);
     json_put_number_member(json, "counted", source->counted);
     json_put_number_member(json, "outside", source->outside);
+    json_put_number_member(json, "outside_kernel", source->outside_kernel);
     json_put_number_member(json, "lost", source->lost);
     json_put_number_member(json, "throttled", source->throttled);
     json_put_number_member(json, "missed", source->missed);
@@ -106,14 +83,7 @@ put_sources(struct writer *writer)
         put_source(&writer->json, &writer->profile->sources[i]);
         end_entry(writer);
     }
-    end_array(writer);
-}
-
-/* An address: text, since JavaScript's numbers do not hold all. */
-static void
-put_address(struct buffer *json, const char *key, uint64_t address)
-{
-    buffer_print(json, "\"%s\":\"0x%" PRIx64 "\",", key, address);
+    json_end_member(&writer->json, ']');
 }
 
 static void
@@ -128,13 +98,13 @@ put_images(struct writer *writer)
         buffer_append_text(json, "\n{");
         json_put_text_member(json, "path", image->path);
         json_put_text_member(json, "build_id", image->build_id);
-        put_address(json, "start", image->start);
-        put_address(json, "limit", image->limit);
-        put_address(json, "offset", image->offset);
+        json_put_address_member(json, "start", image->start);
+        json_put_address_member(json, "limit", image->limit);
+        json_put_address_member(json, "offset", image->offset);
         json_put_bool_member(json, "named", image->named);
         end_entry(writer);
     }
-    end_array(writer);
+    json_end_member(&writer->json, ']');
 }
 
 static void
@@ -151,9 +121,13 @@ put_functions(struct writer *writer)
         json_put_text_member(json, "system_name", function->system_name);
         json_put_text_member(json, "file", function->file);
         json_put_number_member(json, "start_line", function->start_line);
+        json_put_text_member(json, "definition", identity_file(function));
+        if (function->has_address) {
+            json_put_address_member(json, "address", function->address);
+        }
         end_entry(writer);
     }
-    end_array(writer);
+    json_end_member(&writer->json, ']');
 }
 
 static void
@@ -169,7 +143,7 @@ put_frames(struct writer *writer)
                      frame->function, frame->line, frame->caller);
         end_entry(writer);
     }
-    end_array(writer);
+    json_end_member(&writer->json, ']');
 }
 
 static void
@@ -179,11 +153,10 @@ put_names(struct writer *writer, const char *key, const char *const *names,
     begin_array(writer, key);
     for (size_t i = 0; i < count; i++) {
         buffer_append_byte(&writer->json, '\n');
-        json_put_text(&writer->json, names[i]);
-        buffer_append_byte(&writer->json, ',');
-        flush(writer);
+        json_put_text_element(&writer->json, names[i]);
+        json_flush(&writer->json, writer->out);
     }
-    end_array(writer);
+    json_end_member(&writer->json, ']');
 }
 
 static void
@@ -191,13 +164,17 @@ put_row(struct writer *writer, const struct profile_row *row)
 {
     struct buffer *json = &writer->json;
 
-    buffer_print(
-        json,
-        "\n{\"image\":%" PRIu32 ",\"address\":\"0x%" PRIx64 "\",\"process\":%" PRIu32
-        ",\"function\":%" PRIu32 ",\"line\":%" PRIu32 ",\"caller\":%" PRIu32 ",",
-        row->image, row->address, row->process, row->function, row->line, row->caller);
+    buffer_print(json,
+                 "\n{\"image\":%" PRIu32 ",\"address\":\"0x%" PRIx64
+                 "\",\"process\":%" PRIu32 ",\"function\":%" PRIu32 ",\"line\":%" PRIu32
+                 ",\"caller\":%" PRIu32 ",\"outer\":%" PRIu32 ",",
+                 row->image, row->address, row->process, row->function, row->line,
+                 row->caller, profile_outer_function(writer->profile, row));
     if (row->thread != 0) {
         json_put_number_member(json, "thread", row->thread);
+    }
+    if (row->pid != 0) {
+        json_put_number_member(json, "pid", row->pid);
     }
     if (row->cpu_plus_1 != 0) {
         json_put_number_member(json, "cpu", row->cpu_plus_1 - 1);
@@ -224,13 +201,12 @@ put_rows(struct writer *writer)
 
 bool
 export_json(FILE *out, const struct profile *profile,
-            const struct export_options *options, struct export_said *said)
+            const struct export_options *options, struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile};
-    bool done;
 
     (void)options;
-    (void)said;
+    (void)messages;
     put_head(&writer);
     put_sources(&writer);
     put_images(&writer);
@@ -240,10 +216,5 @@ export_json(FILE *out, const struct profile *profile,
     put_names(&writer, "threads", profile->threads, profile->thread_count);
     put_rows(&writer);
     buffer_append_text(&writer.json, "}\n");
-    done = !writer.json.failed;
-    if (done) {
-        fwrite(writer.json.data, 1, writer.json.size, out);
-    }
-    buffer_finish(&writer.json);
-    return done;
+    return json_finish(&writer.json, out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* linked_code.c - see linked_code.h. */
+/* linked_code.c - joins rows to buckets, shifts them to addresses as linked, and opens
+ * the file. */
 #include "view/export/linked_code.h"
 
 #include "base/text.h"
@@ -49,10 +50,9 @@ join_buckets(struct linked_code *code)
     code->count = kept + 1;
 }
 
-/*
- * From addresses of the profile to those of the file, modulo 2^64: other tools' are as
- * run, and their mapping tells where that is in the file.
- */
+/* Return what is added to addresses of the profile for those of the file, modulo 2^64.
+ * Ours are as linked already. Other tools' are as the program ran, and the mapping of
+ * each image says which place of the file that is. */
 static uint64_t
 find_shift(const struct linked_code *code, const struct profile_image *image)
 {
@@ -64,6 +64,8 @@ find_shift(const struct linked_code *code, const struct profile_image *image)
                : linked - image->start;
 }
 
+/* Collect the buckets of the chosen image with hits of a source, at addresses as
+ * linked. */
 static bool
 collect(struct linked_code *code, size_t source)
 {
@@ -95,15 +97,15 @@ collect(struct linked_code *code, size_t source)
     return true;
 }
 
-/* The last bucket ends within 64 bits. */
+/* Check that the last bucket ends within 64 bits. */
 static bool
 check_addresses(const struct linked_code *code, const struct export_options *options,
-                struct export_said *said)
+                struct export_messages *messages)
 {
     const uint64_t last = code->buckets[code->count - 1].address;
 
     return last <= UINT64_MAX - code->bytes ||
-           export_refuse(said, options, "0x%llx is too high an address",
+           export_refuse(messages, options, "0x%llx is too high an address",
                          (unsigned long long)last);
 }
 
@@ -111,7 +113,7 @@ check_addresses(const struct linked_code *code, const struct export_options *opt
 
 static bool
 open_file(struct linked_code *code, const struct export_options *options,
-          enum linked_file need, struct export_said *said)
+          enum linked_file need, struct export_messages *messages)
 {
     const struct profile_image *const image = image_of(code);
     const struct sym_settings settings = {.discriminators = true,
@@ -128,12 +130,13 @@ open_file(struct linked_code *code, const struct export_options *options,
         const bool as_run = code->choice.profile->bucket_bytes == 0;
 
         if (need == LINKED_FILE_NEEDED || as_run) {
-            return export_refuse(said, options, "it needs %s: %s",
+            return export_refuse(messages, options, "it needs %s: %s",
                                  text_show(shown, sizeof(shown), code->file.tried),
                                  text_show(why, sizeof(why), code->file.why));
         }
     } else if (code->file.why[0] != '\0') {
-        export_note(said, options, "%s", text_show(why, sizeof(why), code->file.why));
+        export_note(messages, options, "%s",
+                    text_show(why, sizeof(why), code->file.why));
     }
     return true;
 }
@@ -141,30 +144,32 @@ open_file(struct linked_code *code, const struct export_options *options,
 bool
 linked_code_take(struct linked_code *code, const struct profile *profile,
                  const struct export_options *options, enum linked_file need,
-                 struct export_said *said)
+                 struct export_messages *messages)
 {
     *code = (struct linked_code){.bytes = profile->bucket_bytes};
     if (code->bytes == 0) {
         code->bytes = 1;
     }
-    if (!one_image_choose(&code->choice, profile, options, ONE_IMAGE_OF_FILE, said) ||
-        !open_file(code, options, need, said) || !collect(code, options->source) ||
-        !check_addresses(code, options, said)) {
+    if (!one_image_choose(&code->choice, profile, options, ONE_IMAGE_OF_FILE,
+                          messages) ||
+        !open_file(code, options, need, messages) || !collect(code, options->source) ||
+        !check_addresses(code, options, messages)) {
         return false;
     }
-    one_image_note(&code->choice, options, said);
+    one_image_note(&code->choice, options, messages);
     return true;
 }
 
 bool
 linked_code_check_read(const struct linked_code *code,
-                       const struct export_options *options, struct export_said *said)
+                       const struct export_options *options,
+                       struct export_messages *messages)
 {
     char shown[300];
 
     return !sym_image_is_bounded(code->file.image) ||
            export_refuse(
-               said, options, "%s",
+               messages, options, "%s",
                text_show(shown, sizeof(shown), sym_image_note(code->file.image)));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linked_code.h - the hits of one image by address as linked, for compilers and
- * linkers, and the image's file. For tool/view/export alone.
+ * linkers, and the image's file. Only tool/view/export includes it.
  *
  * The address of a hit is known up to its bucket, in which several instructions may
  * start.
@@ -38,16 +38,17 @@ enum linked_file {
 
 /*
  * Takes the hits of options->source in the image that options choose, which is one of a
- * file. False: said->error tells why not, or memory ran out. Finish it in any case.
+ * file. False: messages->error says why not, or memory ran out. Finish it in any case.
  */
 bool linked_code_take(struct linked_code *code, const struct profile *profile,
                       const struct export_options *options, enum linked_file need,
-                      struct export_said *said);
+                      struct export_messages *messages);
 
-/* The file was not read whole: too much, or too slow. False: said->error says so. */
+/* The file was not read whole: too much, or too slow. False: messages->error says
+ * so. */
 bool linked_code_check_read(const struct linked_code *code,
                             const struct export_options *options,
-                            struct export_said *said);
+                            struct export_messages *messages);
 
 /* Path of the image in the profile, escaped. */
 const char *linked_code_name(const struct linked_code *code, char *shown, size_t size);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* linked_functions.c - see linked_functions.h. */
+/* linked_functions.c - reads the list, finds the function of each bucket, and adds up
+ * its hits. */
 #include "view/export/linked_functions.h"
 
 #include "base/buffer.h"
@@ -31,7 +32,7 @@ linked_functions_end(const struct linked_functions *functions, uint32_t function
     return next < list->count ? list->items[next].start : item->start + 1;
 }
 
-/* How many functions start below an address. */
+/* Return how many functions start below an address. */
 static size_t
 count_below(const struct sym_symbol_list *list, uint64_t address)
 {
@@ -50,6 +51,8 @@ count_below(const struct sym_symbol_list *list, uint64_t address)
     return low;
 }
 
+/* Find the function that a bucket is in: of those that overlap it, the one that begins
+ * last. Several may begin there: the first of them. */
 static uint32_t
 find_function(const struct linked_functions *functions, uint64_t address,
               uint64_t bytes)
@@ -74,7 +77,7 @@ find_function(const struct linked_functions *functions, uint64_t address,
 static bool
 read_list(struct linked_functions *functions, const struct linked_code *code,
           bool relocations, const struct export_options *options,
-          struct export_said *said)
+          struct export_messages *messages)
 {
     char name[128];
     const int error = sym_symbol_list_read(sym_image_descriptor(code->file.image), 0,
@@ -82,18 +85,19 @@ read_list(struct linked_functions *functions, const struct linked_code *code,
 
     linked_code_name(code, name, sizeof(name));
     if (error != 0) {
-        return error == -ENOMEM ? false
-                                : export_refuse(said, options, "the symbols of %s: %s",
-                                                name, strerror(-error));
+        return error == -ENOMEM
+                   ? false
+                   : export_refuse(messages, options, "the symbols of %s: %s", name,
+                                   strerror(-error));
     }
     if (functions->list.count == 0 || functions->list.count >= LINKED_NO_FUNCTION) {
-        return export_refuse(said, options,
+        return export_refuse(messages, options,
                              "%s has no symbol table: link it without -s, and do not "
                              "strip it",
                              name);
     }
     if (relocations && !functions->list.relocations) {
-        return export_refuse(said, options,
+        return export_refuse(messages, options,
                              "%s has no relocations: link it with -Wl,--emit-relocs",
                              name);
     }
@@ -103,10 +107,11 @@ read_list(struct linked_functions *functions, const struct linked_code *code,
 bool
 linked_functions_take(struct linked_functions *functions,
                       const struct linked_code *code, bool relocations,
-                      const struct export_options *options, struct export_said *said)
+                      const struct export_options *options,
+                      struct export_messages *messages)
 {
     *functions = (struct linked_functions){.unused = 0};
-    if (!read_list(functions, code, relocations, options, said)) {
+    if (!read_list(functions, code, relocations, options, messages)) {
         return false;
     }
     functions->function_of = calloc(code->count, sizeof(*functions->function_of));
@@ -144,7 +149,7 @@ bool
 linked_functions_check_names(struct linked_functions *functions,
                              const struct linked_code *code,
                              const struct export_options *options,
-                             struct export_said *said)
+                             struct export_messages *messages)
 {
     struct buffer scratch = {0};
     char name[128];
@@ -164,11 +169,11 @@ linked_functions_check_names(struct linked_functions *functions,
         return false;
     }
     if (functions->unused == code->hits) {
-        return export_refuse(said, options, "no hit of %s is in a function",
+        return export_refuse(messages, options, "no hit of %s is in a function",
                              linked_code_name(code, name, sizeof(name)));
     }
     if (functions->unused > 0) {
-        export_note(said, options,
+        export_note(messages, options,
                     "%" PRIu64 " hit%s in no function that can be named %s left out",
                     functions->unused, functions->unused == 1 ? "" : "s",
                     functions->unused == 1 ? "is" : "are");

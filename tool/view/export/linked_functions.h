@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * linked_functions.h - the functions that the linker listed, with the hits of their
- * code. For tool/view/export alone.
+ * code. Only tool/view/export includes it.
  */
 #ifndef VIEW_EXPORT_LINKED_FUNCTIONS_H
 #define VIEW_EXPORT_LINKED_FUNCTIONS_H
 
 #include "view/export/linked_code.h"
 
-#include "symbols/border/symbol_list.h"
+#include "symbols/client/symbol_list.h"
 
 /* linked_functions - all zero is none. */
 struct linked_functions {
@@ -22,14 +22,14 @@ struct linked_functions {
 
 /*
  * Finds the function of each bucket: the last that starts in it, else the one around
- * it. Of those at one address it is a global one. False: said->error tells why not, as
- * there is no list or relocations are asked for and missing, or memory ran out. Finish
- * it in any case.
+ * it. Of those at one address it is a global one. False: messages->error says why not,
+ * as there is no list or relocations are asked for and missing, or memory ran out.
+ * Finish it in any case.
  */
 bool linked_functions_take(struct linked_functions *functions,
                            const struct linked_code *code, bool relocations,
                            const struct export_options *options,
-                           struct export_said *said);
+                           struct export_messages *messages);
 
 /* Where the function ends, if need be by the next one's start. */
 uint64_t linked_functions_end(const struct linked_functions *functions,
@@ -38,12 +38,12 @@ uint64_t linked_functions_end(const struct linked_functions *functions,
 /*
  * Forgets the hits of functions whose name is no word of plain text, as it would break
  * a file of words, and notes how many hits are left out. False: none is left, as
- * said->error says.
+ * messages->error says.
  */
 bool linked_functions_check_names(struct linked_functions *functions,
                                   const struct linked_code *code,
                                   const struct export_options *options,
-                                  struct export_said *said);
+                                  struct export_messages *messages);
 
 void linked_functions_finish(struct linked_functions *functions);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_names.c - see llvm_names.h. */
+/* llvm_names.c - unpacks discriminators, and cuts suffixes off names. */
 #include "view/export/llvm_names.h"
 
 #include <string.h>

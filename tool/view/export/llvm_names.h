@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_names.h - how LLVM names functions and code of one line. For this folder alone.
+ * llvm_names.h - how LLVM names functions and code of one line. Only tool/view/export
+ * includes it.
  *
- * A discriminator is three numbers, packed by a code of prefixes: the first tells code
- * of one line apart, the second how many copies the compiler made of it, the third
- * which copy it is.
+ * A discriminator is three numbers, packed by a code of prefixes: the first
+ * distinguishes code of one line, the second how many copies the compiler made of it,
+ * the third which copy it is.
  */
 #ifndef VIEW_EXPORT_LLVM_NAMES_H
 #define VIEW_EXPORT_LLVM_NAMES_H

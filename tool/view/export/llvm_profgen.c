@@ -3,7 +3,7 @@
  * llvm_profgen.c - the "unsymbolized profile" of llvm-profgen: ranges of addresses with
  * their hits, and no branches.
  *
- * The first line tells how many ranges there are; a range is FIRST-LAST:HITS, in
+ * The first line is the number of ranges; a range is FIRST-LAST:HITS, in
  * hexadecimal, and counts for each instruction that starts in it. It ends with the
  * number of branches.
  */
@@ -19,7 +19,7 @@
 /* Does the program say what llvm-profgen will look for? */
 static bool
 check_file(const struct linked_code *code, const struct export_options *options,
-           struct export_said *said)
+           struct export_messages *messages)
 {
     struct debug_check check = {.remedy = "-g1 -fdebug-info-for-profiling"};
     char name[128];
@@ -27,23 +27,24 @@ check_file(const struct linked_code *code, const struct export_options *options,
 
     linked_code_name(code, name, sizeof(name));
     if (code->file.image == NULL) {
-        export_note(said, options, "what %s was compiled with is not checked: %s", name,
-                    text_show(why, sizeof(why), code->file.why));
+        export_note(messages, options, "what %s was compiled with is not checked: %s",
+                    name, text_show(why, sizeof(why), code->file.why));
         return true;
     }
     debug_check_code(&check, code);
-    return linked_code_check_read(code, options, said) &&
-           debug_check_pass(&check, name, options, said);
+    return linked_code_check_read(code, options, messages) &&
+           debug_check_pass(&check, name, options, messages);
 }
 
 bool
 export_llvm_profgen(FILE *out, const struct profile *profile,
-                    const struct export_options *options, struct export_said *said)
+                    const struct export_options *options,
+                    struct export_messages *messages)
 {
     struct linked_code code;
     const bool done =
-        linked_code_take(&code, profile, options, LINKED_FILE_WANTED, said) &&
-        check_file(&code, options, said);
+        linked_code_take(&code, profile, options, LINKED_FILE_WANTED, messages) &&
+        check_file(&code, options, messages);
 
     if (done) {
         fprintf(out, "%zu\n", code.count);

@@ -8,8 +8,8 @@
  * the one where the function is declared, in 16 bits. HEAD, how often the function was
  * called, is not known: 0, and clang takes it from the counts.
  *
- * All code of functions with hits is told, also what was never hit: that it is cold is
- * worth as much as that other code is hot.
+ * All code of functions with hits is written, also what was never hit: that it is cold
+ * is worth as much as that other code is hot.
  */
 #include "view/export/export.h"
 
@@ -94,34 +94,33 @@ enter(struct writer *writer, const struct debug_place *place)
 }
 
 /* Counts hits at a place. What it lacks, if so. */
-static enum debug_lack
-count_place(struct writer *writer, uint64_t address, uint64_t hits)
+static enum debug_missing
+count_place(struct writer *writer, const struct debug_place *place, uint64_t hits)
 {
-    const struct debug_place place =
-        debug_place_find(writer->code->file.image, address);
-    const enum debug_lack lack = debug_check_place(&place);
-    const struct sym_frame *const frame = place.frames;
+    const enum debug_missing missing = debug_check_place(place);
+    const struct sym_frame *const frame = place->frames;
     uint64_t times;
     uint32_t node;
 
-    if (lack != DEBUG_LACKS_NOTHING) {
-        return lack;
+    if (missing != DEBUG_MISSING_NOTHING) {
+        return missing;
     }
-    for (size_t i = 0; i < place.count; i++) {
-        writer->check.discriminators |= place.frames[i].discriminator != 0;
+    for (size_t i = 0; i < place->count; i++) {
+        writer->check.discriminators |= frame[i].discriminator != 0;
     }
-    node = enter(writer, &place);
+    node = enter(writer, place);
     if (node == SAMPLE_TREE_NONE) {
-        return DEBUG_LACKS_LINKAGE_NAME;
+        return DEBUG_MISSING_LINKAGE_NAME;
     }
     if (__builtin_mul_overflow(hits, llvm_copies(frame->discriminator), &times)) {
         times = UINT64_MAX;
     }
     writer->failed |= !sample_tree_count(&writer->tree, node,
                                          location_of(frame, frame->start_line), times);
-    return lack;
+    return missing;
 }
 
+/* Count 0 hits at a row of the line table, so that it is known to have code. */
 static bool
 count_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -129,7 +128,10 @@ count_row(void *context, uint64_t address, const char *file, uint32_t line)
 
     (void)file;
     if (line > 0) {
-        (void)count_place(writer, address, 0);
+        const struct debug_place place =
+            debug_place_find(writer->code->file.image, address, 1);
+
+        (void)count_place(writer, &place, 0);
     }
     return !writer->failed;
 }
@@ -144,12 +146,14 @@ count_code(struct writer *writer)
 
     for (size_t i = 0; i < code->count && !writer->failed; i++) {
         const struct linked_bucket *const bucket = &code->buckets[i];
-        const uint64_t at = sym_image_place(image, bucket->address, code->bytes);
-        uint64_t start;
+        struct debug_place place;
 
-        writer->check.hits[count_place(writer, at, bucket->hits)] += bucket->hits;
-        if (at >= end && sym_image_range(image, at, &start, &end)) {
-            (void)sym_image_line_rows(image, start, end, count_row, writer);
+        debug_expect_buckets(code, i);
+        place = debug_place_find(image, bucket->address, code->bytes);
+        writer->check.hits[count_place(writer, &place, bucket->hits)] += bucket->hits;
+        if (place.at >= end && place.start < place.end) {
+            end = place.end;
+            (void)sym_image_line_rows(image, place.start, end, count_row, writer);
         }
     }
 }
@@ -166,7 +170,8 @@ put_location(const struct writer *writer, uint32_t depth, struct sample_location
     fputs(": ", writer->out);
 }
 
-/* What is below a function; as deep as debug information nests, which sym bounds. */
+/* Write the counts of a function, then what was inlined into it. The recursion is at
+ * most FRAMES_MAX deep (symbols/border/protocol.h). */
 static void
 put_body(const struct writer *writer, const struct sample_node *node, uint32_t depth)
 {
@@ -205,18 +210,19 @@ put_functions(const struct writer *writer)
 
 static bool
 put_all(struct writer *writer, const struct export_options *options,
-        struct export_said *said)
+        struct export_messages *messages)
 {
     char name[128];
 
     count_code(writer);
     if (writer->budget.refused) {
-        return export_refuse(said, options, "it would take more than 1 GiB of memory");
+        return export_refuse(messages, options,
+                             "it would take more than 1 GiB of memory");
     }
-    if (writer->failed || !linked_code_check_read(writer->code, options, said) ||
+    if (writer->failed || !linked_code_check_read(writer->code, options, messages) ||
         !debug_check_pass(&writer->check,
                           linked_code_name(writer->code, name, sizeof(name)), options,
-                          said) ||
+                          messages) ||
         !sample_tree_sort(&writer->tree)) {
         return false;
     }
@@ -226,7 +232,8 @@ put_all(struct writer *writer, const struct export_options *options,
 
 bool
 export_llvm_sample(FILE *out, const struct profile *profile,
-                   const struct export_options *options, struct export_said *said)
+                   const struct export_options *options,
+                   struct export_messages *messages)
 {
     struct linked_code code;
     struct writer writer = {
@@ -234,11 +241,11 @@ export_llvm_sample(FILE *out, const struct profile *profile,
         .code = &code,
         .check = {.remedy = "-g1 -fdebug-info-for-profiling"},
     };
-    bool done = linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, said);
+    bool done = linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, messages);
 
     sym_budget_begin(&writer.budget, 0);
     writer.tree.budget = &writer.budget;
-    done = done && put_all(&writer, options, said);
+    done = done && put_all(&writer, options, messages);
     sample_tree_finish(&writer.tree);
     buffer_finish(&writer.name);
     linked_code_finish(&code);

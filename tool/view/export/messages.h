@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* said.h - what a form says about itself. For tool/view/export alone. */
+/* messages.h - the messages of an export. Only tool/view/export includes it. */
 #ifndef VIEW_EXPORT_MESSAGES_H
 #define VIEW_EXPORT_MESSAGES_H
 
@@ -8,13 +8,13 @@
 /* Says why it failed, behind the form's name. Always false, for return. Names are
  * escaped already. */
 __attribute__((format(printf, 3, 4))) bool
-export_refuse(struct export_said *said, const struct export_options *options,
+export_refuse(struct export_messages *messages, const struct export_options *options,
               const char *format, ...);
 
 /* Adds to the note, which begins with the form's name; parts have a semicolon between
  * them. */
 __attribute__((format(printf, 3, 4))) void
-export_note(struct export_said *said, const struct export_options *options,
+export_note(struct export_messages *messages, const struct export_options *options,
             const char *format, ...);
 
 #endif

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* names.c - finds out what the exports of all formats call a row's image and place. */
 #include "view/export/names.h"
 
-#include "base/text.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-bool
-export_is_named(const struct profile *profile, const struct profile_row *row)
-{
-    return profile->functions[row->function].name[0] != '\0';
-}
+#include "base/path.h"
 
 bool
 export_has_hits(const struct profile *profile, const struct profile_row *row)
@@ -34,20 +26,7 @@ export_file_offset(const struct profile *profile, const struct profile_row *row)
 const char *
 export_image_name(const struct profile_image *image)
 {
-    const char *slash = strrchr(image->path, '/');
-    const char *name = slash != NULL && slash[1] != '\0' ? slash + 1 : image->path;
+    const char *name = path_last_part(image->path);
 
     return name[0] != '\0' ? name : EXPORT_UNKNOWN;
-}
-
-void
-export_place_name(const struct profile *profile, const struct profile_row *row,
-                  struct buffer *out)
-{
-    if (export_is_named(profile, row)) {
-        text_escape(out, profile->functions[row->function].name);
-        return;
-    }
-    text_escape(out, export_image_name(&profile->images[row->image]));
-    buffer_print(out, "+0x%" PRIx64, export_file_offset(profile, row));
 }

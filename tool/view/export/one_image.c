@@ -35,6 +35,8 @@ find_first(const struct profile *profile, const struct hash_index *index, uint32
     return image;
 }
 
+/* Find the first image of the same file for each image: a file may be mapped in several
+ * places. */
 static bool
 find_files(struct one_image *choice)
 {
@@ -131,7 +133,8 @@ count_candidates(const struct one_image *choice)
     return count;
 }
 
-/* Of candidates: the path, or the build-id if they all have one path. */
+/* Return what distinguishes a candidate from the others: its path, or its build-id if
+ * they all have one path. */
 static const char *
 what_tells_apart(const struct one_image *choice, uint32_t image)
 {
@@ -148,7 +151,7 @@ what_tells_apart(const struct one_image *choice, uint32_t image)
 /* Says which images there are to choose from, those with most hits first. */
 static bool
 fail_choice(const struct one_image *choice, const struct export_options *options,
-            struct export_said *said)
+            struct export_messages *messages)
 {
     enum { NAMED = 4 };
     const size_t count = count_candidates(choice);
@@ -156,7 +159,7 @@ fail_choice(const struct one_image *choice, const struct export_options *options
     size_t length;
 
     length =
-        (size_t)snprintf(said->error, sizeof(said->error),
+        (size_t)snprintf(messages->error, sizeof(messages->error),
                          "%s holds one image, --image chooses it:", options->format);
     for (int i = 0; i < NAMED; i++) {
         char shown[64];
@@ -167,13 +170,13 @@ fail_choice(const struct one_image *choice, const struct export_options *options
         }
         text_show(shown, sizeof(shown), what_tells_apart(choice, image));
         length +=
-            (size_t)snprintf(said->error + length, sizeof(said->error) - length,
+            (size_t)snprintf(messages->error + length, sizeof(messages->error) - length,
                              "%s %s (%" PRIu64 " hit%s)", i > 0 ? "," : "", shown,
                              choice->hits[image], choice->hits[image] == 1 ? "" : "s");
     }
     if (count > NAMED) {
-        snprintf(said->error + length, sizeof(said->error) - length, ", %zu more",
-                 count - NAMED);
+        snprintf(messages->error + length, sizeof(messages->error) - length,
+                 ", %zu more", count - NAMED);
     }
     return false;
 }
@@ -181,7 +184,7 @@ fail_choice(const struct one_image *choice, const struct export_options *options
 bool
 one_image_choose(struct one_image *choice, const struct profile *profile,
                  const struct export_options *options, enum one_image_of of,
-                 struct export_said *said)
+                 struct export_messages *messages)
 {
     const char *name = options->image;
     const char *const kind = of == ONE_IMAGE_OF_FILE ? " of a file" : "";
@@ -194,19 +197,19 @@ one_image_choose(struct one_image *choice, const struct profile *profile,
     }
     count = count_candidates(choice);
     if (count > 1 && name != NULL) {
-        return fail_choice(choice, options, said);
+        return fail_choice(choice, options, messages);
     }
     if (count > 0) {
         choice->chosen = next_candidate(choice, UINT32_MAX);
         return true;
     }
     if (name != NULL) {
-        snprintf(said->error, sizeof(said->error),
+        snprintf(messages->error, sizeof(messages->error),
                  "--image %s: no image%s with hits has such a path, name or build-id",
                  text_show(shown, sizeof(shown), name), kind);
     } else {
         snprintf(
-            said->error, sizeof(said->error),
+            messages->error, sizeof(messages->error),
             "source %s has no hits in any image%s, and no tool reads an empty %s file",
             text_show(shown, sizeof(shown), profile->sources[options->source].name),
             kind, options->format);
@@ -216,7 +219,7 @@ one_image_choose(struct one_image *choice, const struct profile *profile,
 
 void
 one_image_note(const struct one_image *choice, const struct export_options *options,
-               struct export_said *said)
+               struct export_messages *messages)
 {
     uint64_t others = 0;
     char shown[128];
@@ -227,12 +230,12 @@ one_image_note(const struct one_image *choice, const struct export_options *opti
     if (others > 0 && options->image == NULL) {
         text_show(shown, sizeof(shown),
                   export_image_name(&choice->profile->images[choice->chosen]));
-        export_note(said, options,
+        export_note(messages, options,
                     "it holds one image: %s, with most hits (--image chooses another)",
                     shown);
     }
     if (others > 0) {
-        export_note(said, options, "%" PRIu64 " hit%s in other images %s left out",
+        export_note(messages, options, "%" PRIu64 " hit%s in other images %s left out",
                     others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
     }
 }

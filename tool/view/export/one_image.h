@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * one_image.h - which image a form of one image holds. For tool/view/export alone.
+ * one_image.h - which image a form of one image holds. Only tool/view/export includes
+ * it.
  *
  * A file can have several entries in a profile, one for each range of addresses: they
  * are one image here.
@@ -23,16 +24,17 @@ enum one_image_of { ONE_IMAGE_OF_ANY, ONE_IMAGE_OF_FILE };
 
 /*
  * Chooses an image with hits of options->source: the one that options->image names, or
- * the one with most of them. False: said->error tells why not, or memory ran out;
+ * the one with most of them. False: messages->error says why not, or memory ran out;
  * finish it in any case.
  */
 bool one_image_choose(struct one_image *choice, const struct profile *profile,
                       const struct export_options *options, enum one_image_of of,
-                      struct export_said *said);
+                      struct export_messages *messages);
 
 /* Notes which one was taken, if that was not asked for, and what is in others. */
 void one_image_note(const struct one_image *choice,
-                    const struct export_options *options, struct export_said *said);
+                    const struct export_options *options,
+                    struct export_messages *messages);
 void one_image_finish(struct one_image *choice);
 
 #endif

@@ -4,14 +4,16 @@
  * its statistics, its interval.
  *
  * The number of series is bounded: of each source the functions with most hits have one
- * each, all others share one, and the sum is all hits. Code without a name is one
- * function an image, so that a series means the same tomorrow.
+ * each, all others share one, and the sum is all hits. A function is that of the
+ * report, in each build of its image, so that a series means the same tomorrow.
  */
 #include "view/export/export.h"
 #include "view/export/names.h"
 
 #include "base/hash_index.h"
-#include "base/text.h"
+#include "base/openmetrics.h"
+#include "profile/display.h"
+#include "profile/identity.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,24 +22,27 @@
 
 #define NAME_OTHER "[other]"
 
-/* A series: functions that have the same labels. */
+/* series - a function in a build of its image. */
 struct series {
-    const char *path; /* of the image; interned, as all here */
-    const char *build_id;
-    const char *function; /* "": code without a name */
+    const struct profile_image *image;
+    const struct profile_function *function;
+    uint32_t identity; /* of the function: see identity.h */
+    bool alike;        /* others have its name and file */
 };
 
 struct writer {
     FILE *out;
     const struct profile *profile;
     size_t rows;
+    struct identities identities;
     struct series *series; /* [0] is the one that others share */
     size_t count, capacity;
     uint32_t *series_of_row;
     struct hash_index index;
     uint64_t *hits; /* by series, of one source */
     uint32_t *order;
-    struct buffer text;
+    struct buffer name; /* of a function */
+    struct buffer text; /* not written yet */
 };
 
 /* --- series --- */
@@ -66,21 +71,26 @@ append_series(struct writer *writer, const struct series *wanted)
     return true;
 }
 
-/* The series of these labels, added if it is new. HASH_INDEX_NONE: out of memory. */
+static bool
+same_image(const struct series *a, const struct series *b)
+{
+    return a->image->path == b->image->path && a->image->build_id == b->image->build_id;
+}
+
+/* The series of a function, added if it is new. HASH_INDEX_NONE: out of memory. */
 static uint32_t
 find_series(struct writer *writer, const struct series *wanted)
 {
-    const uint32_t hash =
-        hash_mix(hash_mix(hash_mix(0, bits(wanted->path)), bits(wanted->build_id)),
-                 bits(wanted->function));
+    const uint32_t hash = hash_mix(
+        hash_mix(hash_mix(0, bits(wanted->image->path)), bits(wanted->image->build_id)),
+        wanted->identity);
     size_t probe = 0;
     uint32_t at;
 
     while ((at = hash_index_find(&writer->index, hash, &probe)) != HASH_INDEX_NONE) {
         const struct series *known = &writer->series[at];
 
-        if (known->path == wanted->path && known->build_id == wanted->build_id &&
-            known->function == wanted->function) {
+        if (known->identity == wanted->identity && same_image(known, wanted)) {
             return at;
         }
     }
@@ -95,15 +105,20 @@ find_series(struct writer *writer, const struct series *wanted)
 static bool
 is_other(const struct series *series)
 {
-    return series->path[0] == '\0' && series->build_id[0] == '\0' &&
-           strcmp(series->function, NAME_OTHER) == 0;
+    return series->image->path[0] == '\0' && series->image->build_id[0] == '\0' &&
+           identity_file(series->function)[0] == '\0' &&
+           strcmp(series->function->name, NAME_OTHER) == 0;
 }
 
+/* Find the series of each row. Series 0 is the shared one. */
 static bool
 find_all_series(struct writer *writer)
 {
+    static const struct profile_image no_image = {.path = "", .build_id = ""};
+    static const struct profile_function other_functions = {
+        .name = NAME_OTHER, .system_name = NAME_OTHER, .file = "", .definition = ""};
     static const struct series other = {
-        .path = "", .build_id = "", .function = NAME_OTHER};
+        .image = &no_image, .function = &other_functions, .identity = UINT32_MAX};
     const struct profile *profile = writer->profile;
 
     writer->series_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
@@ -112,11 +127,10 @@ find_all_series(struct writer *writer)
     }
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *row = &profile->rows[i];
-        const struct profile_image *image = &profile->images[row->image];
         const struct series wanted = {
-            .path = image->path,
-            .build_id = image->build_id,
-            .function = profile->functions[row->function].name,
+            .image = &profile->images[row->image],
+            .function = &profile->functions[profile_outer_function(profile, row)],
+            .identity = writer->identities.outer[i],
         };
         const uint32_t at = is_other(&wanted) ? 0 : find_series(writer, &wanted);
 
@@ -126,6 +140,40 @@ find_all_series(struct writer *writer)
         writer->series_of_row[i] = at;
     }
     return true;
+}
+
+/* Mark the series that would have the labels of another one. */
+static bool
+find_alike(struct writer *writer)
+{
+    bool done = true;
+
+    hash_index_clear(&writer->index);
+    for (size_t i = 1; done && i < writer->count; i++) {
+        struct series *const series = &writer->series[i];
+        const char *const file = identity_file(series->function);
+        const uint32_t hash =
+            hash_mix(hash_mix(hash_mix(hash_mix(0, bits(series->image->path)),
+                                       bits(series->image->build_id)),
+                              bits(series->function->name)),
+                     bits(file));
+        size_t probe = 0;
+        uint32_t at;
+
+        while ((at = hash_index_find(&writer->index, hash, &probe)) !=
+                   HASH_INDEX_NONE &&
+               (!same_image(&writer->series[at], series) ||
+                writer->series[at].function->name != series->function->name ||
+                identity_file(writer->series[at].function) != file)) {
+        }
+        series->alike = at != HASH_INDEX_NONE;
+        if (at != HASH_INDEX_NONE) {
+            writer->series[at].alike = true;
+        } else {
+            done = hash_index_add(&writer->index, hash, (uint32_t)i);
+        }
+    }
+    return done;
 }
 
 /* --- hits --- */
@@ -161,23 +209,28 @@ rank(struct writer *writer, size_t source)
             writer->hits);
 }
 
-/* Writes ,KEY="TEXT" with the value escaped as in the report, then as labels are. */
+/* Writes what is in writer->text, and empties it. */
 static void
-put_label(struct writer *writer, const char *separator, const char *key,
-          const char *text)
+flush(struct writer *writer)
 {
-    struct buffer *escaped = &writer->text;
-
-    escaped->size = 0;
-    text_escape(escaped, text);
-    fprintf(writer->out, "%s%s=\"", separator, key);
-    for (size_t i = 0; i < escaped->size; i++) {
-        if (escaped->data[i] == '"' || escaped->data[i] == '\\') {
-            fputc('\\', writer->out);
-        }
-        fputc(escaped->data[i], writer->out);
+    if (!writer->text.failed && writer->text.size > 0) {
+        fwrite(writer->text.data, 1, writer->text.size, writer->out);
+        writer->text.size = 0;
     }
-    fputc('"', writer->out);
+}
+
+/* Writes what distinguishes functions that have one name, file and build. */
+static void
+put_place(struct writer *writer, const struct profile_function *function)
+{
+    if (function->name[0] == '\0') {
+        return; /* the name is made of the address */
+    }
+    if (function->has_address) {
+        buffer_print(&writer->text, ",address=\"0x%" PRIx64 "\"", function->address);
+    } else {
+        openmetrics_put_label(&writer->text, "system_name", function->system_name);
+    }
 }
 
 static void
@@ -185,14 +238,24 @@ put_hits(struct writer *writer, size_t source, uint32_t at, uint64_t hits)
 {
     const struct series *series = &writer->series[at];
 
-    fputs("ntprof_hits_total{", writer->out);
-    put_label(writer, "", "source", writer->profile->sources[source].name);
-    put_label(writer, ",", "image", series->path);
-    put_label(writer, ",", "build_id", series->build_id);
-    put_label(writer, ",", "function", series->function);
-    fprintf(writer->out, "} %" PRIu64 "\n", hits);
+    buffer_append_text(&writer->text, "ntprof_hits_total{");
+    openmetrics_put_label(&writer->text, "source",
+                          writer->profile->sources[source].name);
+    openmetrics_put_label(&writer->text, "image", series->image->path);
+    openmetrics_put_label(&writer->text, "build_id", series->image->build_id);
+    writer->name.size = 0;
+    display_function(series->function, series->image, DISPLAY_FULL, &writer->name);
+    openmetrics_put_escaped_label(&writer->text, "function", &writer->name);
+    openmetrics_put_label(&writer->text, "file", identity_file(series->function));
+    if (series->alike) {
+        put_place(writer, series->function);
+    }
+    buffer_print(&writer->text, "} %" PRIu64 "\n", hits);
+    flush(writer);
 }
 
+/* Put the series with most hits, and the sum of the others as series 0, the shared one.
+ * */
 static void
 put_source_hits(struct writer *writer, size_t source)
 {
@@ -213,17 +276,6 @@ put_source_hits(struct writer *writer, size_t source)
     put_hits(writer, source, 0, others);
 }
 
-static void
-put_family(struct writer *writer, const char *name, const char *type, const char *unit,
-           const char *help)
-{
-    fprintf(writer->out, "# TYPE %s %s\n", name, type);
-    if (unit != NULL) {
-        fprintf(writer->out, "# UNIT %s %s\n", name, unit);
-    }
-    fprintf(writer->out, "# HELP %s %s\n", name, help);
-}
-
 static bool
 put_all_hits(struct writer *writer)
 {
@@ -232,8 +284,9 @@ put_all_hits(struct writer *writer)
     if (writer->hits == NULL || writer->order == NULL) {
         return false;
     }
-    put_family(writer, "ntprof_hits", "counter", NULL,
-               "Hits by function; [other] has those of all that are not named here.");
+    openmetrics_put_family(
+        &writer->text, "ntprof_hits", "counter", "",
+        "Hits by function; [other] has those of all that are not named here.");
     for (size_t i = 0; i < writer->profile->source_count; i++) {
         put_source_hits(writer, i);
     }
@@ -246,18 +299,19 @@ static void
 put_book(struct writer *writer, const struct profile_source *source, const char *book,
          uint64_t hits)
 {
-    fputs("ntprof_book_hits_total{", writer->out);
-    put_label(writer, "", "source", source->name);
-    put_label(writer, ",", "book", book);
-    fprintf(writer->out, "} %" PRIu64 "\n", hits);
+    buffer_append_text(&writer->text, "ntprof_book_hits_total{");
+    openmetrics_put_label(&writer->text, "source", source->name);
+    openmetrics_put_label(&writer->text, "book", book);
+    buffer_print(&writer->text, "} %" PRIu64 "\n", hits);
 }
 
 static void
 put_statistics(struct writer *writer)
 {
-    put_family(writer, "ntprof_book_hits", "counter", NULL,
-               "Hits by what became of them; taken is counted and outside, expected is "
-               "taken and all the others.");
+    openmetrics_put_family(
+        &writer->text, "ntprof_book_hits", "counter", "",
+        "Hits by what became of them; taken is counted and outside, expected is "
+        "taken and all the others.");
     for (size_t i = 0; i < writer->profile->source_count; i++) {
         const struct profile_source *source = &writer->profile->sources[i];
 
@@ -285,19 +339,21 @@ put_intervals(struct writer *writer, const char *family, const char *unit, bool 
 {
     const double scale = time ? 1e-7 : 1;
 
-    put_family(writer, family, "gauge", unit, "Interval between hits.");
+    openmetrics_put_family(&writer->text, family, "gauge", unit,
+                           "Interval between hits.");
     for (size_t i = 0; i < writer->profile->source_count; i++) {
         const struct profile_source *source = &writer->profile->sources[i];
         const double measured = isfinite(source->measured) ? source->measured : 0;
 
         if (is_time(source) == time) {
-            fprintf(writer->out, "%s{", family);
-            put_label(writer, "", "source", source->name);
-            fprintf(writer->out, ",kind=\"granted\"} %.17g\n",
-                    (double)source->granted * scale);
-            fprintf(writer->out, "%s{", family);
-            put_label(writer, "", "source", source->name);
-            fprintf(writer->out, ",kind=\"measured\"} %.17g\n", measured * scale);
+            buffer_print(&writer->text, "%s{", family);
+            openmetrics_put_label(&writer->text, "source", source->name);
+            buffer_print(&writer->text, ",kind=\"granted\"} %.17g\n",
+                         (double)source->granted * scale);
+            buffer_print(&writer->text, "%s{", family);
+            openmetrics_put_label(&writer->text, "source", source->name);
+            buffer_print(&writer->text, ",kind=\"measured\"} %.17g\n",
+                         measured * scale);
         }
     }
 }
@@ -307,19 +363,22 @@ put_seconds(struct writer *writer, const char *family, const char *help, uint64_
 {
     const uint64_t ns_per_s = UINT64_C(1000000000);
 
-    put_family(writer, family, "gauge", "seconds", help);
-    fprintf(writer->out, "%s %" PRIu64 ".%09" PRIu64 "\n", family, ns / ns_per_s,
-            ns % ns_per_s);
+    openmetrics_put_family(&writer->text, family, "gauge", "seconds", help);
+    buffer_print(&writer->text, "%s %" PRIu64 ".%09" PRIu64 "\n", family, ns / ns_per_s,
+                 ns % ns_per_s);
 }
 
 bool
 export_openmetrics(FILE *out, const struct profile *profile,
-                   const struct export_options *options, struct export_said *said)
+                   const struct export_options *options,
+                   struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile, .rows = options->rows};
-    bool done = find_all_series(&writer) && put_all_hits(&writer);
+    bool done = identities_find(profile, &writer.identities) &&
+                find_all_series(&writer) && find_alike(&writer) &&
+                put_all_hits(&writer);
 
-    (void)said;
+    (void)messages;
     if (done) {
         put_statistics(&writer);
         put_intervals(&writer, "ntprof_interval_seconds", "seconds", true);
@@ -328,10 +387,13 @@ export_openmetrics(FILE *out, const struct profile *profile,
                     "When the profile began, since 1970-01-01 UTC.", profile->time_ns);
         put_seconds(&writer, "ntprof_duration_seconds", "How long it took.",
                     profile->duration_ns);
-        fputs("# EOF\n", out);
+        buffer_append_text(&writer.text, "# EOF\n");
+        flush(&writer);
         done = !writer.text.failed;
     }
+    identities_finish(&writer.identities);
     hash_index_finish(&writer.index);
+    buffer_finish(&writer.name);
     buffer_finish(&writer.text);
     free(writer.series);
     free(writer.series_of_row);

@@ -8,13 +8,13 @@
 
 bool
 export_pprof(FILE *out, const struct profile *profile,
-             const struct export_options *options, struct export_said *said)
+             const struct export_options *options, struct export_messages *messages)
 {
     void *bytes;
     size_t size;
 
     (void)options;
-    (void)said;
+    (void)messages;
     if (!pprof_encode(profile, &bytes, &size)) {
         return false;
     }

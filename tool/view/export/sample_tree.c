@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_tree.c - see sample_tree.h. */
+/* sample_tree.c - enters calls and counts, then sorts functions by their total, most
+ * first, and the children of a node by the place of their call and by name. */
 #include "view/export/sample_tree.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ sample_tree_count(struct sample_tree *tree, uint32_t node, struct sample_locatio
 
 /* --- order --- */
 
-/* Children come after their parents. */
+/* Add up the totals of nodes. Children come after their parents. */
 static void
 add_up(struct sample_tree *tree)
 {
@@ -130,7 +131,8 @@ compare_counts(const void *left, const void *right)
                       : compare_numbers(location_key(a->at), location_key(b->at));
 }
 
-/* Those without a parent first. */
+/* Functions that were not inlined first, by total; then the others by parent, place of
+ * the call and name. */
 static int
 compare_nodes(const void *left, const void *right, void *context)
 {

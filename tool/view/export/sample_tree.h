@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sample_tree.h - functions, what was inlined into them where, and a count for each of
- * their locations: what sample profiles of compilers are. For tool/view/export alone.
+ * their locations: what sample profiles of compilers are. Only tool/view/export
+ * includes it.
  *
  * A location is relative to its function. Its count is the largest of all that are
- * told, since code of one location that lies in several places runs as often as the
+ * given, since code of one location that lies in several places runs as often as the
  * place that runs most; or their sum, where locations are whole lines.
  */
 #ifndef VIEW_EXPORT_SAMPLE_TREE_H

@@ -23,21 +23,12 @@ struct writer {
     FILE *out;
     const struct profile *profile;
     struct export_stacks stacks;
-    struct buffer text;
+    struct buffer json;
     struct buffer path;
 };
 
-/* Sends what is in writer->text on, behind which it is empty. */
-static void
-send(struct writer *writer)
-{
-    if (writer->text.size > 0) {
-        fwrite(writer->text.data, 1, writer->text.size, writer->out);
-    }
-    writer->text.size = 0;
-}
-
-/* Bytes of a name that is escaped already. */
+/* Return a buffer with the bytes of a name that is escaped already; nothing is copied.
+ * */
 static struct buffer
 view(const char *name)
 {
@@ -49,30 +40,31 @@ put_frame(struct writer *writer, uint32_t index)
 {
     const struct export_frame *frame = &writer->stacks.frames[index];
     const struct buffer name = view(export_stacks_name(&writer->stacks, index));
+    struct buffer *json = &writer->json;
 
-    fputs("{\"name\":", writer->out);
-    json_put_escaped(&writer->text, &name);
-    send(writer);
+    buffer_append_text(json, "\n{");
+    json_put_escaped_member(json, "name", &name);
     if (frame->file[0] != '\0') {
-        fputs(",\"file\":", writer->out);
-        json_put_text(&writer->text, frame->file);
-        send(writer);
+        json_put_text_member(json, "file", frame->file);
     }
     if (frame->line > 0) {
-        fprintf(writer->out, ",\"line\":%" PRIu32, frame->line);
+        json_put_number_member(json, "line", frame->line);
     }
-    fputc('}', writer->out);
+    json_end_member(json, '}');
+    json_flush(json, writer->out);
 }
 
 static void
 put_frames(struct writer *writer)
 {
-    fputs("\"shared\":{\"frames\":[", writer->out);
+    json_begin(&writer->json, "shared", '{');
+    json_begin(&writer->json, "frames", '[');
     for (uint32_t i = 0; i < writer->stacks.frame_count && !ferror(writer->out); i++) {
-        fputs(i == 0 ? "\n" : ",\n", writer->out);
         put_frame(writer, i);
     }
-    fputs("]},\n", writer->out);
+    json_end(&writer->json, ']');
+    json_end_member(&writer->json, '}');
+    buffer_append_byte(&writer->json, '\n');
 }
 
 static void
@@ -81,19 +73,19 @@ put_path(struct writer *writer)
     const uint32_t *frames = (const uint32_t *)(const void *)writer->path.data;
     const size_t depth = writer->path.size / sizeof(*frames);
 
+    buffer_append_byte(&writer->json, '[');
     for (size_t i = 0; i < depth; i++) {
-        fprintf(writer->out, "%c%" PRIu32, i == 0 ? '[' : ',', frames[i]);
+        buffer_print(&writer->json, "%" PRIu32 ",", frames[i]);
     }
-    fputc(']', writer->out);
+    json_end_member(&writer->json, ']');
+    buffer_append_byte(&writer->json, '\n');
 }
 
-/* False: out of memory. */
+/* Put the stack of each sample. False: out of memory. */
 static bool
 put_samples(struct writer *writer, const uint64_t *hits)
 {
-    const char *separator = "";
-
-    fputs("\"samples\":[", writer->out);
+    json_begin(&writer->json, "samples", '[');
     for (uint32_t i = 1; i < writer->stacks.node_count && !ferror(writer->out); i++) {
         if (hits[i] == 0) {
             continue;
@@ -101,30 +93,30 @@ put_samples(struct writer *writer, const uint64_t *hits)
         if (!export_stacks_path(&writer->stacks, i, &writer->path)) {
             return false;
         }
-        fputs(separator, writer->out);
         put_path(writer);
-        separator = ",\n";
+        json_flush(&writer->json, writer->out);
     }
-    fputs("],\n", writer->out);
+    json_end_member(&writer->json, ']');
+    buffer_append_byte(&writer->json, '\n');
     return true;
 }
 
 static void
 put_weights(struct writer *writer, const uint64_t *hits, uint64_t factor)
 {
-    const char *separator = "";
-
-    fputs("\"weights\":[", writer->out);
+    json_begin(&writer->json, "weights", '[');
     for (uint32_t i = 1; i < writer->stacks.node_count && !ferror(writer->out); i++) {
         if (hits[i] > 0) {
-            fprintf(writer->out, "%s%" PRIu64, separator, hits[i] * factor);
-            separator = ",\n";
+            buffer_print(&writer->json, "%" PRIu64 ",\n", hits[i] * factor);
+            json_flush(&writer->json, writer->out);
         }
     }
-    fputs("]}", writer->out);
+    json_end(&writer->json, ']');
+    json_end_member(&writer->json, '}');
 }
 
-/* Nanoseconds of a hit; 0: there are none, or the sum would be too large. */
+/* Return the nanoseconds of a hit; 0 if it has none, or their sum would be too large.
+ * */
 static uint64_t
 hit_ns(const struct profile_source *source, uint64_t total)
 {
@@ -138,11 +130,21 @@ hit_ns(const struct profile_source *source, uint64_t total)
     return ns;
 }
 
+/* The unit of another tool's values, if speedscope has it. */
+static const char *
+unit_of(const struct profile_source *source)
+{
+    return strcmp(source->unit, "bytes") == 0         ? "bytes"
+           : strcmp(source->unit, "nanoseconds") == 0 ? "nanoseconds"
+                                                      : "none";
+}
+
 static bool
 put_profile(struct writer *writer, size_t index)
 {
     const struct profile_source *source = &writer->profile->sources[index];
     uint64_t *hits = export_stacks_hits(&writer->stacks, writer->profile, index);
+    struct buffer *json = &writer->json;
     uint64_t total = 0;
     uint64_t ns;
     bool done;
@@ -154,11 +156,12 @@ put_profile(struct writer *writer, size_t index)
         total += hits[i];
     }
     ns = hit_ns(source, total);
-    fputs("{\"type\":\"sampled\",", writer->out);
-    json_put_text_member(&writer->text, "name", source->name);
-    send(writer);
-    fprintf(writer->out, "\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\n",
-            ns > 0 ? "nanoseconds" : "none", ns > 0 ? total * ns : total);
+    buffer_append_text(json, "\n{\"type\":\"sampled\",");
+    json_put_text_member(json, "name", source->name);
+    json_put_text_member(json, "unit", ns > 0 ? "nanoseconds" : unit_of(source));
+    json_put_number_member(json, "startValue", 0);
+    json_put_number_member(json, "endValue", ns > 0 ? total * ns : total);
+    buffer_append_byte(json, '\n');
     done = put_samples(writer, hits);
     if (done) {
         put_weights(writer, hits, ns > 0 ? ns : 1);
@@ -171,39 +174,41 @@ static bool
 put_all(struct writer *writer)
 {
     const struct profile *profile = writer->profile;
+    struct buffer *json = &writer->json;
 
     if (!export_stacks_build(&writer->stacks, profile, true)) {
         return false;
     }
-    fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-          "\"activeProfileIndex\":0,\n",
-          writer->out);
-    fprintf(writer->out, "\"exporter\":\"ntprof@%s\",", ntprof_version());
-    json_put_text_member(&writer->text, "name", profile->command);
-    send(writer);
+    buffer_print(
+        json,
+        "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+        "\"activeProfileIndex\":0,\n\"exporter\":\"ntprof@%s\",",
+        ntprof_version());
+    json_put_text_member(json, "name", profile->command);
     put_frames(writer);
-    fputs("\"profiles\":[", writer->out);
+    json_begin(json, "profiles", '[');
     for (size_t i = 0; i < profile->source_count; i++) {
-        fputs(i == 0 ? "\n" : ",\n", writer->out);
         if (!put_profile(writer, i)) {
             return false;
         }
     }
-    fputs("]}\n", writer->out);
-    return !writer->text.failed;
+    json_end(json, ']');
+    buffer_append_text(json, "}\n");
+    return true;
 }
 
 bool
 export_speedscope(FILE *out, const struct profile *profile,
-                  const struct export_options *options, struct export_said *said)
+                  const struct export_options *options,
+                  struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile};
-    const bool done = put_all(&writer);
+    bool done = put_all(&writer);
 
     (void)options;
-    (void)said;
+    (void)messages;
+    done = json_finish(&writer.json, out) && done;
     export_stacks_finish(&writer.stacks);
-    buffer_finish(&writer.text);
     buffer_finish(&writer.path);
     return done;
 }

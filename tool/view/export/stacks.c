@@ -7,6 +7,7 @@
  */
 #include "view/export/stacks.h"
 
+#include "view/export/function_names.h"
 #include "view/export/names.h"
 
 #include "base/text.h"
@@ -22,12 +23,17 @@ struct builder {
     struct export_stacks *stacks;
     const struct profile *profile;
     bool places;
+    struct function_names names;
+    enum display_detail *details; /* by function, where it was inlined */
     uint32_t *of_process, *of_image, *of_function;
+    uint32_t *of_outer;  /* by number of names */
     struct buffer text;  /* one name */
     struct buffer chain; /* one row's frames, innermost first; uint32_t */
 };
 
-/* Room for one more element behind count. */
+/* --- frames and nodes --- */
+
+/* Make room for one more element behind count. */
 static bool
 reserve(void **array, size_t *capacity, size_t count, size_t element_size)
 {
@@ -95,6 +101,8 @@ find_node(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
     return (uint32_t)stacks->node_count++;
 }
 
+/* --- chains of rows --- */
+
 /* The frame with the name in builder->text. NONE: out of memory. */
 static uint32_t
 frame_of_text(struct builder *builder, const char *file, uint32_t line)
@@ -122,25 +130,37 @@ frame_of_entry(struct builder *builder, uint32_t *kept, const char *name,
     return *kept;
 }
 
+/* The frame of a function, looked up once. */
 static uint32_t
-frame_of_function(struct builder *builder, uint32_t index)
+frame_of(struct builder *builder, uint32_t *kept,
+         const struct profile_function *function, const struct profile_image *image,
+         enum display_detail detail)
 {
-    const struct profile_function *function = &builder->profile->functions[index];
-
-    return frame_of_entry(builder, &builder->of_function[index], function->name,
-                          builder->places ? function->file : "",
-                          builder->places ? function->start_line : 0);
+    if (*kept == NONE) {
+        builder->text.size = 0;
+        display_function(function, image, detail, &builder->text);
+        *kept = frame_of_text(builder, builder->places ? identity_file(function) : "",
+                              builder->places ? function->start_line : 0);
+    }
+    return *kept;
 }
 
 static uint32_t
-frame_of_place(struct builder *builder, const struct profile_row *row)
+frame_of_inlined(struct builder *builder, uint32_t index)
 {
-    if (export_is_named(builder->profile, row)) {
-        return frame_of_function(builder, row->function);
-    }
-    builder->text.size = 0;
-    export_place_name(builder->profile, row, &builder->text);
-    return frame_of_text(builder, "", 0);
+    return frame_of(builder, &builder->of_function[index],
+                    &builder->profile->functions[index], &builder->profile->images[0],
+                    builder->details[index]);
+}
+
+static uint32_t
+frame_of_outer(struct builder *builder, const struct profile_row *row)
+{
+    const uint32_t number = builder->names.outer[row - builder->profile->rows];
+    const struct display_name *const name = &builder->names.items[number];
+
+    return frame_of(builder, &builder->of_outer[number], name->function, name->image,
+                    name->detail);
 }
 
 /* Fills builder->chain. False: out of memory. */
@@ -148,14 +168,20 @@ static bool
 collect_chain(struct builder *builder, const struct profile_row *row)
 {
     const struct profile_frame *frames = builder->profile->frames;
-    uint32_t frame = frame_of_place(builder, row);
+    uint32_t function = row->function;
+    uint32_t frame;
 
     builder->chain.size = 0;
-    buffer_append(&builder->chain, &frame, sizeof(frame));
-    for (uint32_t at = row->caller; frame != NONE && at != 0; at = frames[at].caller) {
-        frame = frame_of_function(builder, frames[at].function);
+    for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
+        frame = frame_of_inlined(builder, function);
+        if (frame == NONE) {
+            return false;
+        }
         buffer_append(&builder->chain, &frame, sizeof(frame));
+        function = frames[at].function;
     }
+    frame = frame_of_outer(builder, row);
+    buffer_append(&builder->chain, &frame, sizeof(frame));
     return frame != NONE && !builder->chain.failed;
 }
 
@@ -185,6 +211,8 @@ node_of_row(struct builder *builder, const struct profile_row *row)
     return node;
 }
 
+/* --- the whole profile --- */
+
 static uint32_t *
 new_table(size_t count)
 {
@@ -196,6 +224,8 @@ new_table(size_t count)
     return table;
 }
 
+/* Find the node of the stack of each row with hits. Returns false if memory runs out.
+ * */
 static bool
 build(struct builder *builder)
 {
@@ -205,8 +235,12 @@ build(struct builder *builder)
     builder->of_process = new_table(profile->process_count);
     builder->of_image = new_table(profile->image_count);
     builder->of_function = new_table(profile->function_count);
+    builder->of_outer = new_table(builder->names.count);
+    builder->details = calloc(profile->function_count + 1, sizeof(*builder->details));
     stacks->node_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
-    if (builder->of_process == NULL || builder->of_image == NULL ||
+    if (builder->of_outer == NULL || builder->details == NULL ||
+        !function_names_inlined(profile, builder->details) ||
+        builder->of_process == NULL || builder->of_image == NULL ||
         builder->of_function == NULL || stacks->node_of_row == NULL ||
         find_node(stacks, 0, NONE) == NONE) {
         return false;
@@ -229,8 +263,12 @@ export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
                     bool places)
 {
     struct builder builder = {.stacks = stacks, .profile = profile, .places = places};
-    const bool done = build(&builder);
+    const bool done =
+        function_names_find(profile, DISPLAY_FULL, &builder.names) && build(&builder);
 
+    function_names_finish(&builder.names);
+    free(builder.details);
+    free(builder.of_outer);
     free(builder.of_process);
     free(builder.of_image);
     free(builder.of_function);
@@ -252,6 +290,8 @@ export_stacks_finish(struct export_stacks *stacks)
     free(stacks->node_of_row);
     memset(stacks, 0, sizeof(*stacks));
 }
+
+/* --- reading --- */
 
 uint64_t *
 export_stacks_hits(const struct export_stacks *stacks, const struct profile *profile,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stacks.h - the rows of a profile as stacks: process, image, and the functions at the
- * place, outermost first: what was inlined lies above what it was inlined into. For
- * tool/view/export alone.
+ * place, outermost first: what was inlined lies above what it was inlined into. Only
+ * tool/view/export includes it.
  *
  * These are no call stacks. Stacks share what they have in common: each is a node in a
  * tree.
@@ -41,7 +41,7 @@ struct export_stacks {
 /*
  * Fills empty stacks. False: out of memory; finish them in any case.
  *
- *   places  functions of one name are apart if their source file or first line is
+ *   places  frames have the source file and first line of their functions
  */
 bool export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
                          bool places);

@@ -23,6 +23,7 @@ struct placed {
     const char *name;
 };
 
+/* Functions with most hits a byte first, then by address. */
 static int
 compare_density(const void *left, const void *right)
 {
@@ -37,8 +38,9 @@ compare_density(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Once each, as lld wants it: local functions of one name are placed together. Without
- * the version that a symbol of a library may have behind it. False: out of memory. */
+/* Write each name once, as lld wants it: local functions of one name are placed
+ * together. The version that a symbol of a library may have behind it is left out.
+ * False: out of memory. */
 static bool
 put_names(FILE *out, const struct placed *placed, size_t count)
 {
@@ -87,7 +89,7 @@ put_functions(FILE *out, const struct linked_functions *functions)
     return done;
 }
 
-/* Stubs of the linker cannot be placed. */
+/* Drop the hits of the linker's stubs, which cannot be placed. */
 static void
 drop_stubs(struct linked_functions *functions)
 {
@@ -104,16 +106,18 @@ drop_stubs(struct linked_functions *functions)
 
 bool
 export_symbol_order(FILE *out, const struct profile *profile,
-                    const struct export_options *options, struct export_said *said)
+                    const struct export_options *options,
+                    struct export_messages *messages)
 {
     struct linked_functions functions = {.unused = 0};
     struct linked_code code;
-    bool done = linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, said) &&
-                linked_functions_take(&functions, &code, false, options, said);
+    bool done =
+        linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, messages) &&
+        linked_functions_take(&functions, &code, false, options, messages);
 
     if (done) {
         drop_stubs(&functions);
-        done = linked_functions_check_names(&functions, &code, options, said) &&
+        done = linked_functions_check_names(&functions, &code, options, messages) &&
                put_functions(out, &functions);
     }
     linked_functions_finish(&functions);

@@ -167,6 +167,8 @@ map_path(const struct annotator *annotator, const char *file)
     return (char *)path.data; /* malloc'd and terminated by NUL */
 }
 
+/* Read a source file, which is kept for later listings. Returns NULL if memory runs
+ * out; file->error says why it cannot be read. */
 static struct source_file *
 new_source(struct annotator *annotator, const char *path)
 {

@@ -3,9 +3,11 @@
  * shown. */
 #include "view/listing/code_view.h"
 
+#include "base/module.h"
 #include "view/listing/decode.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ enum { EXPECTED_MAX = 1 << 16 };
 /* Limit of all parts together. */
 #define CODE_BYTES_MAX (UINT64_C(16) << 20)
 
+/* Note an address where a line begins: an instruction begins there. */
 static bool
 add_sync(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -43,6 +46,7 @@ add_sync(void *context, uint64_t address, const char *file, uint32_t line)
     return true;
 }
 
+/* Add an instruction to the part; called by the decoder. */
 static bool
 add_insn(void *context, const struct decoded *decoded)
 {
@@ -100,17 +104,28 @@ code_read_part(struct code_view *code, const struct part *part)
 }
 
 static bool
-decode(const struct code_view *code, const struct decode_code *wanted, char *why,
-       size_t why_size)
+decode(struct code_view *code, const struct decode_code *wanted)
 {
-    const struct annotator_settings *settings =
-        annotator_settings_of(code->view->annotator);
+    const bool inside =
+        annotator_settings_of(code->view->annotator)->decoder == LISTING_DECODE_INSIDE;
+    enum decode_result result = DECODE_ABSENT;
+    char missing[MODULE_WHY_BYTES + 2] = "";
+    char why[400];
 
-    if (settings->decoder == LISTING_DECODE_INSIDE && decode_has_capstone()) {
-        return decode_by_capstone(wanted, add_insn, (void *)(uintptr_t)code, why,
-                                  why_size);
+    if (inside) {
+        result = decode_by_capstone(wanted, add_insn, code, why, sizeof(why));
     }
-    return decode_by_objdump(wanted, add_insn, (void *)(uintptr_t)code, why, why_size);
+    if (inside && result == DECODE_ABSENT) {
+        snprintf(missing, sizeof(missing), "; %.*s", MODULE_WHY_BYTES - 1, why);
+    }
+    if (result == DECODE_DONE ||
+        (result == DECODE_ABSENT &&
+         decode_by_objdump(wanted, add_insn, code, why, sizeof(why)))) {
+        return true;
+    }
+    listing_add_note(code->listing, LISTING_NOTE_DECODER, "no instructions: %s%s", why,
+                     missing);
+    return false;
 }
 
 /* Has the names of the instructions looked up at once: each is asked for twice. */
@@ -145,7 +160,6 @@ code_decode_part(struct code_view *code, const struct part *part)
         .intel = settings->intel,
         .objdump = settings->objdump,
     };
-    char why[400];
 
     code->sync_count = 0;
     code->insn_count = 0;
@@ -155,16 +169,19 @@ code_decode_part(struct code_view *code, const struct part *part)
     }
     wanted.sync = code->sync;
     wanted.sync_count = code->sync_count;
-    if (!decode(code, &wanted, why, sizeof(why))) {
-        listing_add_note(
-            code->listing, LISTING_NOTE_DECODER, "no instructions: %s%s", why,
-            decode_has_capstone() ? "" : "; ntprof was built without libcapstone");
-        return false;
-    }
-    return expect_names(code);
+    return decode(code, &wanted) && expect_names(code);
 }
 
 /* --- which instructions are shown --- */
+
+/* Is the function defined in this file? True also if the file of either is not known.
+ * */
+static bool
+is_defined_in(const struct profile_function *function, const char *file)
+{
+    return file == NULL || file[0] == '\0' || identity_file(function)[0] == '\0' ||
+           strcmp(identity_file(function), file) == 0;
+}
 
 static bool
 is_named(const struct listing_target *target, const char *name, const char *system_name)
@@ -178,6 +195,8 @@ static bool
 is_of_target(struct code_view *code, uint64_t address)
 {
     const struct listing_target *target = code->view->target;
+    const struct profile_function *const function =
+        &code->view->profile->functions[target->function];
     const bool by_line = target->kind == LISTING_OF_LINE;
     struct sym_name name;
 
@@ -185,8 +204,12 @@ is_of_target(struct code_view *code, uint64_t address)
         return false;
     }
     if (by_line ? name.line == target->line && strcmp(name.file, target->file) == 0
-                : is_named(target, name.name, name.system_name)) {
+                : is_named(target, name.name, name.system_name) &&
+                      is_defined_in(function, name.definition)) {
         return true;
+    }
+    if (target->inlined && target->id != LISTING_NONE) {
+        return false; /* what was inlined into it in turn has its own listing */
     }
     for (size_t i = 0; i < name.caller_count; i++) {
         const struct sym_frame *frame = &name.callers[i];

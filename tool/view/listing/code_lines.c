@@ -2,6 +2,7 @@
 /* code_lines.c - lines of a part: instructions, with source lines between them. */
 #include "view/listing/code_view.h"
 
+#include "base/path.h"
 #include "view/listing/decode.h"
 
 #include <inttypes.h>
@@ -56,7 +57,7 @@ add_place(struct code_view *code, const struct sym_name *name)
     if (moved && caller != NULL) {
         listing_add_line(code->listing, LISTING_PLACE)->text = listing_format(
             code->listing, "%s  %s, inlined at %s:%" PRIu32, function,
-            listing_last_part(file), listing_last_part(caller->file), caller->line);
+            path_last_part(file), path_last_part(caller->file), caller->line);
     } else if (moved) {
         listing_add_line(code->listing, LISTING_PLACE)->text = listing_format(
             code->listing, "%s%s%s", function, file[0] == '\0' ? "" : "  ", file);

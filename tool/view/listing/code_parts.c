@@ -9,8 +9,8 @@
  * distance belong to one part. */
 #define AROUND_BYTES UINT64_C(256)
 
-/* Profiles of other tools have run-time addresses; their mappings give the file
- * offset. */
+/* Ours are 0: their addresses are as linked. Profiles of other tools have run-time
+ * addresses; their mappings give the file offset. */
 uint64_t
 code_find_shift(const struct code_view *code)
 {
@@ -22,18 +22,6 @@ code_find_shift(const struct code_view *code)
         return 0;
     }
     return linked - image->start;
-}
-
-static bool
-is_outermost(const struct profile *profile, const struct listing_target *target,
-             const struct profile_row *row)
-{
-    struct listing_place place = listing_first_place(row);
-
-    while (listing_next_place(profile, &place)) {
-    }
-    return target->kind == LISTING_OF_FUNCTION &&
-           listing_is_place(profile, target, &place);
 }
 
 /* Return the symbol of a row; a bucket may start in the padding before it. */
@@ -51,7 +39,8 @@ part_of_row(const struct code_view *code, const struct view_row *row)
     } else {
         part.symbol = false;
     }
-    part.inlined = !is_outermost(code->view->profile, code->view->target, row->row);
+    part.inlined =
+        code->view->target->kind != LISTING_OF_FUNCTION || code->view->target->inlined;
     return part;
 }
 
@@ -72,6 +61,8 @@ add_part(struct code_view *code, struct part part)
     code->parts[code->part_count++] = part;
 }
 
+/* Add the function that an address is in; if none is known, the code around the
+ * address. */
 static void
 add_address_part(struct code_view *code)
 {
@@ -87,7 +78,7 @@ add_address_part(struct code_view *code)
     add_part(code, part);
 }
 
-/* A range is a part of its own, which may begin within a function. */
+/* Add the range as a part of its own, which may begin within a function. */
 static void
 add_range_part(struct code_view *code)
 {

@@ -39,30 +39,35 @@ struct decoded {
 /* Receives one instruction. Returns false to stop. */
 typedef bool decode_take(void *context, const struct decoded *decoded);
 
+enum decode_result {
+    DECODE_DONE,
+    DECODE_FAILED,
+    DECODE_ABSENT /* there is no capstone here */
+};
+
 /*
  * Both call take for all bytes in order, without gaps.
  *
- *   why  out: if they return false, the reason for the user
+ *   why  out: unless they succeed, the reason for the user
  *
- * They return false also if take stopped; why is "" then.
+ * They fail also if take stopped; why is "" then.
  */
-bool decode_by_capstone(const struct decode_code *code, decode_take *take,
-                        void *context, char *why, size_t why_size);
+enum decode_result decode_by_capstone(const struct decode_code *code, decode_take *take,
+                                      void *context, char *why, size_t why_size);
 bool decode_by_objdump(const struct decode_code *code, decode_take *take, void *context,
                        char *why, size_t why_size);
 
-/* The work of decode_by_capstone, in this process. */
-bool decode_capstone(const struct decode_code *code, decode_take *take, void *context,
-                     char *why, size_t why_size);
+/* capstone_module - the work of decode_by_capstone, in this process. */
+struct capstone_module {
+    bool (*decode)(const struct decode_code *code, decode_take *take, void *context,
+                   char *why, size_t why_size);
+};
 
 /* Decode the output of objdump; decode_by_objdump, tests and fuzzing call it. The
  * output is not trusted: lines without instructions or out of order are skipped. text
  * ends with NUL and is modified. */
 bool decode_objdump_text(const struct decode_code *code, char *text, size_t size,
                          decode_take *take, void *context);
-
-/* Return whether the build includes capstone. */
-bool decode_has_capstone(void);
 
 /* decode_jump - the target of a jump or call, from its text. */
 struct decode_jump {

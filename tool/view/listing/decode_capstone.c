@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decode_capstone.c - decodes with capstone, if the build includes it.
+ * decode_capstone.c - decodes with capstone; a module.
  *
  * Capstone 4 lacks instructions of newer processors. It does not guess unknown ones,
  * with two known exceptions: it decodes tpause as mfence and rdpid as rdseed.
  */
+#include "base/module_interface.h"
 #include "view/listing/decode_sync.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#ifdef NTPROF_HAS_CAPSTONE
 #include <capstone/capstone.h>
 #include <elf.h>
-
-bool
-decode_has_capstone(void)
-{
-    return true;
-}
 
 struct mode {
     cs_arch arch;
@@ -93,7 +87,7 @@ decode_all(csh handle, cs_insn *insn, const struct mode *mode, struct decode_syn
     return decode_sync_end(sync);
 }
 
-bool
+static bool
 decode_capstone(const struct decode_code *code, decode_take *take, void *context,
                 char *why, size_t why_size)
 {
@@ -126,24 +120,4 @@ decode_capstone(const struct decode_code *code, decode_take *take, void *context
     return done;
 }
 
-#else
-
-bool
-decode_has_capstone(void)
-{
-    return false;
-}
-
-bool
-decode_capstone(const struct decode_code *code, decode_take *take, void *context,
-                char *why, size_t why_size)
-{
-    (void)code;
-    (void)take;
-    (void)context;
-    snprintf(why, why_size,
-             "ntprof was built without a disassembler (libcapstone); try --objdump");
-    return false;
-}
-
-#endif
+MODULE_INTERFACE(struct capstone_module, capstone) = {.decode = decode_capstone};

@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/whole_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -158,23 +159,6 @@ machine_name(const struct sym_code *kind)
     }
 }
 
-static bool
-write_all(int fd, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-
-    while (size > 0) {
-        const ssize_t written = write(fd, at, size);
-
-        if (written < 0 && errno != EINTR) {
-            return false;
-        }
-        at += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    return true;
-}
-
 /* pipes - descriptors of a child: its input, output and error messages. */
 struct pipes {
     int code;
@@ -221,7 +205,8 @@ open_pipes(const struct decode_code *code, struct pipes *pipes)
         pipes->output[1] = lift(pipes->output[1]);
     }
     if (pipes->code >= 0 && pipes->errors >= 0 && pipes->output[0] >= 0 &&
-        pipes->output[1] >= 0 && write_all(pipes->code, code->bytes, code->size)) {
+        pipes->output[1] >= 0 &&
+        whole_file_write(pipes->code, code->bytes, code->size)) {
         return true;
     }
     close_pipes(pipes);
@@ -333,8 +318,8 @@ read_complaint(int fd, char *text, size_t size)
 
 /* Run the child and read its output. Returns false with the reason in why. */
 static bool
-run(const struct decode_code *code, const char *machine, struct pipes *pipes,
-    struct buffer *output, char *why, size_t why_size)
+run_objdump(const struct decode_code *code, const char *machine, struct pipes *pipes,
+            struct buffer *output, char *why, size_t why_size)
 {
     const size_t limit = code->size > SIZE_MAX / OUTPUT_BYTES_EACH - OUTPUT_BYTES_MORE
                              ? SIZE_MAX
@@ -388,7 +373,7 @@ decode_by_objdump(const struct decode_code *code, decode_take *take, void *conte
         snprintf(why, why_size, "cannot hand code to objdump: %s", strerror(errno));
         return false;
     }
-    done = run(code, machine, &pipes, &output, why, why_size);
+    done = run_objdump(code, machine, &pipes, &output, why, why_size);
     if (done && buffer_text(&output) != NULL) {
         done =
             decode_objdump_text(code, (char *)output.data, output.size, take, context);

@@ -8,9 +8,12 @@
 #include "view/listing/decode.h"
 
 #include "base/clock.h"
+#include "base/command_log.h"
 #include "sandbox/process.h"
 #include "sandbox/stage.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +26,11 @@ enum { SENT_AT_ONCE = 1024, TEXT_BYTES = 512 };
 
 /* Kinds of answers. */
 enum { END, UNKNOWN_BYTES, INSTRUCTION };
+
+static const struct module needed = {.name = "capstone",
+                                     .library = "libcapstone",
+                                     .package = "libcapstone4",
+                                     .headers = "libcapstone-dev"};
 
 /* --- the process --- */
 
@@ -79,13 +87,16 @@ serve(struct wire *wire)
 {
     struct decode_code code = {.size = 0};
     struct sender sender = {.wire = wire};
-    char why[200];
+    const struct capstone_module *capstone;
+    char why[MODULE_WHY_BYTES];
     bool done;
 
     get_code(wire, &code);
     sandbox_stage("decode", wire);
     if (!wire->failed) {
-        done = decode_capstone(&code, put_decoded, &sender, why, sizeof(why));
+        capstone = module_load(&needed, why, sizeof(why));
+        assert(capstone != NULL); /* the template has loaded it */
+        done = capstone->decode(&code, put_decoded, &sender, why, sizeof(why));
         wire_put(wire, END);
         wire_put(wire, done);
         wire_put_text(wire, why);
@@ -139,23 +150,29 @@ take_all(struct wire *wire, const struct decode_code *code, decode_take *take,
     return !wire->failed;
 }
 
-bool
+enum decode_result
 decode_by_capstone(const struct decode_code *code, decode_take *take, void *context,
                    char *why, size_t why_size)
 {
     const struct sandbox_limits limits = {MEMORY_BYTES + 4 * (uint64_t)code->size,
                                           CPU_NS_MAX};
     struct sandbox_process process;
-    const int error = sandbox_start(&process, serve, &limits);
+    const int error = sandbox_start(&process, &needed, serve, &limits);
     bool failed;
     bool done;
 
     why[0] = '\0';
     if (error != 0) {
+        if (process.module_why[0] != '\0') {
+            snprintf(why, why_size, "%s", process.module_why);
+            return error == -ENOENT ? DECODE_ABSENT : DECODE_FAILED;
+        }
         snprintf(why, why_size, "no process can be made to decode them: %s",
                  strerror(-error));
-        return false;
+        return DECODE_FAILED;
     }
+    COMMAND_LOG("reader %ld: asked for instructions of %zu bytes", (long)process.pid,
+                (size_t)code->size);
     put_code(&process.wire, code);
     done = take_all(&process.wire, code, take, context, why, why_size);
     failed = process.wire.failed;
@@ -164,5 +181,5 @@ decode_by_capstone(const struct decode_code *code, decode_take *take, void *cont
         snprintf(why, why_size, "the process that decodes them failed: %s",
                  sandbox_why(&process));
     }
-    return done;
+    return done ? DECODE_DONE : DECODE_FAILED;
 }

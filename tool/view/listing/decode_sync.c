@@ -36,6 +36,8 @@ report_unknown(struct decode_sync *sync)
     return sync->take(sync->context, &decoded);
 }
 
+/* Pass bytes that are no instruction: they are reported in pieces. Returns false if the
+ * receiver stopped. */
 static bool
 step_unknown(struct decode_sync *sync, size_t size)
 {

@@ -8,7 +8,8 @@
 /* Shorter gaps are shown, since the line that replaces them would save nothing. */
 enum { GAP_LINES_MIN = 3 };
 
-/* Weight of a line: hits of all sources, so that none is hidden because of another. */
+/* Return the weight of a line: hits of all sources, so that none is hidden because of
+ * another. */
 static uint64_t
 weight(const struct listing *listing, const struct listing_line *line)
 {
@@ -74,6 +75,8 @@ show_around(struct listing *listing, size_t at, uint32_t context)
     }
 }
 
+/* Count the hidden lines behind each other at the first of them. Fewer than
+ * GAP_LINES_MIN are shown again: the note in their place would hardly be shorter. */
 static void
 count_gaps(struct listing *listing)
 {

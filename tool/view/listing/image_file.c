@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* image_file.c - see image_file.h. */
+/* image_file.c - tries the path in the given folder, then the path itself, and compares
+ * build-ids. */
 #include "view/listing/image_file.h"
 
 #include "base/buffer.h"
 #include "base/open_regular.h"
+#include "base/path.h"
 #include "view/listing/listingp.h"
 
 #include <errno.h>
@@ -29,7 +31,7 @@ why_no_file(const char *path)
 }
 
 static void
-refuse(struct image_file *file, const char *path, const char *why)
+refuse_image(struct image_file *file, const char *path, const char *why)
 {
     snprintf(file->tried, sizeof(file->tried), "%.400s",
              path[0] != '\0' ? path : "[unknown]");
@@ -60,7 +62,7 @@ check_build(struct image_file *file, const char *path, struct sym_image *image)
         "--image-dir DIR looks for the right one in DIR",
         found[0] == '\0' ? "none" : found,
         file->build_id[0] == '\0' ? "none" : file->build_id);
-    refuse(file, path, why);
+    refuse_image(file, path, why);
     sym_image_close(image);
 }
 
@@ -75,12 +77,12 @@ try_path(struct image_file *file, const char *path, const struct sym_settings *s
         return false;
     }
     if (fd < 0) {
-        refuse(file, path, sym_open_error(fd));
+        refuse_image(file, path, sym_open_error(fd));
         return true;
     }
     image = sym_image_open(fd, path, "", settings);
     if (image == NULL) {
-        refuse(file, path, sym_image_error(errno));
+        refuse_image(file, path, sym_image_error(errno));
         return true;
     }
     check_build(file, path, image);
@@ -92,7 +94,7 @@ static bool
 try_folder(struct image_file *file, const char *folder,
            const struct sym_settings *settings)
 {
-    const char *const names[] = {file->path, listing_last_part(file->path)};
+    const char *const names[] = {file->path, path_last_part(file->path)};
 
     for (size_t i = 0; i < 2 && file->image == NULL; i++) {
         struct buffer path = {0};
@@ -106,6 +108,8 @@ try_folder(struct image_file *file, const char *folder,
     return file->image != NULL;
 }
 
+/* Find the file of an image: in folder, if that is given, or at its path. Otherwise
+ * note why there is none. */
 static void
 seek(struct image_file *file, const char *folder, const struct sym_settings *settings)
 {
@@ -115,14 +119,14 @@ seek(struct image_file *file, const char *folder, const struct sym_settings *set
         if (vdso != NULL) {
             check_build(file, file->path, vdso);
         } else {
-            refuse(file, file->path, "this process has none");
+            refuse_image(file, file->path, "this process has none");
         }
     } else if (file->path[0] != '/') {
-        refuse(file, file->path, why_no_file(file->path));
+        refuse_image(file, file->path, why_no_file(file->path));
     } else if ((folder == NULL || !try_folder(file, folder, settings)) &&
                !try_path(file, file->path, settings)) {
-        refuse(file, file->path,
-               "the file is not there; --image-dir DIR looks for it in DIR");
+        refuse_image(file, file->path,
+                     "the file is not there; --image-dir DIR looks for it in DIR");
     }
 }
 

@@ -281,7 +281,8 @@ listing_next_place(const struct profile *profile, struct listing_place *place)
     return true;
 }
 
-/* Strings of a profile are interned, so equal ones have one pointer. */
+/* Are two texts of a profile equal? They are interned, so equal ones have one pointer.
+ * */
 static bool
 same_text(const char *left, const char *right)
 {
@@ -303,34 +304,102 @@ listing_is_by_address(const struct listing_target *target)
 }
 
 bool
-listing_is_place(const struct profile *profile, const struct listing_target *target,
-                 const struct listing_place *place)
+listing_same_function(const struct profile_function *left,
+                      const struct profile_function *right)
 {
-    const struct profile_function *function = &profile->functions[place->function];
-
-    if (target->kind == LISTING_OF_LINE) {
-        return place->line == target->line && same_text(function->file, target->file);
-    }
-    return target->kind == LISTING_OF_FUNCTION &&
-           same_text(function->name, target->name) &&
-           same_text(function->system_name, target->system_name);
+    return same_text(left->name, right->name) &&
+           same_text(left->system_name, right->system_name) &&
+           same_text(identity_file(left), identity_file(right)) &&
+           (!left->has_address || !right->has_address ||
+            left->address == right->address);
 }
 
 bool
-listing_find_place(const struct profile *profile, const struct listing_target *target,
-                   const struct profile_row *row, struct listing_place *place)
+listing_is_nameless(const struct profile *profile, const struct listing_target *target)
 {
-    if (target->image != LISTING_NONE &&
-        !listing_same_image(profile, target->image, row->image)) {
-        return false;
-    }
-    *place = listing_first_place(row);
+    const struct profile_function *const function =
+        &profile->functions[target->function];
+
+    return target->kind == LISTING_OF_FUNCTION && function->name[0] == '\0' &&
+           !function->has_address;
+}
+
+/* Is a place, of a row or of a call around it, one of the target? */
+static bool
+is_place(const struct profile *profile, const struct listing_target *target,
+         const struct listing_place *place)
+{
+    const struct profile_function *const function =
+        &profile->functions[place->function];
+
+    return target->kind == LISTING_OF_LINE
+               ? place->function != 0 && place->line == target->line &&
+                     same_text(function->file, target->file)
+               : listing_same_function(function, &profile->functions[target->function]);
+}
+
+/* Move to the innermost place of the target. Returns false at the outermost place if
+ * that is not of the target. */
+static bool
+walk(const struct profile *profile, const struct listing_target *target,
+     struct listing_place *place)
+{
     do {
-        if (place->function != 0 && listing_is_place(profile, target, place)) {
+        if (is_place(profile, target, place)) {
             return true;
         }
     } while (listing_next_place(profile, place));
     return false;
+}
+
+bool
+listing_is_around(const struct profile *profile, const struct listing_target *target,
+                  const struct profile_row *row)
+{
+    struct listing_place place = listing_first_place(row);
+
+    return target->inlined && listing_same_image(profile, target->image, row->image) &&
+           listing_next_place(profile, &place) && walk(profile, target, &place) &&
+           place.caller != 0;
+}
+
+/* Whether the hits of a row are of the target's function. */
+static bool
+is_of_function(const struct profile *profile, const struct identities *identities,
+               const struct listing_target *target, const struct profile_row *row)
+{
+    const size_t number = (size_t)(row - profile->rows);
+
+    if (!target->inlined) {
+        return identities->outer[number] == target->id;
+    }
+    if (target->within != LISTING_NONE && identities->outer[number] != target->within) {
+        return false;
+    }
+    return target->id != LISTING_NONE
+               ? row->caller != 0 && identities->inner[number] == target->id
+               : listing_is_around(profile, target, row);
+}
+
+bool
+listing_find_place(const struct profile *profile, const struct identities *identities,
+                   const struct listing_target *target, const struct profile_row *row,
+                   struct listing_place *place)
+{
+    *place = listing_first_place(row);
+    if (listing_is_by_address(target) ||
+        (target->image != LISTING_NONE &&
+         !listing_same_image(profile, target->image, row->image))) {
+        return false;
+    }
+    if (target->kind == LISTING_OF_LINE) {
+        return walk(profile, target, place);
+    }
+    if (!is_of_function(profile, identities, target, row)) {
+        return false;
+    }
+    (void)walk(profile, target, place); /* the outermost place if there is none */
+    return true;
 }
 
 uint64_t
@@ -339,12 +408,4 @@ listing_row_end(const struct profile *profile, const struct profile_row *row)
     const uint64_t size = profile->bucket_bytes > 0 ? profile->bucket_bytes : 1;
 
     return row->address > UINT64_MAX - size ? UINT64_MAX : row->address + size;
-}
-
-const char *
-listing_last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
 }

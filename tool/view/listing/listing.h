@@ -31,6 +31,8 @@
 #ifndef VIEW_LISTING_LISTING_H
 #define VIEW_LISTING_LISTING_H
 
+#include "profile/display.h"
+#include "profile/identity.h"
 #include "profile/profile.h"
 #include "symbols/client/image.h"
 
@@ -43,7 +45,9 @@
 /* --- what to list --- */
 
 enum listing_target_kind {
-    LISTING_OF_FUNCTION, /* image and name, including where it was inlined */
+    /* A function of an image: its machine code, with all that was inlined there; or, if
+     * inlined is set, the places where it was inlined. */
+    LISTING_OF_FUNCTION,
     LISTING_OF_LINE,    /* file and line, in all images and functions with code of it */
     LISTING_OF_ADDRESS, /* image and address: the function there, or the surroundings */
     LISTING_OF_RANGE    /* image, address and end: exactly this code */
@@ -58,6 +62,11 @@ struct listing_target {
     const char *system_name; /* the same */
     const char *file;        /* of LISTING_OF_LINE, as in the profile; else "" */
     uint32_t line;
+    /* Of LISTING_OF_FUNCTION. Numbers are those of identity.h. */
+    uint32_t function; /* index of an entry of it */
+    bool inlined;
+    uint32_t id; /* LISTING_NONE: no hits are its own, but of what was inlined there */
+    uint32_t within;  /* where it was inlined: only into this one; LISTING_NONE: any */
     uint64_t address; /* of an address or range, in the image's addresses */
     uint64_t end;     /* of LISTING_OF_RANGE: the first byte after it */
     size_t hits_at;   /* index into listing_targets.hits, one for each source */
@@ -77,8 +86,13 @@ struct listing_targets {
  * Find the targets that text may mean: SYMBOL, FILE:LINE or IMAGE+OFFSET (+0xhex or
  * decimal).
  *
- * SYMBOL is a function's name or system name; if none is equal, the last part of a name
- * ("push_back" of "std::vector<int>::push_back(int&&)") or a glob. FILE is a path or
+ * SYMBOL is a function: its name as in the symbol table, in full, or as tables show it
+ * ("NAME (FILE:LINE)", "IMAGE!0xADDRESS"; "..." stands for what a table left out); if
+ * none is equal, the last part of a name ("push_back" of
+ * "std::vector<int>::push_back(int&&)") or a glob. The function in whose machine code
+ * hits are comes before one that was inlined; "NAME inlined in NAME" is only the
+ * latter.
+ * FILE is a path or
  * its last parts. IMAGE is a path or its last parts, and OFFSET is as in reports: in
  * the file, or the address if there is no file.
  *
@@ -91,17 +105,23 @@ struct listing_targets {
 bool listing_find_targets(const struct profile *profile, const char *text,
                           const char *image, struct listing_targets *targets);
 
-/*
- * Find everything with hits: each function, and each bucket of code without a name, by
- * its address. With equal hits, functions are first.
- */
+/* Find all functions in whose machine code hits are, in the order of the report. */
 bool listing_find_hottest(const struct profile *profile, const char *image,
                           struct listing_targets *targets);
 void listing_targets_finish(struct listing_targets *targets);
 
-/* Return the function of a row, or its address if it has no name. */
+/* Return the function in whose machine code a row's hits are or, with inlined, the
+ * innermost one, where it was inlined into the former. */
 struct listing_target listing_target_of_row(const struct profile *profile,
-                                            const struct profile_row *row);
+                                            const struct identities *identities,
+                                            const struct profile_row *row,
+                                            bool inlined);
+
+/* Append what a target of a function is called in tables, with a detail of at least
+ * this one. */
+void listing_target_name(const struct profile *profile,
+                         const struct listing_target *target,
+                         enum display_detail detail, struct buffer *out);
 
 /* --- how to list --- */
 
@@ -113,7 +133,7 @@ struct listing_prefix {
 };
 
 enum listing_decoder {
-    LISTING_DECODE_INSIDE, /* capstone if the build includes it, else objdump */
+    LISTING_DECODE_INSIDE, /* capstone if it is installed, else objdump */
     LISTING_DECODE_OBJDUMP /* binutils' objdump, a child process */
 };
 
@@ -136,10 +156,6 @@ struct annotator;
 /* Create an annotator. Returns NULL if memory runs out. */
 struct annotator *annotator_new(const struct annotator_settings *settings);
 void annotator_delete(struct annotator *annotator); /* may be NULL */
-
-/* Return whether the build includes a disassembler; otherwise objdump is started, if it
- * is installed. */
-bool listing_has_decoder(void);
 
 enum listing_view {
     /* instructions with source between them; without the image's file, source */
@@ -265,8 +281,11 @@ struct listing {
  * Make the listing of a target. It contains what is available, with notes about the
  * rest. Returns false if memory runs out. It must be finished in any case. It may
  * outlive the annotator, but not the profile.
+ *
+ *   identities  of the profile; NULL: they are found
  */
 bool listing_make(struct annotator *annotator, const struct profile *profile,
+                  const struct identities *identities,
                   const struct listing_target *target, enum listing_view view,
                   struct listing *listing);
 void listing_finish(struct listing *listing);

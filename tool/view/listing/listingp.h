@@ -81,21 +81,28 @@ bool listing_same_image(const struct profile *profile, uint32_t left, uint32_t r
 /* Return whether hits belong to the target by their address, not by their names. */
 bool listing_is_by_address(const struct listing_target *target);
 
-/* Return whether the place is in the target's function or line. */
-bool listing_is_place(const struct profile *profile,
-                      const struct listing_target *target,
-                      const struct listing_place *place);
+/* Return whether functions of one image are one by their names and where they are. */
+bool listing_same_function(const struct profile_function *left,
+                           const struct profile_function *right);
 
-/* Find the innermost place of a row that belongs to a target. Returns false if none
- * does, or the row is in another image. */
+/* Return whether a target is all code of an image without names and bounds. */
+bool listing_is_nameless(const struct profile *profile,
+                         const struct listing_target *target);
+
+/* Find the innermost place of a row that is in the target's function or line; where the
+ * target is a function and all of its code was inlined, that is the outermost place.
+ * Returns false if the row is not of the target. identities: NULL for lines. */
 bool listing_find_place(const struct profile *profile,
+                        const struct identities *identities,
                         const struct listing_target *target,
                         const struct profile_row *row, struct listing_place *place);
 
+/* Return whether the target is a function that others were inlined into in turn. */
+bool listing_is_around(const struct profile *profile,
+                       const struct listing_target *target,
+                       const struct profile_row *row);
+
 /* Return the first byte after a row's bucket. */
 uint64_t listing_row_end(const struct profile *profile, const struct profile_row *row);
-
-/* Return the last part of a path. */
-const char *listing_last_part(const char *path);
 
 #endif

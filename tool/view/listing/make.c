@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* make.c - lists a target in the best way that its files allow. */
+#include "base/path.h"
+#include "profile/join.h"
 #include "view/listing/decode.h"
 #include "view/listing/views.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
-bool
-listing_has_decoder(void)
-{
-    return decode_has_capstone();
-}
+/* --- an empty listing --- */
 
 static bool
 listing_start(struct listing *listing, const struct profile *profile,
@@ -33,16 +31,47 @@ listing_start(struct listing *listing, const struct profile *profile,
         listing_add_clamped(listing->totals, profile->rows[i].hits, sources);
     }
     for (size_t i = 0; i < sources; i++) {
-        listing_add_clamped(&listing->totals[i], &profile->sources[i].outside, 1);
+        const uint64_t outside = profile_outside(profile, &profile->sources[i]);
+
+        listing_add_clamped(&listing->totals[i], &outside, 1);
     }
     return true;
 }
 
-/* Files of other tools may have no path. */
+/* --- title --- */
+
+/* Return the path of an image as it is shown: files of other tools may have none. */
 static const char *
 shown_path(const struct profile_image *image)
 {
     return image->path[0] != '\0' ? image->path : "[unknown]";
+}
+
+/* Make the title of a listing of a function. */
+static const char *
+function_title(struct listing *listing, const struct profile *profile)
+{
+    const struct listing_target *const target = &listing->target;
+    const char *const path = shown_path(&profile->images[target->image]);
+    struct buffer name = {0};
+    const char *title = "";
+
+    if (listing_is_nameless(profile, target)) {
+        return listing_format(listing, "[no symbols] in %s", path);
+    }
+    if (target->name[0] != '\0') {
+        buffer_append_text(&name, target->name);
+    } else {
+        listing_target_name(profile, target, DISPLAY_FULL, &name);
+    }
+    if (buffer_text(&name) != NULL) {
+        title = listing_format(
+            listing, target->inlined ? "%s, where it was inlined, in %s" : "%s in %s",
+            buffer_text(&name), path);
+    }
+    listing->private->failed |= name.failed;
+    buffer_finish(&name);
+    return title;
 }
 
 static void
@@ -54,8 +83,7 @@ set_title(struct listing *listing, const struct profile *profile)
 
     switch (target->kind) {
     case LISTING_OF_FUNCTION:
-        listing->title =
-            listing_format(listing, "%s in %s", target->name, shown_path(image));
+        listing->title = function_title(listing, profile);
         break;
     case LISTING_OF_LINE:
         listing->title = listing_format(listing, "%s:%" PRIu32 "%s%s", target->file,
@@ -76,6 +104,8 @@ set_title(struct listing *listing, const struct profile *profile)
     }
 }
 
+/* --- hits of inlined code --- */
+
 /* Add up the hits of a function or a line wherever its code is. */
 static void
 count_own(struct view *view)
@@ -86,15 +116,61 @@ count_own(struct view *view)
         const struct profile_row *row = &view->profile->rows[i];
         struct listing_place place;
 
-        if (!listing_find_place(view->profile, view->target, row, &place)) {
+        if (!listing_find_place(view->profile, view->identities, view->target, row,
+                                &place)) {
             continue;
         }
         listing_add_clamped(listing->own, row->hits, listing->source_count);
-        if (place.caller != row->caller || place.function != row->function) {
+        if (place.depth > 0) {
             listing_add_clamped(listing->inlined, row->hits, listing->source_count);
         }
     }
 }
+
+/* Whether a row is of the target's function where that was inlined into another one. */
+static bool
+is_inlined_elsewhere(const struct profile *profile, const struct listing_target *target,
+                     const struct profile_row *row)
+{
+    return row->caller != 0 && target->name[0] != '\0' &&
+           listing_same_image(profile, target->image, row->image) &&
+           listing_same_function(&profile->functions[row->function],
+                                 &profile->functions[target->function]);
+}
+
+/* Add a note about hits that are not those of the table's row, and so not here. */
+static void
+note_elsewhere(struct view *view)
+{
+    const struct profile *const profile = view->profile;
+    const struct listing_target *const target = view->target;
+    uint64_t hits = 0;
+
+    for (size_t i = 0; profile->source_count > 0 && i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+        struct listing_place place;
+
+        if ((target->inlined ? listing_is_around(profile, target, row)
+                             : is_inlined_elsewhere(profile, target, row)) &&
+            !listing_find_place(profile, view->identities, target, row, &place)) {
+            listing_add_clamped(&hits, row->hits, 1);
+        }
+    }
+    if (hits > 0 && target->inlined && target->within == LISTING_NONE) {
+        listing_add_note(view->listing, LISTING_NOTE_NAMES,
+                         "%" PRIu64
+                         " more hits are in functions that were inlined into "
+                         "it in turn",
+                         hits);
+    } else if (hits > 0 && !target->inlined) {
+        listing_add_note(view->listing, LISTING_NOTE_NAMES,
+                         "%" PRIu64 " more hits are where it was inlined into other "
+                         "functions: ntprof annotate '%s inlined in *'",
+                         hits, target->name);
+    }
+}
+
+/* --- lines and instructions --- */
 
 /* Find the source line of an address, for a listing of source. Returns false if it is
  * unknown. */
@@ -147,6 +223,34 @@ try_source(struct view *view)
     return done;
 }
 
+/* Add a note which command shows instructions. Code without bounds may be all of an
+ * image, so here only its buckets are listed. */
+static void
+note_hottest(struct view *view)
+{
+    const struct profile *const profile = view->profile;
+    const struct profile_row *hottest = NULL;
+    struct listing_place place;
+
+    for (size_t i = 0; profile->source_count > 0 && i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+
+        if (listing_find_place(profile, view->identities, view->target, row, &place) &&
+            (hottest == NULL || row->hits[0] > hottest->hits[0])) {
+            hottest = row;
+        }
+    }
+    if (hottest != NULL) {
+        const struct profile_image *const image = &profile->images[hottest->image];
+
+        listing_add_note(view->listing, LISTING_NOTE_NAMES,
+                         "where its functions begin is not known; the instructions "
+                         "around its hottest bucket: ntprof annotate %s+0x%" PRIx64,
+                         path_last_part(image->path),
+                         hottest->address - image->start + image->offset);
+    }
+}
+
 static void
 fill(struct view *view, enum listing_view wanted)
 {
@@ -156,6 +260,14 @@ fill(struct view *view, enum listing_view wanted)
 
     if (!listing_is_by_address(view->target)) {
         count_own(view);
+    }
+    if (view->target->kind == LISTING_OF_FUNCTION) {
+        note_elsewhere(view);
+    }
+    if (listing_is_nameless(view->profile, view->target)) {
+        note_hottest(view);
+        view_buckets(view);
+        return;
     }
     if ((code_first && view_code(view)) ||
         (wanted != LISTING_INSTRUCTIONS && try_source(view))) {
@@ -168,6 +280,8 @@ fill(struct view *view, enum listing_view wanted)
     }
     view_buckets(view);
 }
+
+/* --- hits outside --- */
 
 /* Add up the hits of instructions, each of which is on one line. Hits of source lines
  * may be on several, so those were added up before. */
@@ -201,29 +315,71 @@ note_outside(struct listing *listing)
     }
 }
 
+/* --- what callers use --- */
+
+#ifndef NDEBUG
+/* Is each index of a line, and each line of a bucket, one of the listing? Addresses are
+ * the profile's, and may be any. */
+static bool
+assert_listing_state(const struct listing *listing)
+{
+    for (size_t i = 0; i < listing->count; i++) {
+        const struct listing_line *const line = &listing->lines[i];
+
+        assert(line->bucket == LISTING_NONE || line->bucket < listing->bucket_count);
+        assert(line->target == LISTING_NONE || line->target < listing->count);
+    }
+    for (size_t i = 0; i < listing->bucket_count; i++) {
+        const struct listing_bucket *const bucket = &listing->buckets[i];
+
+        assert(bucket->first_line == LISTING_NONE ||
+               (bucket->first_line <= bucket->last_line &&
+                bucket->last_line < listing->count));
+    }
+    return true;
+}
+#endif
+
+/* Does the target make sense for the profile? */
 static bool
 is_target(const struct profile *profile, const struct listing_target *target)
 {
-    return target->image < profile->image_count ||
+    return (target->image < profile->image_count &&
+            target->function < profile->function_count) ||
            (target->image == LISTING_NONE && target->kind == LISTING_OF_LINE);
 }
 
-bool
-listing_make(struct annotator *annotator, const struct profile *profile,
-             const struct listing_target *target, enum listing_view view,
-             struct listing *listing)
+/* Make a listing whose identities are known, if it needs any. */
+static bool
+make(struct view *view, enum listing_view wanted)
 {
-    struct view made = {annotator, profile, target, listing, *target};
+    struct listing *const listing = view->listing;
 
-    if (!listing_start(listing, profile, target) || !is_target(profile, target)) {
-        return false;
-    }
-    set_title(listing, profile);
-    fill(&made, view);
+    set_title(listing, view->profile);
+    fill(view, wanted);
     if (!listing_failed(listing)) {
         annotator_note_missing(listing);
         count_shown(listing);
         note_outside(listing);
+        assert(assert_listing_state(listing));
     }
     return !listing_failed(listing);
+}
+
+bool
+listing_make(struct annotator *annotator, const struct profile *profile,
+             const struct identities *identities, const struct listing_target *target,
+             enum listing_view wanted, struct listing *listing)
+{
+    struct identities own = {0};
+    struct view view = {annotator, profile, identities, target, listing, *target};
+    bool made = listing_start(listing, profile, target) && is_target(profile, target);
+
+    if (made && identities == NULL && target->kind == LISTING_OF_FUNCTION) {
+        made = identities_find(profile, &own);
+        view.identities = &own;
+    }
+    made = made && make(&view, wanted);
+    identities_finish(&own);
+    return made;
 }

@@ -3,68 +3,12 @@
 #include "view/listing/listingp.h"
 #include "view/listing/print.h"
 
-#include "base/buffer.h"
-#include "base/text.h"
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Output is flushed to the file when this many bytes are buffered. */
-enum { FLUSH_BYTES = 64 * 1024 };
-
-static void
-put_string(struct buffer *json, const char *text)
-{
-    struct buffer escaped = {0};
-
-    text_escape(&escaped, text);
-    buffer_append_byte(json, '"');
-    for (size_t i = 0; i < escaped.size; i++) {
-        if (escaped.data[i] == '"' || escaped.data[i] == '\\') {
-            buffer_append_byte(json, '\\');
-        }
-        buffer_append_byte(json, escaped.data[i]);
-    }
-    buffer_append_byte(json, '"');
-    json->failed |= escaped.failed;
-    buffer_finish(&escaped);
-}
-
-static void
-put_member(struct buffer *json, const char *key, const char *text)
-{
-    buffer_print(json, "\"%s\":", key);
-    put_string(json, text);
-    buffer_append_byte(json, ',');
-}
-
-static void
-put_number(struct buffer *json, const char *key, uint64_t number)
-{
-    buffer_print(json, "\"%s\":%" PRIu64 ",", key, number);
-}
-
-static void
-put_address(struct buffer *json, const char *key, uint64_t address)
-{
-    buffer_print(json, "\"%s\":\"0x%" PRIx64 "\",", key, address);
-}
-
-static void
-put_flag(struct buffer *json, const char *key, bool flag)
-{
-    buffer_print(json, "\"%s\":%s,", key, flag ? "true" : "false");
-}
-
-/* Remove the comma after the last member, and close the bracket. */
-static void
-put_end(struct buffer *json, char bracket)
-{
-    if (json->size > 0 && json->data[json->size - 1] == ',') {
-        json->size--;
-    }
-    buffer_append_byte(json, (uint8_t)bracket);
-}
+/* --- members of an item --- */
 
 /* Write a number for each source, or nothing if there are none. */
 static void
@@ -73,30 +17,45 @@ put_hits(struct buffer *json, const char *key, const struct listing *listing, si
     if (at == LISTING_NO_HITS) {
         return;
     }
-    buffer_print(json, "\"%s\":[", key);
+    json_begin(json, key, '[');
     for (size_t i = 0; i < listing->source_count; i++) {
         buffer_print(json, "%" PRIu64 ",", listing->hits[at + i]);
     }
-    put_end(json, ']');
-    buffer_append_byte(json, ',');
+    json_end_member(json, ']');
 }
 
 static void
 put_sources(struct buffer *json, const struct profile *profile,
             const struct listing *listing)
 {
-    buffer_append_text(json, "\"sources\":[");
+    json_begin(json, "sources", '[');
     for (size_t i = 0; i < listing->source_count; i++) {
         buffer_append_byte(json, '{');
-        put_member(json, "name", profile->sources[i].name);
-        put_number(json, "hits", listing->own[i]);
-        put_number(json, "inlined", listing->inlined[i]);
-        put_number(json, "total", listing->totals[i]);
-        put_end(json, '}');
-        buffer_append_byte(json, ',');
+        json_put_text_member(json, "name", profile->sources[i].name);
+        json_put_number_member(json, "hits", listing->own[i]);
+        json_put_number_member(json, "inlined", listing->inlined[i]);
+        json_put_number_member(json, "total", listing->totals[i]);
+        json_end_member(json, '}');
     }
-    put_end(json, ']');
-    buffer_append_text(json, ",\n");
+    json_end_member(json, ']');
+    buffer_append_byte(json, '\n');
+}
+
+/* Put the name of the function. Code without a name is called as in tables. */
+static void
+put_function(struct buffer *json, const struct profile *profile,
+             const struct listing_target *target)
+{
+    struct buffer name = {0};
+
+    if (target->kind != LISTING_OF_FUNCTION || target->name[0] != '\0') {
+        json_put_text_member(json, "function", target->name);
+        return;
+    }
+    listing_target_name(profile, target, DISPLAY_FULL, &name);
+    json_put_text_member(json, "function", buffer_text(&name));
+    json->failed |= name.failed;
+    buffer_finish(&name);
 }
 
 static void
@@ -112,40 +71,50 @@ put_target(struct buffer *json, const struct profile *profile,
     const struct profile_image *image =
         target->image == LISTING_NONE ? NULL : &profile->images[target->image];
 
-    buffer_append_text(json, "\"target\":{");
-    put_member(json, "kind", kinds[target->kind]);
-    put_member(json, "image", image == NULL ? "" : image->path);
-    put_member(json, "build_id", image == NULL ? "" : image->build_id);
-    put_member(json, "function", target->name);
-    put_member(json, "system_name", target->system_name);
-    put_member(json, "file", target->file);
-    put_number(json, "line", target->line);
+    const struct profile_function *function = &profile->functions[target->function];
+    const bool of_function = target->kind == LISTING_OF_FUNCTION;
+
+    json_begin(json, "target", '{');
+    json_put_text_member(json, "kind", kinds[target->kind]);
+    json_put_text_member(json, "image", image == NULL ? "" : image->path);
+    json_put_text_member(json, "build_id", image == NULL ? "" : image->build_id);
+    put_function(json, profile, target);
+    json_put_text_member(json, "system_name", target->system_name);
+    json_put_text_member(json, "file",
+                         of_function ? identity_file(function) : target->file);
+    json_put_number_member(json, "line",
+                           of_function ? function->start_line : target->line);
+    if (of_function) {
+        json_put_bool_member(json, "inlined", target->inlined);
+    }
     if (listing_is_by_address(target)) {
-        put_address(json, "address", target->address);
+        json_put_address_member(json, "address", target->address);
     }
     if (target->kind == LISTING_OF_RANGE) {
-        put_address(json, "end", target->end);
+        json_put_address_member(json, "end", target->end);
     }
-    put_end(json, '}');
-    buffer_append_text(json, ",\n");
+    json_end_member(json, '}');
+    buffer_append_byte(json, '\n');
 }
+
+/* --- items --- */
 
 static void
 put_bucket(struct buffer *json, const struct profile *profile,
            const struct listing *listing, const struct listing_bucket *bucket)
 {
     buffer_append_byte(json, '{');
-    put_address(json, "start", bucket->start);
-    put_address(json, "end", bucket->end);
-    put_member(json, "image", profile->images[bucket->image].path);
-    put_number(json, "instructions", bucket->instructions);
+    json_put_address_member(json, "start", bucket->start);
+    json_put_address_member(json, "end", bucket->end);
+    json_put_text_member(json, "image", profile->images[bucket->image].path);
+    json_put_number_member(json, "instructions", bucket->instructions);
     if (bucket->first_line != LISTING_NONE) {
-        put_number(json, "first_line", bucket->first_line);
-        put_number(json, "last_line", bucket->last_line);
+        json_put_number_member(json, "first_line", bucket->first_line);
+        json_put_number_member(json, "last_line", bucket->last_line);
     }
     put_hits(json, "hits", listing, bucket->hits_at);
-    put_end(json, '}');
-    buffer_append_text(json, ",\n");
+    json_end_member(json, '}');
+    buffer_append_byte(json, '\n');
 }
 
 static void
@@ -154,26 +123,26 @@ put_code(struct buffer *json, const struct listing_line *line)
     const size_t size =
         line->size < sizeof(line->bytes) ? line->size : sizeof(line->bytes);
 
-    put_address(json, "address", line->address);
-    put_number(json, "size", line->size);
+    json_put_address_member(json, "address", line->address);
+    json_put_number_member(json, "size", line->size);
     if (line->kind != LISTING_BUCKET) {
         buffer_append_text(json, "\"bytes\":\"");
         for (size_t i = 0; i < size; i++) {
             buffer_print(json, "%02x", line->bytes[i]);
         }
         buffer_append_text(json, "\",");
-        put_flag(json, "uncertain", line->uncertain);
-        put_number(json, "jumps_here", line->jumps);
+        json_put_bool_member(json, "uncertain", line->uncertain);
+        json_put_number_member(json, "jumps_here", line->jumps);
     }
     if (line->bucket != LISTING_NONE) {
-        put_number(json, "bucket", line->bucket);
+        json_put_number_member(json, "bucket", line->bucket);
     }
     if (line->has_target) {
-        put_address(json, "target_address", line->target_address);
-        put_flag(json, "call", line->is_call);
+        json_put_address_member(json, "target_address", line->target_address);
+        json_put_bool_member(json, "call", line->is_call);
     }
     if (line->target != LISTING_NONE) {
-        put_number(json, "target_line", line->target);
+        json_put_number_member(json, "target_line", line->target);
     }
 }
 
@@ -195,26 +164,26 @@ put_line(struct buffer *json, const struct listing *listing,
                       line->kind == LISTING_BYTES || line->kind == LISTING_BUCKET;
 
     buffer_append_byte(json, '{');
-    put_member(json, "kind", kinds[line->kind]);
-    put_member(json, "text", line->text);
+    json_put_text_member(json, "kind", kinds[line->kind]);
+    json_put_text_member(json, "text", line->text);
     if (source || code) {
-        put_member(json, "file", line->file);
-        put_number(json, "line", line->line);
-        put_flag(json, "chosen", line->chosen);
+        json_put_text_member(json, "file", line->file);
+        json_put_number_member(json, "line", line->line);
+        json_put_bool_member(json, "chosen", line->chosen);
         put_hits(json, "hits", listing, line->hits_at);
     }
     if (source) {
-        put_flag(json, "has_code", line->has_code);
-        put_flag(json, "missing", line->missing);
+        json_put_bool_member(json, "has_code", line->has_code);
+        json_put_bool_member(json, "missing", line->missing);
         put_hits(json, "shared", listing, line->shared_at);
         put_hits(json, "inlined", listing, line->inlined_at);
     }
     if (code) {
-        put_member(json, "function", line->function);
+        json_put_text_member(json, "function", line->function);
         put_code(json, line);
     }
-    put_end(json, '}');
-    buffer_append_text(json, ",\n");
+    json_end_member(json, '}');
+    buffer_append_byte(json, '\n');
 }
 
 static void
@@ -227,84 +196,45 @@ put_note(struct buffer *json, const struct listing_note *note)
     };
 
     buffer_append_byte(json, '{');
-    put_member(json, "kind", kinds[note->kind]);
-    put_member(json, "text", note->text);
-    put_end(json, '}');
-    buffer_append_byte(json, ',');
+    json_put_text_member(json, "kind", kinds[note->kind]);
+    json_put_text_member(json, "text", note->text);
+    json_end_member(json, '}');
 }
 
-/* Write the buffer to the file if it is large, or at the end. Returns false if memory
- * runs out or writing fails. */
-static bool
-flush(FILE *out, struct buffer *json, bool end)
-{
-    if (json->failed) {
-        return false;
-    }
-    if (end || json->size >= FLUSH_BYTES) {
-        const size_t size = json->size;
-
-        json->size = 0;
-        return size == 0 || fwrite(json->data, 1, size, out) == size;
-    }
-    return true;
-}
-
-/* End a list of lines: remove ",\n" after the last one. */
-static void
-put_list_end(struct buffer *json, bool any)
-{
-    if (any && json->size >= 2) {
-        json->size -= 2;
-    }
-    buffer_append_byte(json, ']');
-}
-
-static bool
-print_all(FILE *out, const struct profile *profile, const struct listing *listing,
-          struct buffer *json)
-{
-    buffer_append_text(json, "{\"schema\":\"ntprof.annotate\",\"version\":1,\n");
-    put_member(json, "title", listing->title);
-    put_member(json, "view",
-               listing->has_instructions   ? "instructions"
-               : listing->bucket_count > 0 ? "buckets"
-                                           : "source");
-    put_number(json, "bucket_bytes", profile->bucket_bytes);
-    put_target(json, profile, &listing->target);
-    put_sources(json, profile, listing);
-    buffer_append_text(json, "\"notes\":[");
-    for (size_t i = 0; i < listing->note_count; i++) {
-        put_note(json, &listing->notes[i]);
-    }
-    put_end(json, ']');
-    buffer_append_text(json, ",\n\"buckets\":[\n");
-    for (size_t i = 0; i < listing->bucket_count; i++) {
-        if (!flush(out, json, false)) {
-            return false;
-        }
-        put_bucket(json, profile, listing, &listing->buckets[i]);
-    }
-    put_list_end(json, listing->bucket_count > 0);
-    buffer_append_text(json, ",\n\"lines\":[\n");
-    for (size_t i = 0; i < listing->count; i++) {
-        if (!flush(out, json, false)) {
-            return false;
-        }
-        put_line(json, listing, &listing->lines[i]);
-    }
-    put_list_end(json, listing->count > 0);
-    buffer_append_text(json, "}\n");
-    return flush(out, json, true);
-}
+/* --- the listing --- */
 
 bool
 listing_print_json(FILE *out, const struct profile *profile,
                    const struct listing *listing)
 {
     struct buffer json = {0};
-    const bool done = print_all(out, profile, listing, &json);
 
-    buffer_finish(&json);
-    return done;
+    buffer_append_text(&json, "{\"schema\":\"ntprof.annotate\",\"version\":1,\n");
+    json_put_text_member(&json, "title", listing->title);
+    json_put_text_member(&json, "view",
+                         listing->has_instructions   ? "instructions"
+                         : listing->bucket_count > 0 ? "buckets"
+                                                     : "source");
+    json_put_number_member(&json, "bucket_bytes", profile->bucket_bytes);
+    put_target(&json, profile, &listing->target);
+    put_sources(&json, profile, listing);
+    json_begin(&json, "notes", '[');
+    for (size_t i = 0; i < listing->note_count; i++) {
+        put_note(&json, &listing->notes[i]);
+    }
+    json_end(&json, ']');
+    buffer_append_text(&json, ",\n\"buckets\":[\n");
+    for (size_t i = 0; i < listing->bucket_count; i++) {
+        put_bucket(&json, profile, listing, &listing->buckets[i]);
+        json_flush(&json, out);
+    }
+    json_end(&json, ']');
+    buffer_append_text(&json, ",\n\"lines\":[\n");
+    for (size_t i = 0; i < listing->count && !ferror(out); i++) {
+        put_line(&json, listing, &listing->lines[i]);
+        json_flush(&json, out);
+    }
+    json_end(&json, ']');
+    buffer_append_text(&json, "}\n");
+    return json_finish(&json, out) && !ferror(out);
 }

@@ -3,6 +3,7 @@
 #include "view/listing/print.h"
 
 #include "base/buffer.h"
+#include "base/path.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -136,6 +137,7 @@ place_digits(const struct printer *printer, const struct listing_line *line)
     return line->size > 0 ? digits(line->address, 16) : 0;
 }
 
+/* Find the widths of all columns, and what shares are of. */
 static bool
 measure(struct printer *printer)
 {
@@ -280,10 +282,8 @@ put_source(struct printer *printer, const struct listing_line *line)
         buffer_print(&printer->text, "%*s  %" PRIu32 "  ", (int)printer->place_width,
                      "", line->line);
     } else {
-        const char *const slash = strrchr(line->file, '/');
-
         buffer_print(&printer->text, "%*s  ", (int)printer->place_width, "");
-        text_escape(&printer->text, slash == NULL ? line->file : slash + 1);
+        text_escape(&printer->text, path_file_name(line->file));
         buffer_print(&printer->text, ":%" PRIu32, line->line);
     }
     text_escape(&printer->text, line->text);
@@ -482,7 +482,7 @@ print_lines(struct printer *printer)
     return true;
 }
 
-/* Notes are never cut: their end says what to do. */
+/* Print the notes. They are never cut: their end says what to do. */
 static bool
 print_notes(struct printer *printer)
 {
@@ -555,9 +555,25 @@ has_builds(const struct profile *profile, const struct listing_targets *targets,
     return false;
 }
 
+/* Append the name of a function, as it can be typed to choose it. */
+static void
+put_function(struct buffer *text, const struct profile *profile,
+             const struct listing_target *target, enum display_detail detail)
+{
+    listing_target_name(profile, target, detail, text);
+    if (target->inlined) {
+        buffer_append_text(text, " inlined in *");
+    }
+    if (strcmp(target->name, target->system_name) != 0) {
+        buffer_append_text(text, "  ");
+        text_escape(text, target->system_name);
+    }
+}
+
 static void
 put_target(struct buffer *text, const struct profile *profile,
-           const struct listing_targets *targets, const struct listing_target *target)
+           const struct listing_targets *targets, const struct listing_target *target,
+           enum display_detail detail)
 {
     buffer_print(text, "  %10" PRIu64 "  ",
                  targets->source_count > 0 ? targets->hits[target->hits_at] : 0);
@@ -565,11 +581,7 @@ put_target(struct buffer *text, const struct profile *profile,
         text_escape(text, target->file);
         buffer_print(text, ":%" PRIu32, target->line);
     } else if (target->kind == LISTING_OF_FUNCTION) {
-        text_escape(text, target->name);
-        if (strcmp(target->name, target->system_name) != 0) {
-            buffer_append_text(text, "  ");
-            text_escape(text, target->system_name);
-        }
+        put_function(text, profile, target, detail);
     }
     if (target->image != LISTING_NONE) {
         buffer_append_text(text, target->kind == LISTING_OF_ADDRESS ? "" : "  ");
@@ -590,25 +602,54 @@ put_target(struct buffer *text, const struct profile *profile,
     buffer_append_byte(text, '\n');
 }
 
+/* Let functions read differently, if they can be. Returns NULL if memory runs out. */
+static struct display_name *
+tell_apart(const struct profile *profile, const struct listing_targets *targets,
+           size_t count)
+{
+    struct display_name *const names = calloc(count + 1, sizeof(*names));
+
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        const struct listing_target *const target = &targets->items[i];
+
+        /* Lines and addresses have names of their own, and no identity. */
+        names[i] = (struct display_name){
+            .function = &profile->functions[target->function],
+            .image =
+                &profile->images[target->image == LISTING_NONE ? 0 : target->image],
+            .identity = target->kind == LISTING_OF_FUNCTION ? target->id : UINT32_MAX,
+            .detail = DISPLAY_FULL,
+        };
+    }
+    if (names != NULL && profile->image_count > 0 &&
+        !display_tell_apart(names, count)) {
+        free(names);
+        return NULL;
+    }
+    return names;
+}
+
 bool
 listing_print_targets(FILE *out, const struct profile *profile,
                       const struct listing_targets *targets)
 {
     const size_t shown =
         targets->count < TARGETS_SHOWN ? targets->count : TARGETS_SHOWN;
+    struct display_name *const names = tell_apart(profile, targets, shown);
     struct buffer text = {0};
     bool done;
 
-    for (size_t i = 0; i < shown; i++) {
-        put_target(&text, profile, targets, &targets->items[i]);
+    for (size_t i = 0; names != NULL && i < shown; i++) {
+        put_target(&text, profile, targets, &targets->items[i], names[i].detail);
     }
     if (shown < targets->count) {
         buffer_print(&text, "  and %zu more\n", targets->count - shown);
     }
-    done = buffer_text(&text) != NULL;
+    done = names != NULL && buffer_text(&text) != NULL;
     if (done) {
         fputs(buffer_text(&text), out);
     }
+    free(names);
     buffer_finish(&text);
     return done;
 }

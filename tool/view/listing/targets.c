@@ -9,6 +9,7 @@
 #include "view/listing/listingp.h"
 
 #include "base/hash_index.h"
+#include "base/text.h"
 #include "profile/match.h"
 
 #include <fnmatch.h>
@@ -18,6 +19,7 @@
 /* search - the request and the targets found so far. */
 struct search {
     const struct profile *profile;
+    struct identities identities;
     struct listing_targets *targets;
     size_t room;
     struct hash_index index;
@@ -70,9 +72,14 @@ same_target(const struct search *search, const struct listing_target *left,
 {
     const bool all = left->image == LISTING_NONE || right->image == LISTING_NONE;
 
-    return strcmp(left->name, right->name) == 0 &&
-           strcmp(left->system_name, right->system_name) == 0 &&
-           strcmp(left->file, right->file) == 0 && left->line == right->line &&
+    if (left->kind != right->kind || left->inlined != right->inlined ||
+        left->id != right->id || left->within != right->within ||
+        (left->kind == LISTING_OF_FUNCTION && left->id == LISTING_NONE &&
+         !listing_same_function(&search->profile->functions[left->function],
+                                &search->profile->functions[right->function]))) {
+        return false;
+    }
+    return strcmp(left->file, right->file) == 0 && left->line == right->line &&
            left->address == right->address &&
            (all ? left->image == right->image
                 : listing_same_image(search->profile, left->image, right->image));
@@ -87,8 +94,11 @@ hash_text(uint32_t hash, const char *text)
 static uint32_t
 hash_target(const struct listing_target *target)
 {
-    uint32_t hash = hash_text(hash_text(0, target->name), target->system_name);
+    uint32_t hash = hash_mix(hash_mix(0, target->id), target->within);
 
+    if (target->kind == LISTING_OF_FUNCTION && target->id == LISTING_NONE) {
+        hash = hash_text(hash, target->name);
+    }
     return hash_mix(hash_mix(hash_text(hash, target->file), target->line),
                     target->address);
 }
@@ -153,10 +163,25 @@ count_hits(struct search *search, const struct listing_target *target,
     }
 }
 
+/* ordering - what targets are sorted by. */
+struct ordering {
+    const struct profile *profile;
+    const struct listing_targets *targets;
+};
+
+static const char *
+path_of(const struct profile *profile, const struct listing_target *target)
+{
+    return target->image == LISTING_NONE ? "" : profile->images[target->image].path;
+}
+
+/* Functions come in the order of the report (group.c). */
 static int
 compare_targets(const void *left, const void *right, void *context)
 {
-    const struct listing_targets *targets = context;
+    const struct ordering *const ordering = context;
+    const struct listing_targets *targets = ordering->targets;
+    const struct profile *const profile = ordering->profile;
     const struct listing_target *a = left;
     const struct listing_target *b = right;
 
@@ -171,8 +196,14 @@ compare_targets(const void *left, const void *right, void *context)
     if (a->kind != b->kind) {
         return a->kind < b->kind ? -1 : 1;
     }
+    if (strcmp(path_of(profile, a), path_of(profile, b)) != 0) {
+        return strcmp(path_of(profile, a), path_of(profile, b));
+    }
     if (strcmp(a->name, b->name) != 0) {
         return strcmp(a->name, b->name);
+    }
+    if (a->kind == LISTING_OF_FUNCTION && a->function != b->function) {
+        return a->function < b->function ? -1 : 1;
     }
     if (a->image != b->image) {
         return a->image < b->image ? -1 : 1;
@@ -227,6 +258,7 @@ count_line(struct search *search, const struct profile_row *row)
     } while (listing_next_place(profile, &place));
 }
 
+/* Take the text as FILE:LINE, and find the rows of that line. */
 static void
 find_lines(struct search *search, const char *text)
 {
@@ -272,6 +304,8 @@ address_target(const struct search *search, uint32_t image,
     return search->images[image] && ends_path(named->path, search->head);
 }
 
+/* Take the text as IMAGE+OFFSET, and find the images of that name; rows there add their
+ * hits. */
 static void
 find_addresses(struct search *search, const char *text)
 {
@@ -389,106 +423,263 @@ ends_name(const char *name, const char *text)
     return false;
 }
 
-enum fit { FIT_WHOLE, FIT_END, FIT_GLOB, FITS };
+enum fit { FIT_WHOLE, FIT_SHOWN, FIT_END, FIT_CUT, FIT_GLOB, FITS };
 
 static bool
-fits(const struct profile_function *function, const char *text, enum fit fit)
+is_equal(const char *text, const char *shown)
 {
+    return strcmp(text, shown) == 0;
+}
+
+/* Whether text means a function, in the way of fit. Code without a name is only called
+ * as tables show it. */
+static bool
+fits(const struct profile_function *function, const struct profile_image *image,
+     const char *text, enum fit fit, struct buffer *scratch)
+{
+    const bool named = function->name[0] != '\0';
+
     switch (fit) {
     case FIT_WHOLE:
-        return strcmp(function->name, text) == 0 ||
-               strcmp(function->system_name, text) == 0;
+        return named && (strcmp(function->name, text) == 0 ||
+                         strcmp(function->system_name, text) == 0);
+    case FIT_SHOWN:
+        return match_shown(function, image, is_equal, text, scratch);
     case FIT_END:
-        return ends_name(function->name, text);
+        return named && ends_name(function->name, text);
+    case FIT_CUT:
+        return strstr(text, "...") != NULL &&
+               match_shown(function, image, display_is_cut, text, scratch);
     case FIT_GLOB:
-        return fnmatch(text, function->name, 0) == 0;
+        return match_function(text, function, image, scratch);
     case FITS:
         break;
     }
     return false;
 }
 
-/* Add the row's hits once to each matching function that its code belongs to. */
-static void
-count_functions(struct search *search, const struct profile_row *row, const bool *fit)
+/* wanted - what a text says of a function, and which functions it means. */
+struct wanted {
+    const char *text;   /* NULL: any */
+    const char *within; /* into what it was inlined; NULL: that is not said */
+    enum fit fit;
+    signed char *fitting; /* by function: 1, 0, or -1: not known yet */
+    signed char *around;  /* the same for within */
+    struct buffer scratch;
+};
+
+/* Does a function fit the text? The answer is kept in known, except for functions
+ * without a name: what fits these depends on the image of the row. */
+static bool
+is_meant(const struct search *search, struct wanted *wanted, uint32_t function,
+         const struct profile_row *row, const char *text, signed char *known)
 {
-    const struct profile *profile = search->profile;
+    const struct profile *const profile = search->profile;
+    const struct profile_function *const tried = &profile->functions[function];
+
+    if (text == NULL) {
+        return true;
+    }
+    if (known[function] < 0 || tried->name[0] == '\0') {
+        known[function] = fits(tried, &profile->images[row->image], text, wanted->fit,
+                               &wanted->scratch);
+    }
+    return known[function] != 0;
+}
+
+static struct listing_target
+target_of_function(const struct profile *profile, const struct profile_row *row,
+                   uint32_t function)
+{
+    return (struct listing_target){
+        .kind = LISTING_OF_FUNCTION,
+        .image = row->image,
+        .name = profile->functions[function].name,
+        .system_name = profile->functions[function].system_name,
+        .file = "",
+        .function = function,
+        .within = LISTING_NONE,
+    };
+}
+
+/* Add the row's hits to the function in whose machine code they are. */
+static void
+count_outer(struct search *search, const struct profile_row *row, struct wanted *wanted)
+{
+    const uint32_t outer = profile_outer_function(search->profile, row);
+    struct listing_target target = target_of_function(search->profile, row, outer);
+
+    target.id = search->identities.outer[row - search->profile->rows];
+    if (is_meant(search, wanted, outer, row, wanted->text, wanted->fitting)) {
+        count_hits(search, &target, row->hits);
+    }
+}
+
+/* Whether the row's code is in what the text says it was inlined into. Sets within
+ * unless that is any function. */
+static bool
+is_within(const struct search *search, const struct profile_row *row,
+          struct wanted *wanted, struct listing_target *target)
+{
+    const uint32_t outer = profile_outer_function(search->profile, row);
+
+    if (wanted->within == NULL || strcmp(wanted->within, "*") == 0) {
+        return true;
+    }
+    target->within = search->identities.outer[row - search->profile->rows];
+    return is_meant(search, wanted, outer, row, wanted->within, wanted->around);
+}
+
+/* Add the row's hits to the innermost function, if that was inlined. */
+static void
+count_inlined(struct search *search, const struct profile_row *row,
+              struct wanted *wanted)
+{
+    struct listing_target target =
+        target_of_function(search->profile, row, row->function);
+
+    target.inlined = true;
+    target.id = search->identities.inner[row - search->profile->rows];
+    if (row->caller != 0 &&
+        is_meant(search, wanted, row->function, row, wanted->text, wanted->fitting) &&
+        is_within(search, row, wanted, &target)) {
+        count_hits(search, &target, row->hits);
+    }
+}
+
+/* Whether a function is not in the chain further in too, but for the innermost
+ * place. */
+static bool
+is_first_around(const struct profile *profile, const struct profile_row *row,
+                const struct listing_place *place)
+{
+    const struct profile_function *const function =
+        &profile->functions[place->function];
+    struct listing_place inner = listing_first_place(row);
+
+    while (listing_next_place(profile, &inner) && inner.depth < place->depth) {
+        if (listing_same_function(&profile->functions[inner.function], function)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Add the row's hits once to each function that the innermost one was inlined into, and
+ * that was inlined itself. */
+static void
+count_around(struct search *search, const struct profile_row *row,
+             struct wanted *wanted)
+{
     struct listing_place place = listing_first_place(row);
 
-    do {
-        const struct profile_function *function = &profile->functions[place.function];
-        const struct listing_target target = {
-            .kind = LISTING_OF_FUNCTION,
-            .image = row->image,
-            .name = function->name,
-            .system_name = function->system_name,
-            .file = "",
-        };
-        struct listing_place first;
+    while (listing_next_place(search->profile, &place) && place.caller != 0) {
+        struct listing_target target =
+            target_of_function(search->profile, row, place.function);
 
-        /* A function that is inlined into itself occurs more than once. */
-        if (fit[place.function] && listing_find_place(profile, &target, row, &first) &&
-            first.depth == place.depth) {
+        target.inlined = true;
+        target.id = LISTING_NONE;
+        if (is_meant(search, wanted, place.function, row, wanted->text,
+                     wanted->fitting) &&
+            is_within(search, row, wanted, &target) &&
+            is_first_around(search->profile, row, &place)) {
             count_hits(search, &target, row->hits);
         }
-    } while (listing_next_place(profile, &place));
+    }
 }
 
 static void
-find_functions(struct search *search, const char *text, enum fit fit)
+count_rows(struct search *search, struct wanted *wanted,
+           void (*count)(struct search *search, const struct profile_row *row,
+                         struct wanted *wanted))
 {
-    const struct profile *profile = search->profile;
-    bool *const fitting = calloc(profile->function_count + 1, sizeof(*fitting));
-    bool any = false;
+    const struct profile *const profile = search->profile;
 
-    if (fitting == NULL) {
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (search->images[profile->rows[i].image]) {
+            count(search, &profile->rows[i], wanted);
+        }
+    }
+}
+
+/* Find functions, first those with machine code of their own. */
+static void
+find_functions(struct search *search, struct wanted *wanted)
+{
+    const size_t count = search->profile->function_count;
+
+    wanted->fitting = malloc(count + 1);
+    wanted->around = malloc(count + 1);
+    if (wanted->fitting == NULL || wanted->around == NULL) {
+        search->failed = true;
+    } else {
+        memset(wanted->fitting, -1, count + 1);
+        memset(wanted->around, -1, count + 1);
+        if (wanted->within == NULL) {
+            count_rows(search, wanted, count_outer);
+        }
+        if (search->targets->count == 0) {
+            count_rows(search, wanted, count_inlined);
+        }
+        if (search->targets->count == 0) {
+            count_rows(search, wanted, count_around);
+        }
+    }
+    search->failed |= wanted->scratch.failed;
+    free(wanted->fitting);
+    free(wanted->around);
+    buffer_finish(&wanted->scratch);
+}
+
+static void
+find_named(struct search *search, const char *text, const char *within)
+{
+    for (enum fit fit = FIT_WHOLE; fit < FITS && search->targets->count == 0; fit++) {
+        struct wanted wanted = {.text = text, .within = within, .fit = fit};
+
+        find_functions(search, &wanted);
+    }
+}
+
+/* Find "NAME inlined in NAME", as tables show it. */
+static void
+find_inlined(struct search *search, const char *text)
+{
+    static const char between[] = " inlined in ";
+    const char *const at = strstr(text, between);
+    char *name;
+
+    if (at == NULL) {
+        return;
+    }
+    name = strndup(text, (size_t)(at - text));
+    if (name == NULL) {
         search->failed = true;
         return;
     }
-    for (size_t i = 1; i < profile->function_count; i++) {
-        fitting[i] = profile->functions[i].name[0] != '\0' &&
-                     fits(&profile->functions[i], text, fit);
-        any |= fitting[i];
-    }
-    for (size_t i = 0; any && i < profile->row_count; i++) {
-        if (search->images[profile->rows[i].image]) {
-            count_functions(search, &profile->rows[i], fitting);
-        }
-    }
-    free(fitting);
+    find_named(search, name, at + strlen(between));
+    free(name);
 }
 
-/* Find the buckets of code without a name. */
+/* Find all targets of text; NULL: all functions with machine code. */
 static void
-find_nameless(struct search *search)
-{
-    const struct profile *profile = search->profile;
-
-    for (size_t i = 0; i < profile->row_count; i++) {
-        const struct profile_row *row = &profile->rows[i];
-        const struct listing_target target = listing_target_of_row(profile, row);
-
-        if (target.kind == LISTING_OF_ADDRESS && search->images[row->image]) {
-            count_hits(search, &target, row->hits);
-        }
-    }
-}
-
-/* Find all targets of text; NULL: everything with hits. */
-static void
-find(struct search *search, const char *text)
+find_by_text(struct search *search, const char *text)
 {
     if (text == NULL) {
-        find_functions(search, "*", FIT_GLOB);
-        find_nameless(search);
+        struct wanted wanted = {.text = NULL};
+
+        find_functions(search, &wanted);
         return;
     }
     find_lines(search, text);
     if (search->targets->count == 0) {
         find_addresses(search, text);
     }
-    for (enum fit fit = FIT_WHOLE; fit < FITS && search->targets->count == 0; fit++) {
-        find_functions(search, text, fit);
+    if (search->targets->count == 0) {
+        find_named(search, text, NULL);
+    }
+    if (search->targets->count == 0) {
+        find_inlined(search, text);
     }
 }
 
@@ -497,17 +688,20 @@ find_targets(const struct profile *profile, const char *text, const char *image,
              struct listing_targets *targets)
 {
     struct search search = {.profile = profile, .targets = targets, .image = image};
+    struct ordering ordering = {profile, targets};
 
     *targets = (struct listing_targets){.source_count = profile->source_count};
-    search.failed = !choose_images(&search);
+    search.failed =
+        !identities_find(profile, &search.identities) || !choose_images(&search);
     if (!search.failed) {
-        find(&search, text);
+        find_by_text(&search, text);
     }
     if (targets->count > 1) {
         qsort_r(targets->items, targets->count, sizeof(*targets->items),
-                compare_targets, targets);
+                compare_targets, &ordering);
     }
     hash_index_finish(&search.index);
+    identities_finish(&search.identities);
     free(search.images);
     free(search.head);
     return !search.failed;
@@ -536,17 +730,25 @@ listing_targets_finish(struct listing_targets *targets)
 }
 
 struct listing_target
-listing_target_of_row(const struct profile *profile, const struct profile_row *row)
+listing_target_of_row(const struct profile *profile,
+                      const struct identities *identities,
+                      const struct profile_row *row, bool inlined)
 {
-    const struct profile_function *function = &profile->functions[row->function];
-    const bool named = function->name[0] != '\0';
+    const size_t number = (size_t)(row - profile->rows);
+    const bool inner = inlined && row->caller != 0;
+    struct listing_target target = target_of_function(
+        profile, row, inner ? row->function : profile_outer_function(profile, row));
 
-    return (struct listing_target){
-        .kind = named ? LISTING_OF_FUNCTION : LISTING_OF_ADDRESS,
-        .image = row->image,
-        .name = function->name,
-        .system_name = named ? function->system_name : "",
-        .file = "",
-        .address = named ? 0 : row->address,
-    };
+    target.inlined = inner;
+    target.id = inner ? identities->inner[number] : identities->outer[number];
+    target.within = inner ? identities->outer[number] : LISTING_NONE;
+    return target;
+}
+
+void
+listing_target_name(const struct profile *profile, const struct listing_target *target,
+                    enum display_detail detail, struct buffer *out)
+{
+    display_function(&profile->functions[target->function],
+                     &profile->images[target->image], detail, out);
 }

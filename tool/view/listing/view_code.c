@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+/* List a part. Returns false, with a note, if its code cannot be read or decoded. */
 bool
 code_out_of_memory(struct code_view *code)
 {
@@ -60,6 +61,8 @@ compare_addresses(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
+/* Lead each jump and call to the line of the instruction that it goes to, if that is
+ * listed. */
 static void
 mark_targets(struct code_view *code)
 {
@@ -103,6 +106,8 @@ mark_targets(struct code_view *code)
 
 /* --- whole listing --- */
 
+/* List the parts of the target that are in an image. Returns whether any line was
+ * added. */
 static bool
 list_image(struct view *view, uint32_t image)
 {
@@ -137,28 +142,14 @@ list_image(struct view *view, uint32_t image)
 static bool
 list_images(struct view *view)
 {
-    const struct profile *profile = view->profile;
-    bool *images = calloc(profile->image_count + 1, sizeof(*images));
+    bool *const images = view_images(view);
     bool any = false;
 
-    for (size_t i = 0; images != NULL && i < profile->row_count; i++) {
-        struct listing_place place;
-
-        if (listing_find_place(profile, view->target, &profile->rows[i], &place)) {
-            images[profile->rows[i].image] = true;
-        }
-    }
-    for (uint32_t i = 0; images != NULL && i < profile->image_count; i++) {
-        bool first = images[i];
-
-        for (uint32_t k = 0; k < i && first; k++) {
-            first = !images[k] || !listing_same_image(profile, i, k);
-        }
-        if (first) {
+    for (uint32_t i = 0; images != NULL && i < view->profile->image_count; i++) {
+        if (images[i]) {
             any |= list_image(view, i);
         }
     }
-    view->listing->private->failed |= images == NULL;
     free(images);
     return any;
 }

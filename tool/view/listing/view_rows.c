@@ -36,9 +36,10 @@ view_rows(struct view *view, uint32_t image, size_t *count)
         struct listing_place place;
 
         if (listing_same_image(profile, row->image, image)) {
-            rows[found++] = (struct view_row){
-                row->address, listing_row_end(profile, row), row,
-                listing_find_place(profile, view->target, row, &place)};
+            rows[found++] =
+                (struct view_row){row->address, listing_row_end(profile, row), row,
+                                  listing_find_place(profile, view->identities,
+                                                     view->target, row, &place)};
         }
     }
     qsort(rows, found, sizeof(*rows), compare_rows);
@@ -76,6 +77,8 @@ view_copy_line(struct view *view, const struct source_text *text, uint32_t line)
 /* Bytes before and after an address that are listed. */
 #define AROUND_BYTES UINT64_C(4096)
 
+/* Does a row belong into the listing: is it of the target, in its range, or near its
+ * address? */
 static bool
 is_wanted(const struct view *view, const struct view_row *row)
 {
@@ -91,12 +94,36 @@ is_wanted(const struct view *view, const struct view_row *row)
                                 : row->start - address < AROUND_BYTES;
 }
 
+/* Name code of which only the bounds are known. */
+static const char *
+name_nameless(struct view *view, const struct profile_function *function,
+              const struct profile_image *image)
+{
+    struct buffer name = {0};
+    const char *copied = "";
+
+    display_function(function, image, DISPLAY_SHORT, &name);
+    if (buffer_text(&name) != NULL) {
+        copied =
+            listing_copy(view->listing, buffer_text(&name), strlen(buffer_text(&name)));
+    }
+    view->listing->private->failed |= name.failed;
+    buffer_finish(&name);
+    return copied;
+}
+
 /* Return the place of a bucket: in a range with a name, the distance from its start. */
 static const char *
 text_of(struct view *view, const struct view_row *row, const struct listing_line *line)
 {
     const struct listing_target *const target = view->target;
 
+    const struct profile_function *const function =
+        &view->profile->functions[row->row->function];
+
+    if (function->name[0] == '\0' && function->has_address) {
+        return name_nameless(view, function, &view->profile->images[row->row->image]);
+    }
     if (target->kind == LISTING_OF_RANGE && target->name[0] != '\0') {
         return listing_format(view->listing, "%s+0x%" PRIx64, target->name,
                               row->start - target->address);
@@ -106,6 +133,7 @@ text_of(struct view *view, const struct view_row *row, const struct listing_line
                                             line->function, line->file, line->line);
 }
 
+/* Add a line for a bucket of which nothing but its hits is known. */
 static void
 add_bucket(struct view *view, uint32_t image, const struct view_row *row)
 {
@@ -160,17 +188,37 @@ add_image_buckets(struct view *view, uint32_t image)
     free(rows);
 }
 
-/* A profile may contain an image more than once; all its rows are listed at the first
- * one. */
+/* Whether an image before this one is listed and is the same. */
 static bool
-is_first_of_image(const struct profile *profile, const bool *images, uint32_t image)
+is_listed_before(const struct profile *profile, const bool *images, uint32_t image)
 {
     for (uint32_t i = 0; i < image; i++) {
         if (images[i] && listing_same_image(profile, i, image)) {
-            return false;
+            return true;
         }
     }
-    return true;
+    return false;
+}
+
+bool *
+view_images(struct view *view)
+{
+    const struct profile *const profile = view->profile;
+    bool *const images = calloc(profile->image_count + 1, sizeof(*images));
+
+    for (size_t i = 0; images != NULL && i < profile->row_count; i++) {
+        struct listing_place place;
+
+        if (listing_find_place(profile, view->identities, view->target,
+                               &profile->rows[i], &place)) {
+            images[profile->rows[i].image] = true;
+        }
+    }
+    for (uint32_t i = 0; images != NULL && i < profile->image_count; i++) {
+        images[i] = images[i] && !is_listed_before(profile, images, i);
+    }
+    view->listing->private->failed |= images == NULL;
+    return images;
 }
 
 void
@@ -183,22 +231,14 @@ view_buckets(struct view *view)
         add_image_buckets(view, view->target->image);
         return;
     }
-    images = calloc(profile->image_count + 1, sizeof(*images));
-    for (size_t i = 0; images != NULL && i < profile->row_count; i++) {
-        struct listing_place place;
-
-        if (listing_find_place(profile, view->target, &profile->rows[i], &place)) {
-            images[profile->rows[i].image] = true;
-        }
-    }
+    images = view_images(view);
     for (uint32_t i = 0; images != NULL && i < profile->image_count; i++) {
-        if (images[i] && is_first_of_image(profile, images, i)) {
+        if (images[i]) {
             listing_add_line(view->listing, LISTING_HEADING)->text =
                 listing_copy(view->listing, profile->images[i].path,
                              strlen(profile->images[i].path));
             add_image_buckets(view, i);
         }
     }
-    view->listing->private->failed |= images == NULL;
     free(images);
 }

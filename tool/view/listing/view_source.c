@@ -104,8 +104,10 @@ sum(struct source_view *source, size_t *at, const uint64_t *hits)
 
 /* --- lines of the image --- */
 
+/* Note the line of an address of the bucket. Returns false, with several set, if it has
+ * another one too: that is enough. */
 static bool
-see_row(void *context, uint64_t address, const char *file, uint32_t line)
+note_row_line(void *context, uint64_t address, const char *file, uint32_t line)
 {
     struct source_view *source = context;
 
@@ -128,8 +130,8 @@ is_shared(struct source_view *source, const struct profile_row *row)
     source->several = false;
     if (source->image != NULL && source->view->profile->bucket_bytes > 1) {
         (void)sym_image_line_rows(source->image, row->address,
-                                  listing_row_end(source->view->profile, row), see_row,
-                                  source);
+                                  listing_row_end(source->view->profile, row),
+                                  note_row_line, source);
     }
     return source->several;
 }
@@ -186,20 +188,14 @@ add_code_lines(struct source_view *source)
 
 /* --- hits --- */
 
-/* Whether the place is listed: in the function, or near the requested line. */
+/* Whether the place is near the requested line. */
 static bool
 is_near(const struct source_view *source, const struct listing_place *place)
 {
     const struct listing_target *target = source->view->target;
-    const struct profile *profile = source->view->profile;
+    const char *const file = source->view->profile->functions[place->function].file;
 
-    if (place->line == 0) {
-        return false;
-    }
-    if (target->kind != LISTING_OF_LINE) {
-        return listing_is_place(profile, target, place);
-    }
-    return strcmp(profile->functions[place->function].file, target->file) == 0 &&
+    return place->line > 0 && strcmp(file, target->file) == 0 &&
            (place->line > target->line ? place->line - target->line
                                        : target->line - place->line) <= AROUND_LINES;
 }
@@ -224,29 +220,46 @@ count_row(struct source_view *source, const struct profile_row *row,
     return true;
 }
 
-/* Count a row once at the innermost line of a function, or once at each line near the
- * requested one. */
+static void
+count_shown(struct source_view *source, const struct profile_row *row)
+{
+    listing_add_clamped(source->listing->shown, row->hits,
+                        source->listing->source_count);
+}
+
+/* Count a row once at the innermost line of the function. */
+static void
+add_row_of_function(struct source_view *source, const struct profile_row *row)
+{
+    const struct view *const view = source->view;
+    struct listing_place place;
+
+    if (listing_find_place(view->profile, view->identities, view->target, row,
+                           &place) &&
+        place.function != 0 && place.line > 0) {
+        count_shown(source, row);
+        (void)count_row(source, row, &place, place.depth == 0);
+    }
+}
+
+/* Count a row once at each line near the requested one. */
 static void
 add_row(struct source_view *source, const struct profile_row *row)
 {
     const struct listing_target *target = source->view->target;
     struct listing_place place = listing_first_place(row);
     uint32_t counted = 0; /* one bit for each line nearby */
-    struct listing *listing = source->listing;
     bool innermost = true;
 
     do {
-        const uint32_t bit = target->kind == LISTING_OF_LINE
-                                 ? (place.line + AROUND_LINES - target->line) & 31
-                                 : 0;
+        const uint32_t bit = (place.line + AROUND_LINES - target->line) & 31;
 
         if (is_near(source, &place) && (counted >> bit & 1) == 0) {
             if (counted == 0) {
-                listing_add_clamped(listing->shown, row->hits, listing->source_count);
+                count_shown(source, row);
             }
             counted |= UINT32_C(1) << bit;
-            if (!count_row(source, row, &place, innermost) ||
-                target->kind != LISTING_OF_LINE) {
+            if (!count_row(source, row, &place, innermost)) {
                 return;
             }
         }
@@ -264,9 +277,11 @@ add_rows(struct source_view *source)
          i++) {
         const struct profile_row *row = &profile->rows[i];
 
-        if (row->function != 0 &&
-            (target->image == LISTING_NONE ||
-             listing_same_image(profile, target->image, row->image))) {
+        if (target->kind == LISTING_OF_FUNCTION) {
+            add_row_of_function(source, row);
+        } else if (row->function != 0 &&
+                   (target->image == LISTING_NONE ||
+                    listing_same_image(profile, target->image, row->image))) {
             add_row(source, row);
         }
     }
@@ -371,6 +386,8 @@ add_between(struct source_view *source, const struct source_text *text,
     }
 }
 
+/* Return the first line to show: the one where the function begins or, for a line, some
+ * lines before it. */
 static uint32_t
 start_line_of(const struct source_view *source, const char *file, uint32_t first)
 {
@@ -383,10 +400,9 @@ start_line_of(const struct source_view *source, const char *file, uint32_t first
     }
     for (size_t i = 1; i < profile->function_count; i++) {
         const struct profile_function *function = &profile->functions[i];
-        const struct listing_place place = {.function = (uint32_t)i};
 
         if (function->start_line > 0 && function->start_line < start &&
-            listing_is_place(profile, target, &place) &&
+            listing_same_function(function, &profile->functions[target->function]) &&
             strcmp(function->file, file) == 0) {
             start = function->start_line;
         }
@@ -394,6 +410,7 @@ start_line_of(const struct source_view *source, const char *file, uint32_t first
     return start;
 }
 
+/* Note that a source file ends before the last line with code. */
 static void
 note_short(struct source_view *source, const struct source_text *text,
            const struct known_line *last)
@@ -417,6 +434,8 @@ note_short(struct source_view *source, const struct source_text *text,
     }
 }
 
+/* List the lines of a file from the first one with code to the last, with those between
+ * them. */
 static void
 list_file(struct source_view *source, const struct known_file *file)
 {

@@ -9,6 +9,7 @@
 struct view {
     struct annotator *annotator;
     const struct profile *profile;
+    const struct identities *identities; /* for functions */
     const struct listing_target *target; /* never by address for view_source */
     struct listing *listing;
     struct listing_target around; /* a substitute target that the view makes */
@@ -28,6 +29,13 @@ struct view_row {
  * line; for an address it never is.
  */
 struct view_row *view_rows(struct view *view, uint32_t image, size_t *count);
+
+/*
+ * Return for each image of the profile whether it is listed: the target has hits in it.
+ * A profile may contain an image more than once; of these only the first is listed,
+ * with the rows of all. Returns NULL if memory runs out, which the listing remembers.
+ */
+bool *view_images(struct view *view);
 
 /* Copy a source line with tabs and form feeds replaced by blanks. Returns NULL if there
  * is no such line. */

@@ -2,8 +2,9 @@
 /* diff_notes.c - the lines below a difference: what was compared, and what limits the
  * comparison. */
 #include "profile/chance.h"
-#include "profile/difference_rows.h"
 #include "profile/estimate.h"
+#include "view/report/difference.h"
+#include "view/report/rates.h"
 
 #include "base/text.h"
 
@@ -15,14 +16,25 @@
 
 static const char *const SIDE_NAMES[] = {"old", "new"};
 
+/* Put how many hits one side has, and of what. */
 static void
 put_side(struct buffer *line, const struct diff_source *source, unsigned side)
 {
     const struct profile_source *statistics = source->of->sides[side];
 
+    if (report_is_value(statistics)) {
+        buffer_print(line, "%s %" PRIu64 " ", SIDE_NAMES[side],
+                     source->of->totals[side]);
+        text_escape(line, statistics->unit);
+        return;
+    }
     buffer_print(line, "%s %" PRIu64 " hit%s", SIDE_NAMES[side],
-                 source->of->totals[side], source->of->totals[side] == 1 ? "" : "s");
-    if (source->known) {
+                 source->of->total_hits[side],
+                 source->of->total_hits[side] == 1 ? "" : "s");
+    if (source->known && statistics->part_count > 0) {
+        buffer_append_text(line, " ");
+        report_put_granted(line, statistics);
+    } else if (source->known) {
         buffer_append_text(line, " of ");
         if (report_is_time(statistics)) {
             report_put_time(line, source->intervals[side]);
@@ -66,6 +78,13 @@ put_source(struct buffer *line, const struct diff *diff,
     put_missing(line, source, PAIR_NEW);
     buffer_print(line, "; %zu row%s changed beyond chance\n", source->beyond_count,
                  source->beyond_count == 1 ? "" : "s");
+    if (report_is_value(source->of->sides[PAIR_OLD])) {
+        buffer_append_text(line, "ntprof: ");
+        text_escape(line, diff_source_name(source));
+        buffer_append_text(line, ": chance is judged as if each of the ");
+        text_escape(line, source->of->sides[PAIR_OLD]->unit);
+        buffer_append_text(line, " were a hit: read it as a hint\n");
+    }
     if (!source->known && !diff->options->normalize) {
         buffer_append_text(line, "ntprof: ");
         text_escape(line, diff_source_name(source));

@@ -1,68 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * diff_table.c - a difference as a table for the terminal.
- *
- * The text of each cell is made twice: first to find the widths, then to print.
- */
-#include "profile/difference_rows.h"
+/* diff_table.c - a difference as a table for the terminal. */
 #include "profile/estimate.h"
-#include "view/report/fit.h"
+#include "view/report/difference.h"
+#include "view/report/grid.h"
 #include "view/report/summary.h"
 
 #include "base/text.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define BOLD "\033[1m"
-#define RED "\033[31m"
-#define GREEN "\033[32m"
-#define RESET "\033[0m"
-
-/* Numbers come first and are right-aligned. */
-enum cell {
-    CHANGE,
-    ERROR,
-    RELATIVE,
-    OLD,
-    NEW,
-    LAST_NUMBER = NEW,
-    FUNCTION,
-    LINE,
-    ADDRESS,
-    BUCKET,
-    IMAGE,
-    PROCESS,
-    THREAD,
-    UNIT,
-    CPU,
-    CELL_COUNT
-};
+enum { CHANGE = CELL_NUMBERS, ERROR, RELATIVE, OLD, NEW, LAST_NUMBER = NEW };
 
 struct table {
-    FILE *out;
     const struct diff *diff;
     const struct diff_source *source;
-    enum cell cells[CELL_COUNT];
-    size_t cell_count;
-    size_t widths[CELL_COUNT]; /* by cell */
-    struct buffer text;        /* the current cell */
+    struct grid grid;
 };
 
 static const char *
-title(enum cell cell)
+title(unsigned cell)
 {
-    static const char *const titles[CELL_COUNT] = {
-        [CHANGE] = "change", [ERROR] = "+-",        [RELATIVE] = "by",
-        [OLD] = "old",       [NEW] = "new",         [FUNCTION] = "function",
-        [LINE] = "line",     [ADDRESS] = "address", [BUCKET] = "bucket",
-        [IMAGE] = "image",   [PROCESS] = "process", [THREAD] = "thread",
-        [UNIT] = "unit",     [CPU] = "cpu",
-    };
+    static const char *const titles[] = {"change", "+-", "by", "old", "new"};
 
-    return titles[cell];
+    return titles[cell - CELL_NUMBERS];
 }
 
 /* --- cells --- */
@@ -83,7 +44,7 @@ put_value(const struct table *table, struct buffer *out, double value)
     }
 }
 
-/* A difference of percentages is in points, not percent. */
+/* Put a change. A difference of percentages is in points, not percent. */
 static void
 put_difference(const struct table *table, struct buffer *out, double value)
 {
@@ -118,70 +79,9 @@ put_relative(struct buffer *out, const struct diff_row *row)
 }
 
 static void
-put_named(struct buffer *out, const char *name)
+put_number(const struct table *table, struct buffer *text, const struct diff_row *row,
+           unsigned cell)
 {
-    text_escape(out, name != NULL && name[0] != '\0' ? name : "[unknown]");
-}
-
-static void
-put_line(struct buffer *out, const struct report_group *group)
-{
-    if (group->function == NULL || group->function->file[0] == '\0') {
-        return;
-    }
-    text_escape(out, group->function->file);
-    if (group->line > 0) {
-        buffer_print(out, ":%" PRIu32, group->line);
-    }
-}
-
-static void
-put_key(struct table *table, const struct report_group *group, enum cell cell)
-{
-    struct buffer *text = &table->text;
-
-    switch (cell) {
-    case FUNCTION:
-        report_group_name(group, text);
-        break;
-    case LINE:
-        put_line(text, group);
-        break;
-    case ADDRESS:
-    case BUCKET:
-        buffer_print(text, group->address != 0 ? "0x%" PRIx64 : "-", group->address);
-        break;
-    case IMAGE:
-        put_named(text, group->image != NULL ? group->image->path : NULL);
-        break;
-    case PROCESS:
-        put_named(text, group->process);
-        break;
-    case THREAD:
-        put_named(text, group->thread);
-        break;
-    case UNIT:
-        put_named(text, group->unit);
-        break;
-    case CPU:
-        if (group->cpu_plus_1 > 0) {
-            buffer_print(text, "%" PRIu32, group->cpu_plus_1 - 1);
-        } else {
-            put_named(text, NULL);
-        }
-        break;
-    default:
-        break;
-    }
-}
-
-/* Make the text of a cell in table->text. Returns NULL if memory runs out. */
-static const char *
-make_cell(struct table *table, const struct diff_row *row, enum cell cell)
-{
-    struct buffer *text = &table->text;
-
-    text->size = 0;
     switch (cell) {
     case CHANGE:
         put_change(table, text, row->change);
@@ -195,173 +95,70 @@ make_cell(struct table *table, const struct diff_row *row, enum cell cell)
     case OLD:
         put_value(table, text, row->values[PAIR_OLD]);
         break;
-    case NEW:
+    default:
         put_value(table, text, row->values[PAIR_NEW]);
         break;
-    default:
-        put_key(table, row->group, cell);
-        break;
     }
-    return buffer_text(text);
+}
+
+static const struct diff_row *
+row_at(const struct table *table, size_t row)
+{
+    return row == GRID_TOTALS ? &table->source->whole : &table->source->rows[row];
+}
+
+static void
+put_cell(struct grid *grid, const struct grid_column *column, size_t row)
+{
+    const struct table *const table = grid->table;
+    struct buffer *text = &grid->text;
+
+    if (row == GRID_TITLES) {
+        buffer_append_text(text, title(column->cell));
+    } else if (grid_is_number(column)) {
+        put_number(table, text, row_at(table, row), column->cell);
+    } else if (column->cell == CELL_ADDRESS || column->cell == CELL_BUCKET) {
+        const uint64_t address = row_at(table, row)->group->address;
+
+        buffer_print(text, address != 0 ? "0x%" PRIx64 : "-", address);
+    } else {
+        grid_put_name(grid, row_at(table, row)->group, column->cell);
+    }
 }
 
 /* --- columns --- */
 
-static void
-add_cell(struct table *table, enum cell cell)
+/* Choose the numbers, and the names that identify rows by each key, in the order of the
+ * keys. Returns false if memory runs out. */
+static bool
+choose_columns(struct table *table)
 {
-    for (size_t i = 0; i < table->cell_count; i++) {
-        if (table->cells[i] == cell) {
-            return;
-        }
+    const struct report_keys *keys = report_keys_used(&table->diff->options->by.keys);
+
+    if (!grid_reserve(&table->grid, LAST_NUMBER + 1 - CELL_NUMBERS)) {
+        return false;
     }
-    table->cells[table->cell_count++] = cell;
-}
-
-/* Choose the cells that identify rows by each key, in the order of the keys. */
-static void
-choose_cells(struct table *table)
-{
-    static const enum cell by[REPORT_KEY_COUNT][4] = {
-        [REPORT_BY_FUNCTION] = {FUNCTION, IMAGE},
-        [REPORT_BY_LINE] = {LINE, FUNCTION, IMAGE},
-        [REPORT_BY_IMAGE] = {IMAGE},
-        [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, LINE, IMAGE},
-        [REPORT_BY_BUCKET] = {BUCKET, FUNCTION, LINE, IMAGE},
-        [REPORT_BY_PROCESS] = {PROCESS},
-        [REPORT_BY_THREAD] = {THREAD},
-        [REPORT_BY_CPU] = {CPU},
-        [REPORT_BY_UNIT] = {UNIT},
-    };
-    static const struct report_keys by_function = {{REPORT_BY_FUNCTION}, 1};
-    const struct report_keys *keys = &table->diff->options->report.keys;
-
-    keys = keys->count > 0 ? keys : &by_function;
-    for (int cell = CHANGE; cell <= LAST_NUMBER; cell++) {
-        add_cell(table, (enum cell)cell);
+    for (unsigned cell = CHANGE; cell <= LAST_NUMBER; cell++) {
+        grid_add(&table->grid, cell, 0);
     }
     for (size_t i = 0; i < keys->count; i++) {
-        /* CHANGE is 0 and never a cell of a key, so it ends each list. */
-        for (size_t at = 0; at < 4 && by[keys->list[i]][at] != CHANGE; at++) {
-            add_cell(table, by[keys->list[i]][at]);
-        }
-    }
-}
-
-static bool
-widen(struct table *table, enum cell cell, const char *text)
-{
-    const size_t columns = text != NULL ? text_columns(text) : 0;
-
-    if (columns > table->widths[cell]) {
-        table->widths[cell] = columns;
-    }
-    return text != NULL;
-}
-
-static bool
-measure(struct table *table, size_t shown)
-{
-    for (size_t i = 0; i < table->cell_count; i++) {
-        const enum cell cell = table->cells[i];
-
-        widen(table, cell, title(cell));
-        if (cell <= LAST_NUMBER &&
-            !widen(table, cell, make_cell(table, &table->source->whole, cell))) {
-            return false;
-        }
-        for (size_t row = 0; row < shown; row++) {
-            if (!widen(table, cell,
-                       make_cell(table, &table->source->rows[row], cell))) {
-                return false;
-            }
+        for (const unsigned *cell = grid_cells_of(keys->list[i]); *cell != CELL_NUMBERS;
+             cell++) {
+            grid_add_name(&table->grid, *cell == CELL_IMAGE ? CELL_PATH : *cell);
         }
     }
     return true;
-}
-
-static enum fit_kind
-kind_of(enum cell cell)
-{
-    switch (cell) {
-    case FUNCTION:
-        return FIT_FUNCTION;
-    case LINE:
-    case IMAGE:
-        return FIT_PATH;
-    case PROCESS:
-    case THREAD:
-    case UNIT:
-        return FIT_NAME;
-    case ADDRESS:
-    case BUCKET:
-    case CPU:
-        return FIT_ADDRESS;
-    default:
-        return FIT_NUMBER;
-    }
-}
-
-/* Shrink names so that the other columns fit on the screen. */
-static void
-set_widths(struct table *table)
-{
-    struct fit fit = {0};
-
-    for (size_t i = 0; i < table->cell_count; i++) {
-        fit_add(&fit, kind_of(table->cells[i]), &table->widths[table->cells[i]]);
-    }
-    fit_settle(&fit, table->diff->options->report.width);
 }
 
 /* --- printing --- */
 
-static void
-print_cell(const struct table *table, enum cell cell, const char *text, bool last)
-{
-    fit_print(table->out, kind_of(cell), table->widths[cell],
-              table->diff->options->report.width, text, last);
-}
-
 static const char *
 color_of(const struct table *table, const struct diff_row *row)
 {
-    if (!table->diff->options->report.color || !row->beyond_chance) {
+    if (!table->grid.options->color || !row->beyond_chance) {
         return "";
     }
-    return row->change > 0 ? RED : GREEN;
-}
-
-static bool
-print_row(struct table *table, const struct diff_row *row, size_t cells)
-{
-    const char *color = color_of(table, row);
-
-    for (size_t i = 0; i < cells; i++) {
-        const enum cell cell = table->cells[i];
-        const char *text = make_cell(table, row, cell);
-
-        if (text == NULL) {
-            return false;
-        }
-        fputs(cell == CHANGE ? color : "", table->out);
-        print_cell(table, cell, text, i + 1 == table->cell_count);
-        fputs(cell == CHANGE && color[0] != '\0' ? RESET : "", table->out);
-    }
-    return true;
-}
-
-static void
-print_titles(const struct table *table)
-{
-    const bool color = table->diff->options->report.color;
-
-    fputs(color ? BOLD : "", table->out);
-    for (size_t i = 0; i < table->cell_count; i++) {
-        print_cell(table, table->cells[i], title(table->cells[i]),
-                   i + 1 == table->cell_count);
-    }
-    fputs(color ? RESET "\n" : "\n", table->out);
+    return row->change > 0 ? GRID_RED : GRID_GREEN;
 }
 
 /* Print how many rows are not shown, in one line. */
@@ -374,76 +171,86 @@ print_rest(struct table *table)
     if (rest == 0 || table->diff->options->all) {
         return true;
     }
-    table->text.size = 0;
-    put_change(table, &table->text, source->rest.change);
-    if (buffer_text(&table->text) == NULL) {
+    table->grid.text.size = 0;
+    put_change(table, &table->grid.text, source->rest.change);
+    if (buffer_text(&table->grid.text) == NULL) {
         return false;
     }
-    fprintf(table->out,
+    fprintf(table->grid.out,
             "%zu %srow%s changed no more than chance explains, together by %s "
             "(--all shows them)\n",
             rest, source->beyond_count > 0 ? "other " : "", rest == 1 ? "" : "s",
-            (const char *)table->text.data);
+            (const char *)table->grid.text.data);
     return true;
 }
 
 static bool
-print_whole(struct table *table, size_t shown)
+print_whole(struct table *table)
 {
     const size_t asked = diff_rows_asked(table->diff, table->source);
     const size_t count = table->source->row_count;
 
-    if (!print_row(table, &table->source->whole, LAST_NUMBER + 1)) {
+    if (!grid_print_row(&table->grid, GRID_TOTALS,
+                        color_of(table, &table->source->whole))) {
         return false;
     }
-    fprintf(table->out, "%zu row%s in all", count, count == 1 ? "" : "s");
-    if (shown < asked) {
-        fprintf(table->out, "; %zu not shown (--rows 0 shows all)", asked - shown);
+    fprintf(table->grid.out, "%zu row%s in all", count, count == 1 ? "" : "s");
+    if (table->grid.rows < asked) {
+        fprintf(table->grid.out, "; %zu not shown (--rows 0 shows all)",
+                asked - table->grid.rows);
     }
-    fputc('\n', table->out);
+    fputc('\n', table->grid.out);
     return print_rest(table);
 }
 
 static bool
 print_source(struct table *table)
 {
-    const size_t shown = diff_rows_shown(table->diff, table->source);
+    struct grid *grid = &table->grid;
 
     if (table->source->row_count == 0) {
-        fputs("no hits on either side\n", table->out);
+        fputs("no hits on either side\n", grid->out);
         return true;
     }
-    if (!measure(table, shown)) {
+    if (!choose_columns(table) || !grid_settle(grid) || !grid_print_titles(grid)) {
         return false;
     }
-    set_widths(table);
-    print_titles(table);
-    for (size_t i = 0; i < shown; i++) {
-        if (!print_row(table, &table->source->rows[i], table->cell_count)) {
+    for (size_t i = 0; i < grid->rows; i++) {
+        if (!grid_print_row(grid, i, color_of(table, &table->source->rows[i]))) {
             return false;
         }
-        fputc('\n', table->out);
+        fputc('\n', grid->out);
     }
-    return print_whole(table, shown);
+    return print_whole(table);
 }
 
 bool
-diff_print_table(FILE *out, const struct diff *diff)
+diff_print_table(FILE *out, const struct diff *diff,
+                 const struct report_options *options)
 {
-    bool done = true;
+    bool done = report_groups_tell_apart(&diff->groups, diff->groups.count,
+                                         options->full_names);
 
     for (size_t i = 0; done && i < diff->source_count; i++) {
-        struct table table = {.out = out, .diff = diff, .source = &diff->sources[i]};
+        struct table table = {
+            .diff = diff,
+            .source = &diff->sources[i],
+            .grid = {.out = out,
+                     .options = options,
+                     .groups = &diff->groups,
+                     .put = put_cell,
+                     .table = &table,
+                     .rows = diff_rows_shown(diff, &diff->sources[i])},
+        };
 
         if (diff->source_count > 1) {
-            text_escape(&table.text, diff_source_name(table.source));
-            done = buffer_text(&table.text) != NULL;
+            text_escape(&table.grid.text, diff_source_name(table.source));
+            done = buffer_text(&table.grid.text) != NULL;
             fprintf(out, "%s%s\n", i > 0 ? "\n" : "",
-                    done ? (const char *)table.text.data : "");
+                    done ? (const char *)table.grid.text.data : "");
         }
-        choose_cells(&table);
         done = done && print_source(&table);
-        buffer_finish(&table.text);
+        grid_finish(&table.grid);
     }
     return done;
 }

@@ -2,9 +2,13 @@
 /* fit.c - widths of columns, on a terminal and elsewhere. */
 #include "view/report/fit.h"
 
+#include "base/hash_index.h"
 #include "base/text.h"
+#include "profile/display.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
     FUNCTION_LEAST = 20,
@@ -12,6 +16,7 @@ enum {
     FUNCTION_PAD_MAX = 60, /* if nothing is cut, longer names shift the next column */
     OTHER_PAD_MAX = 100,   /* the same for other columns, so that one hostile name */
     ELLIPSIS = 3,          /* does not make every line as long as itself */
+    FUNCTION_MOST = 120,   /* of a function everywhere */
 };
 
 static bool
@@ -60,6 +65,8 @@ find_widest(const struct fit *fit)
     return widest;
 }
 
+/* Settle the widths where the output is no terminal: columns are padded up to a limit,
+ * and longer texts are whole. */
 static void
 settle_on_paper(struct fit *fit)
 {
@@ -102,6 +109,122 @@ print_blanks(FILE *out, size_t count)
     }
 }
 
+static size_t
+function_columns(size_t width, int terminal)
+{
+    return terminal > 0 ? width : FUNCTION_MOST;
+}
+
+static void
+print_function(FILE *out, size_t columns, const char *text)
+{
+    struct buffer shown = {0};
+
+    display_shorten(text, columns, &shown);
+    /* Without memory it is not shortened. */
+    fputs(buffer_text(&shown) != NULL ? (const char *)shown.data : text, out);
+    buffer_finish(&shown);
+}
+
+/* shown - texts of rows, whole and as they would be printed, with their NULs. */
+struct shown {
+    struct buffer whole;
+    struct buffer cut;
+    size_t *whole_starts;
+    size_t *cut_starts;
+    uint32_t *same; /* index of the first equal text */
+    struct hash_index index;
+};
+
+static const char *
+whole_text(const struct shown *shown, size_t row)
+{
+    return (const char *)shown->whole.data + shown->whole_starts[row];
+}
+
+static const char *
+cut_text(const struct shown *shown, size_t row)
+{
+    return (const char *)shown->cut.data + shown->cut_starts[row];
+}
+
+static bool
+add_text(struct shown *shown, size_t row, const char *text, size_t columns)
+{
+    shown->whole_starts[row] = shown->whole.size;
+    shown->cut_starts[row] = shown->cut.size;
+    buffer_append_text(&shown->whole, text);
+    buffer_append_byte(&shown->whole, '\0');
+    display_shorten(text, columns, &shown->cut);
+    buffer_append_byte(&shown->cut, '\0');
+    return !shown->whole.failed && !shown->cut.failed;
+}
+
+/* Find a text before this one that reads alike: it is equal, or neither may be cut. */
+static bool
+compare_text(struct shown *shown, size_t row, bool *alike)
+{
+    const uint32_t hash =
+        hash_bytes(cut_text(shown, row), strlen(cut_text(shown, row)));
+    size_t probe = 0;
+    uint32_t at;
+
+    shown->same[row] = (uint32_t)row;
+    while ((at = hash_index_find(&shown->index, hash, &probe)) != HASH_INDEX_NONE) {
+        if (strcmp(cut_text(shown, at), cut_text(shown, row)) != 0) {
+            continue;
+        }
+        if (strcmp(whole_text(shown, at), whole_text(shown, row)) == 0) {
+            shown->same[row] = at;
+            return true;
+        }
+        /* It stands for all others that read so: one of them in the index will do. */
+        alike[at] = alike[row] = true;
+        return true;
+    }
+    return hash_index_add(&shown->index, hash, (uint32_t)row);
+}
+
+bool *
+fit_find_alike(fit_text *text, void *context, size_t rows, size_t width, int terminal)
+{
+    const size_t columns = function_columns(width, terminal);
+    bool *alike = calloc(rows + 1, sizeof(*alike));
+    struct shown shown = {.whole_starts = calloc(rows + 1, sizeof(size_t)),
+                          .cut_starts = calloc(rows + 1, sizeof(size_t)),
+                          .same = calloc(rows + 1, sizeof(uint32_t))};
+    bool done = alike != NULL && shown.whole_starts != NULL &&
+                shown.cut_starts != NULL && shown.same != NULL;
+
+    for (size_t i = 0; done && i < rows; i++) {
+        const char *const whole = text(context, i);
+
+        done = whole != NULL && add_text(&shown, i, whole, columns) &&
+               compare_text(&shown, i, alike);
+    }
+    for (size_t i = 0; done && i < rows; i++) {
+        alike[i] = alike[shown.same[i]];
+    }
+    free(shown.whole_starts);
+    free(shown.cut_starts);
+    free(shown.same);
+    buffer_finish(&shown.whole);
+    buffer_finish(&shown.cut);
+    hash_index_finish(&shown.index);
+    if (!done) {
+        free(alike);
+        return NULL;
+    }
+    return alike;
+}
+
+enum fit_kind
+fit_kind_whole(enum fit_kind kind, bool whole)
+{
+    return whole && kind == FIT_FUNCTION ? FIT_ADDRESS : kind;
+}
+
+/* Print a text that is wider than width: of paths the end, of others the beginning. */
 static void
 print_cut(FILE *out, enum fit_kind kind, size_t width, const char *text, size_t columns)
 {
@@ -124,7 +247,9 @@ fit_print(FILE *out, enum fit_kind kind, size_t width, int terminal, const char 
     if (kind == FIT_NUMBER) {
         print_blanks(out, padding);
     }
-    if (terminal > 0 && is_cut(kind) && columns > width) {
+    if (kind == FIT_FUNCTION && columns > function_columns(width, terminal)) {
+        print_function(out, function_columns(width, terminal), text);
+    } else if (terminal > 0 && is_cut(kind) && columns > width) {
         print_cut(out, kind, width, text, columns);
     } else {
         fputs(text, out);

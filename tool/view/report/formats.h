@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats.h - the three formats of a report. Only tool/view/report includes it.
+ * formats.h - the three formats of a report. Only files beside it include it.
  *
  * Each function prints to out and returns false if memory runs out. The caller checks
  * whether writing to out failed.
@@ -9,6 +9,7 @@
 #define VIEW_REPORT_FORMATS_H
 
 #include "profile/group.h"
+#include "view/report/report.h"
 
 bool report_print_table(FILE *out, const struct report_groups *groups,
                         const struct report_options *options);
@@ -19,7 +20,5 @@ bool report_print_csv(FILE *out, const struct report_groups *groups,
 
 /* Return the number of rows to show of count. */
 size_t report_rows_shown(const struct report_options *options, size_t count);
-
-const char *report_key_name(enum report_key key);
 
 #endif

@@ -29,9 +29,72 @@ report_put_interval(struct buffer *line, const struct profile_source *source,
     }
 }
 
+/* Append an interval so that half of another one looks different. */
+static void
+put_part(struct buffer *line, const struct profile_source *source, double interval)
+{
+    if (report_is_time(source) && interval > 1e5) {
+        buffer_print(line, "%.3g Hz", 1e7 / interval);
+    } else {
+        report_put_interval(line, source, interval);
+    }
+}
+
+/* More intervals are only counted. */
+enum { INTERVALS_SHOWN = 4 };
+
+static void
+put_intervals(struct buffer *line, const struct profile_source *source)
+{
+    buffer_print(line, "at %zu %s: ", source->part_count,
+                 report_is_time(source) ? "rates" : "intervals");
+    for (size_t i = 0; i < source->part_count && i < INTERVALS_SHOWN; i++) {
+        buffer_append_text(line, i > 0 ? ", " : "");
+        put_part(line, source, (double)source->parts[i].granted);
+    }
+    if (source->part_count > INTERVALS_SHOWN) {
+        buffer_print(line, " and %zu more", source->part_count - INTERVALS_SHOWN);
+    }
+    buffer_append_text(line, report_is_time(source) ? " (shares are of time)"
+                                                    : " (shares are of events)");
+}
+
+void
+report_put_granted(struct buffer *line, const struct profile_source *source)
+{
+    if (source->part_count > 0) {
+        put_intervals(line, source);
+    } else {
+        report_put_interval(line, source, (double)source->granted);
+    }
+}
+
+void
+report_put_units(struct buffer *lines, const char *command,
+                 const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->source_count; i++) {
+        const struct profile_source *const source = &profile->sources[i];
+
+        if (source->part_count > 0) {
+            buffer_print(lines, "ntprof: %s: ", command);
+            text_escape(lines, source->name);
+            buffer_append_byte(lines, ' ');
+            put_intervals(lines, source);
+            buffer_append_text(lines, "; its numbers are hits of ");
+            put_part(lines, source, (double)source->granted);
+            buffer_append_byte(lines, '\n');
+        }
+    }
+}
+
 void
 report_put_rates(struct buffer *line, const struct profile_source *source)
 {
+    if (source->part_count > 0) {
+        put_intervals(line, source);
+        return;
+    }
     if (source->asked > 0) {
         buffer_append_text(line, "asked ");
         report_put_interval(line, source, (double)source->asked);
@@ -70,7 +133,8 @@ put_difference(struct buffer *lines, const struct profile_source *source,
     report_put_interval(lines, source, from);
 }
 
-/* What decided stands in limits: tool/record/pace.c and preload.c. */
+/* Return why the interval is another one than asked for. What decided stands in limits:
+ * tool/record/pace.c and preload.c. */
 static const char *
 find_cause(const struct profile *profile)
 {
@@ -140,18 +204,19 @@ put_causes(struct buffer *lines, const struct profile *profile,
     }
 }
 
-/* A difference that is only about kernel mode and ends of threads is no fault. */
+/* Warn of a rate that was measured as another one than granted. With verbose also of a
+ * difference that is only about kernel mode and ends of threads, which is no fault. */
 static void
 put_measured_warning(struct buffer *lines, const struct profile *profile,
-                     const struct profile_source *source)
+                     const struct profile_source *source, bool verbose)
 {
     const bool faulty = percent_of(source->throttled, source) +
                             percent_of(source->lost, source) +
                             percent_of(source->missed, source) >
                         CAUSE_PERCENT_MIN;
 
-    if (source->taken < REPORT_FEW_HITS || source->granted == 0 ||
-        !(source->measured > 0) ||
+    if ((!faulty && !verbose) || source->taken < REPORT_FEW_HITS ||
+        source->granted == 0 || !(source->measured > 0) ||
         fabs(rate_difference(source->measured, (double)source->granted)) <=
             DIFFERENCE_PERCENT_MAX) {
         return;
@@ -164,8 +229,11 @@ put_measured_warning(struct buffer *lines, const struct profile *profile,
 
 void
 report_put_rate_warnings(struct buffer *lines, const struct profile *profile,
-                         const struct profile_source *source)
+                         const struct profile_source *source, bool verbose)
 {
+    if (source->part_count > 0) {
+        return; /* each part has its own rate */
+    }
     put_granted_warning(lines, profile, source);
-    put_measured_warning(lines, profile, source);
+    put_measured_warning(lines, profile, source, verbose);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rates.h - the rates of a source: asked for, granted and measured, and why they
- * differ. Only tool/view/report includes it.
+ * differ. Only files beside it include it.
  */
 #ifndef VIEW_REPORT_RATES_H
 #define VIEW_REPORT_RATES_H
@@ -13,12 +13,15 @@
 void report_put_interval(struct buffer *line, const struct profile_source *source,
                          double interval);
 
-/* Append the three rates. */
+/* Append the interval that was granted, or all of them (profile/join.h). */
+void report_put_granted(struct buffer *line, const struct profile_source *source);
+
+/* Append the three rates; of several intervals only these. */
 void report_put_rates(struct buffer *line, const struct profile_source *source);
 
 /* Append lines about rates that differ by more than 5%, with the causes that the
  * statistics know. */
 void report_put_rate_warnings(struct buffer *lines, const struct profile *profile,
-                              const struct profile_source *source);
+                              const struct profile_source *source, bool verbose);
 
 #endif

@@ -1,81 +1,26 @@
 /* SPDX-License-Identifier: MIT */
+/* report.c - checks that a profile has what the options ask for, groups its rows, and
+ * prints them in the format chosen. */
 #include "view/report/report.h"
 
 #include "base/text.h"
 #include "profile/filter.h"
 #include "view/report/formats.h"
 
+#include <stdio.h>
 #include <string.h>
-
-static const char *const KEY_NAMES[] = {
-    [REPORT_BY_FUNCTION] = "function", [REPORT_BY_LINE] = "line",
-    [REPORT_BY_IMAGE] = "image",       [REPORT_BY_ADDRESS] = "address",
-    [REPORT_BY_BUCKET] = "bucket",     [REPORT_BY_PROCESS] = "process",
-    [REPORT_BY_THREAD] = "thread",     [REPORT_BY_CPU] = "cpu",
-    [REPORT_BY_SOURCE] = "source",     [REPORT_BY_UNIT] = "unit",
-};
-
-/* Find the key that is named by the first length bytes of text. */
-static bool
-parse_key(const char *text, size_t length, enum report_key *key)
-{
-    for (size_t i = 0; i < REPORT_KEY_COUNT; i++) {
-        if (strlen(KEY_NAMES[i]) == length &&
-            strncmp(text, KEY_NAMES[i], length) == 0) {
-            *key = (enum report_key)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool
-report_has_key(const struct report_keys *keys, enum report_key key)
-{
-    for (size_t i = 0; i < keys->count; i++) {
-        if (keys->list[i] == key) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool
-report_keys_parse(const char *text, struct report_keys *keys)
-{
-    struct report_keys parsed = {.count = 0};
-
-    for (;;) {
-        const size_t length = strcspn(text, ",");
-        enum report_key key;
-
-        if (!parse_key(text, length, &key) || report_has_key(&parsed, key)) {
-            return false;
-        }
-        parsed.list[parsed.count++] = key;
-        if (text[length] == '\0') {
-            *keys = parsed;
-            return true;
-        }
-        text += length + 1;
-    }
-}
-
-const char *
-report_key_name(enum report_key key)
-{
-    return KEY_NAMES[key];
-}
 
 static uint32_t
 data_of(const struct profile_row *row, enum report_key key)
 {
     return key == REPORT_BY_THREAD ? row->thread
            : key == REPORT_BY_UNIT ? row->unit
+           : key == REPORT_BY_PID  ? row->pid
                                    : row->cpu_plus_1;
 }
 
-/* Whether any row has a thread, a unit or a processor, depending on key. */
+/* Whether any row has a thread, a unit, a process id or a processor, depending on key.
+ */
 static bool
 has_data_for(const struct profile *profile, enum report_key key)
 {
@@ -87,6 +32,7 @@ has_data_for(const struct profile *profile, enum report_key key)
     return profile->row_count == 0;
 }
 
+/* Check that the profile has what its rows are to be grouped by. */
 static bool
 check_keys(const struct profile *profile, const struct report_options *options,
            char *why, size_t size)
@@ -95,8 +41,12 @@ check_keys(const struct profile *profile, const struct report_options *options,
         enum report_key key;
         const char *why;
     } needs[] = {
-        {REPORT_BY_THREAD, "--by thread: the profile has no threads: ntprof counts by "
-                           "program; use --by process"},
+        {REPORT_BY_THREAD,
+         "--by thread: the profile has no threads; record it with --threads, as in: "
+         "ntprof run --threads -- COMMAND"},
+        {REPORT_BY_PID,
+         "--by pid: the profile has no process ids; record it with --threads, as in: "
+         "ntprof run --threads -- COMMAND; or use --by process"},
         {REPORT_BY_UNIT, "--by unit: the profile has no units: those of ntprof agent "
                          "have, and stores of them"},
         {REPORT_BY_CPU, "--by cpu: the profile has no processors; record it with --per "
@@ -104,7 +54,7 @@ check_keys(const struct profile *profile, const struct report_options *options,
     };
 
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
-        if (report_has_key(&options->keys, needs[i].key) &&
+        if (report_has_key(&options->by.keys, needs[i].key) &&
             !has_data_for(profile, needs[i].key)) {
             snprintf(why, size, "%s", needs[i].why);
             return false;
@@ -113,18 +63,33 @@ check_keys(const struct profile *profile, const struct report_options *options,
     return true;
 }
 
+/* Return the key that shows the names that a filter could match. */
+static const char *
+view_of(const struct profile *profile, const struct report_filter *filter)
+{
+    static const struct report_keys by_inline = {{REPORT_BY_INLINE}, 1};
+    bool matched;
+
+    if (filter->kind != REPORT_FILTER_SYMBOL) {
+        return filter_kind_name(filter->kind);
+    }
+    return filter_matches_any(profile, &by_inline, filter, &matched) && matched
+               ? "inline (it is the name of inlined code)"
+               : "function";
+}
+
 /* Check that each filter matches a name. */
 static bool
 check_filters(const struct profile *profile, const struct report_options *options,
               char *why, size_t size)
 {
-    for (size_t i = 0; i < options->filter_count; i++) {
-        const struct report_filter *filter = &options->filters[i];
+    for (size_t i = 0; i < options->by.filter_count; i++) {
+        const struct report_filter *filter = &options->by.filters[i];
         const char *kind = filter_kind_name(filter->kind);
         char shown[128];
         bool matched;
 
-        if (!filter_matches_any(profile, filter, &matched)) {
+        if (!filter_matches_any(profile, &options->by.keys, filter, &matched)) {
             snprintf(why, size, "out of memory");
             return false;
         }
@@ -132,7 +97,7 @@ check_filters(const struct profile *profile, const struct report_options *option
             snprintf(why, size,
                      "--%s %s: no %s of the profile matches; to see them: --by %s",
                      kind, text_show(shown, sizeof(shown), filter->glob), kind,
-                     filter->kind == REPORT_FILTER_SYMBOL ? "function" : kind);
+                     view_of(profile, filter));
             return false;
         }
     }
@@ -145,12 +110,13 @@ check_rows(const struct profile *profile, const struct report_options *options,
            char *why, size_t size)
 {
     struct row_filter filter;
-    bool done = row_filter_init(&filter, profile, options);
-    bool any = options->filter_count == 0;
+    bool done = row_filter_init(&filter, profile, &options->by);
+    bool any = options->by.filter_count == 0;
 
     for (size_t i = 0; done && !any && i < profile->row_count; i++) {
         any = row_filter_passes(&filter, &profile->rows[i]);
     }
+    done = done && !row_filter_failed(&filter);
     row_filter_finish(&filter);
     if (!done) {
         snprintf(why, size, "out of memory");
@@ -200,7 +166,7 @@ report_print(FILE *out, const struct profile *profile,
              const struct report_options *options)
 {
     struct report_groups groups;
-    const bool done = report_group_rows(profile, options, &groups) &&
+    const bool done = report_group_rows(profile, &options->by, &groups) &&
                       report_groups_add_outside(&groups) &&
                       print_groups(out, &groups, options);
 

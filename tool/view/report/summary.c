@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/* summary.c - puts the sentence together: hits taken and missing, why they are missing,
+ * code without names, and what to do about it. */
 #include "view/report/summary.h"
 
 #include "base/text.h"
 #include "profile/estimate.h"
 #include "view/report/rates.h"
+#include "view/report/runtimes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +14,8 @@
 
 /* From this percentage on, unfinished intervals distort a profile. */
 #define UNFINISHED_PERCENT_MAX 5.0
+
+/* --- is all of it there? --- */
 
 bool
 report_has_statistics(const struct profile *profile,
@@ -29,22 +34,19 @@ has_gaps(const struct profile *profile)
 }
 
 bool
-report_is_region(const struct profile *profile)
-{
-    return profile->limits != NULL &&
-           strstr(profile->limits, PROFILE_REGION_ONLY) != NULL;
-}
-
-bool
 report_is_complete(const struct profile *profile, const struct profile_source *source)
 {
     return !has_gaps(profile) && source->taken > 0 &&
            source->expected == source->taken && source->lost == 0 &&
            source->throttled == 0 && source->missed == 0 && source->unfinished == 0 &&
-           source->excluded == 0 && (source->outside == 0 || source->user_left_out) &&
+           source->excluded == 0 &&
+           (source->outside == 0 ||
+            (source->user_left_out && source->outside_kernel == 0)) &&
            source->counted <= source->taken &&
            source->outside == source->taken - source->counted;
 }
+
+/* --- one line for all hits --- */
 
 static void
 put_part(struct buffer *line, const char *name, uint64_t hits)
@@ -80,9 +82,9 @@ put_unfinished(struct buffer *line, const struct profile *profile,
     const double share = percent(source->unfinished, source->expected);
 
     if (share < UNFINISHED_PERCENT_MAX) {
-        const char *const rest = source->outside > 0 ? "nothing lost"
-                                 : has_gaps(profile) ? "all of what was followed"
-                                                     : "complete";
+        const char *const rest = source->outside == 0 && has_gaps(profile)
+                                     ? "all of what was followed"
+                                     : "nothing lost";
 
         buffer_print(line, ": %s but for %" PRIu64 " cut short at the end of threads",
                      rest, source->unfinished);
@@ -95,22 +97,43 @@ put_unfinished(struct buffer *line, const struct profile *profile,
     }
 }
 
+static void
+put_outside_part(struct buffer *line, const struct profile_source *source,
+                 uint64_t hits, const char *where)
+{
+    if (hits > 0) {
+        buffer_print(line, "; %" PRIu64 " hit%s (%.2f%%) %s", hits,
+                     hits == 1 ? "" : "s", percent(hits, source->taken), where);
+    }
+}
+
 /* Report hits that were taken and are in no row. */
 static void
 put_outside(struct buffer *line, const struct profile *profile,
             const struct profile_source *source)
 {
-    const char *const where = source->user_left_out
-                                  ? "in user mode, left out by --kernel"
-                              : report_is_region(profile)
-                                  ? "outside of the region, left out by --region"
-                                  : "in no row: in code that moved or was not reported";
+    const bool region = report_is_region(profile);
+    const uint64_t in_kernel = region ? 0 : source->outside_kernel;
 
-    if (source->outside > 0) {
-        buffer_print(line, "; %" PRIu64 " hit%s (%.2f%%) %s", source->outside,
-                     source->outside == 1 ? "" : "s",
-                     percent(source->outside, source->taken), where);
+    put_outside_part(line, source, source->outside - in_kernel,
+                     source->user_left_out ? "in user mode, left out by --kernel"
+                     : region ? "outside of the region, left out by --region"
+                              : "in no row: in code that moved or was not reported");
+    put_outside_part(line, source, in_kernel,
+                     "in kernel mode, in code whose place is not known");
+}
+
+/* Return how many hits are missing: lost, throttled or missed. */
+static uint64_t
+missing_of(const struct profile_source *source)
+{
+    uint64_t missing = source->lost;
+
+    if (__builtin_add_overflow(missing, source->throttled, &missing) ||
+        __builtin_add_overflow(missing, source->missed, &missing)) {
+        missing = UINT64_MAX;
     }
+    return missing;
 }
 
 /* Print "complete", or what is missing. */
@@ -118,15 +141,11 @@ static void
 put_verdict(struct buffer *line, const struct profile *profile,
             const struct profile_source *source)
 {
-    uint64_t missing = source->lost;
+    const uint64_t missing = missing_of(source);
 
     if (report_is_complete(profile, source)) {
         buffer_append_text(line, ": complete");
         return;
-    }
-    if (__builtin_add_overflow(missing, source->throttled, &missing) ||
-        __builtin_add_overflow(missing, source->missed, &missing)) {
-        missing = UINT64_MAX;
     }
     if (missing > 0) {
         buffer_print(line, ": %" PRIu64 " hit%s missing (%.2f%%)", missing,
@@ -152,21 +171,32 @@ put_verdict(struct buffer *line, const struct profile *profile,
     }
 }
 
+/* Report what a file of another tool has. */
 static void
-put_source(struct buffer *line, const struct profile *profile,
-           const struct profile_source *source, uint64_t total)
+put_foreign(struct buffer *line, const struct profile_source *source, uint64_t total)
 {
     text_escape(line, source->name);
-    if (!report_has_statistics(profile, source, total)) {
-        if (source->granted > 0) {
-            buffer_append_text(line, " ");
-            report_put_interval(line, source, (double)source->granted);
-        }
-        buffer_print(
-            line, "; %" PRIu64 " hit%s; the file has no accounting of what is missing",
-            total, total == 1 ? "" : "s");
-        return;
+    if (source->granted > 0 && !report_is_value(source)) {
+        buffer_append_text(line, " ");
+        report_put_granted(line, source);
     }
+    buffer_print(line, "; %" PRIu64 " ", total);
+    if (report_is_value(source)) {
+        text_escape(line, source->unit);
+    } else {
+        buffer_append_text(line, total == 1 ? "hit" : "hits");
+    }
+    buffer_append_text(line, "; the file has no accounting of what is missing");
+}
+
+/* --- sources --- */
+
+/* Report rates and all sums. */
+static void
+put_source_whole(struct buffer *line, const struct profile *profile,
+                 const struct profile_source *source)
+{
+    text_escape(line, source->name);
     buffer_append_text(line, " ");
     report_put_rates(line, source);
     buffer_append_text(line, "; ");
@@ -176,18 +206,110 @@ put_source(struct buffer *line, const struct profile *profile,
 }
 
 static void
-put_back_end(struct buffer *line, const struct profile *profile)
+put_hits(struct buffer *line, uint64_t hits)
 {
-    if (profile->hal == NULL || profile->hal[0] == '\0') {
+    buffer_print(line, "%" PRIu64 " hit%s", hits, hits == 1 ? "" : "s");
+}
+
+/* Report hits that did not arrive: "13 hits missing (0.6 %)". */
+static void
+put_missing(struct buffer *line, const struct profile_source *source, uint64_t missing)
+{
+    const double share = percent(missing, source->expected);
+
+    put_hits(line, missing);
+    if (share > 0 && share < 0.05) {
+        buffer_append_text(line, " missing (under 0.1 %), ");
+    } else {
+        buffer_print(line, " missing (%.1f %%), ", share);
+    }
+    buffer_print(line, "%" PRIu64 " taken", source->taken);
+}
+
+/* Report in a few words how many hits there are, and whether that is all. */
+static void
+put_source_short(struct buffer *line, const struct profile *profile,
+                 const struct profile_source *source)
+{
+    const uint64_t missing = missing_of(source);
+    const double unfinished = percent(source->unfinished, source->expected);
+
+    if (missing > 0) {
+        put_missing(line, source, missing);
+    } else {
+        const bool adds_up = source->counted <= source->taken &&
+                             source->outside == source->taken - source->counted &&
+                             (source->unfinished > 0 || source->excluded > 0 ||
+                              source->expected == source->taken);
+
+        buffer_append_text(line, report_is_complete(profile, source) ? "complete: "
+                                 : source->excluded > 0 ? "user mode only: "
+                                 : has_gaps(profile)    ? "all of what was followed: "
+                                 : adds_up              ? "nothing lost: "
+                                           : "the statistics do not add up: ");
+        put_hits(line, source->taken);
+    }
+    if (missing == 0 && source->unfinished > 0) {
+        buffer_print(line,
+                     unfinished < UNFINISHED_PERCENT_MAX
+                         ? ", %.1f %% more cut short at the end of threads"
+                         : ", but %.0f %% of the intervals ended with their threads: "
+                           "short-lived ones need a shorter interval",
+                     unfinished);
+    } else if (source->excluded > 0) {
+        buffer_print(line,
+                     "; %" PRIu64
+                     " in kernel mode, or cut short at the end of threads, not seen",
+                     source->excluded);
+    }
+    put_outside(line, profile, source);
+}
+
+static void
+put_source(struct buffer *line, const struct profile *profile, size_t at,
+           uint64_t total, bool verbose)
+{
+    const struct profile_source *const source = &profile->sources[at];
+
+    if (!report_has_statistics(profile, source, total)) {
+        put_foreign(line, source, total);
+    } else if (verbose) {
+        put_source_whole(line, profile, source);
+    } else {
+        if (source->part_count > 0) {
+            /* Shares are then not those of the hits that the table shows. */
+            text_escape(line, source->name);
+            buffer_append_text(line, " ");
+            report_put_granted(line, source);
+            buffer_append_text(line, "; ");
+        } else if (profile->source_count > 1 || !report_is_time(source)) {
+            text_escape(line, source->name);
+            buffer_append_text(line, ": ");
+        }
+        put_source_short(line, profile, source);
+    }
+}
+
+/* --- notes --- */
+
+/* Print the back end and why there is no better one; without verbose only the latter,
+ * in a line of its own. */
+static void
+put_back_end(struct buffer *line, const struct profile *profile, bool verbose)
+{
+    const bool limited = profile->limits != NULL && profile->limits[0] != '\0';
+
+    if (profile->hal == NULL || profile->hal[0] == '\0' || (!limited && !verbose)) {
         return;
     }
+    buffer_append_text(line, verbose ? "" : "ntprof: ");
     text_escape(line, profile->hal);
-    if (profile->limits != NULL && profile->limits[0] != '\0') {
-        buffer_append_text(line, " (");
+    if (limited) {
+        buffer_append_text(line, verbose ? " (" : ": ");
         text_escape(line, profile->limits);
-        buffer_append_text(line, ")");
+        buffer_append_text(line, verbose ? ")" : "");
     }
-    buffer_append_text(line, ": ");
+    buffer_append_text(line, verbose ? ": " : "\n");
 }
 
 static void
@@ -197,7 +319,7 @@ put_warning(struct buffer *line, const struct profile *profile,
     const char *const finer =
         report_is_time(source) ? " or with a higher -F" : " or with a smaller -c";
 
-    if (total >= REPORT_FEW_HITS) {
+    if (total >= REPORT_FEW_HITS || (total > 0 && report_is_value(source))) {
         return;
     }
     buffer_append_text(line, "ntprof: warning: ");
@@ -207,33 +329,42 @@ put_warning(struct buffer *line, const struct profile *profile,
         buffer_print(line, "only %" PRIu64 " hit%s of ", total, total > 1 ? "s" : "");
     }
     text_escape(line, source->name);
-    buffer_print(line, ": too few hits to mean anything: run longer%s\n",
+    buffer_append_text(line, ": too few hits to mean anything");
+    if (has_gaps(profile) && strstr(profile->gaps, PROFILE_CHILDREN_RUN) != NULL) {
+        /* More time would show no more: those that work were named. */
+        buffer_append_text(line, "\n");
+        return;
+    }
+    buffer_print(line, ": run longer%s\n",
                  report_has_statistics(profile, source, total) ? finer : "");
 }
 
-/* Count the hits of the first source without a function; *most_at is the image with the
- * most of them. Returns false if memory runs out. */
-static bool
-count_unnamed(const struct profile *profile, uint64_t *unnamed, size_t *most_at)
-{
-    uint64_t *const hits = calloc(profile->image_count + 1, sizeof(*hits));
+/* Hits of the first source without a function, by image. */
+struct unnamed {
+    uint64_t *hits;
+    uint64_t total;
+    size_t most_at; /* the image with the most of them */
+};
 
-    *unnamed = 0;
-    *most_at = 0;
-    for (size_t i = 0; hits != NULL && i < profile->row_count; i++) {
+/* Count them. Returns false if memory runs out. */
+static bool
+count_unnamed(const struct profile *profile, struct unnamed *unnamed)
+{
+    *unnamed = (struct unnamed){
+        .hits = calloc(profile->image_count + 1, sizeof(*unnamed->hits))};
+    for (size_t i = 0; unnamed->hits != NULL && i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
 
-        if (row->function != 0 ||
-            __builtin_add_overflow(*unnamed, row->hits[0], unnamed)) {
+        if (profile->functions[row->function].name[0] != '\0' ||
+            __builtin_add_overflow(unnamed->total, row->hits[0], &unnamed->total)) {
             continue;
         }
-        hits[row->image] += row->hits[0];
-        if (hits[row->image] > hits[*most_at]) {
-            *most_at = row->image;
+        unnamed->hits[row->image] += row->hits[0];
+        if (unnamed->hits[row->image] > unnamed->hits[unnamed->most_at]) {
+            unnamed->most_at = row->image;
         }
     }
-    free(hits);
-    return hits != NULL;
+    return unnamed->hits != NULL;
 }
 
 /* Only this many rows are searched for a function. */
@@ -248,43 +379,49 @@ starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* If many rows are bare addresses, print how to get names for them. */
+/* Print why code that processes made has no names, and what would name it. */
 static void
-put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
+put_unnamed_code(struct buffer *line, const struct profile *profile, size_t at)
 {
-    const struct profile_image *image;
-    uint64_t unnamed;
-    size_t most_at;
+    const struct profile_image *const image = &profile->images[at];
+    const char *option;
 
-    if (total < REPORT_FEW_HITS || profile->image_count == 0) {
-        return;
-    }
-    if (!count_unnamed(profile, &unnamed, &most_at)) {
+    if (!runtimes_find_option(profile, at, &option)) {
         line->failed = true;
-        return;
+    } else if (image->named) {
+        buffer_append_text(line, ": its perf map does not name them\n");
+    } else if (strcmp(image->path, "[anon:other]") == 0) {
+        buffer_append_text(line,
+                           ": code of more processes than are distinguished has no "
+                           "names\n");
+    } else if (has_gaps(profile) && strstr(profile->gaps, "perf map") != NULL) {
+        buffer_append_text(line, ": the warning says why a perf map was not read\n");
+    } else if (option != NULL) {
+        buffer_print(line, ": it has no perf map, /tmp/perf-PID.map: %s\n", option);
+    } else {
+        buffer_append_text(line, ": it has no perf map, /tmp/perf-PID.map, which many "
+                                 "runtimes write if asked to\n");
     }
-    if (percent(unnamed, total) < REPORT_UNNAMED_PERCENT) {
-        return;
-    }
-    image = &profile->images[most_at];
-    buffer_print(line, "ntprof: %.0f%% of the hits have no names, most of them in ",
-                 percent(unnamed, total));
-    report_image_name(image, line);
+}
+
+/* --- hits without names --- */
+
+/* Print why an image that was not stripped has no names, from the colon on. Returns
+ * false if it was stripped. */
+static bool
+put_reason(struct buffer *line, const struct profile *profile,
+           const struct profile_image *image)
+{
     if (starts_with(image->path, "[anon:") &&
         strstr(image->path, ":path-too-long") != NULL) {
         buffer_append_text(line,
                            ": Linux does not report which file has a path of more "
                            "than 4000 bytes, use a shorter one\n");
     } else if (starts_with(image->path, "[anon:")) {
-        buffer_append_text(line, ": no perf map of it was read; a JIT writes one, such "
-                                 "as node with --perf-basic-prof\n");
+        put_unnamed_code(line, profile, (size_t)(image - profile->images));
     } else if (strcmp(image->path, "[kernel]") == 0 && !image->named) {
         buffer_append_text(line, ": /proc/kallsyms had no addresses for the caller "
                                  "(kernel.kptr_restrict, CAP_SYSLOG)\n");
-    } else if (starts_with(image->path, "/memfd:")) {
-        buffer_append_text(line,
-                           ": it is memory that a program put code into (a memfd), "
-                           "which has no symbols\n");
     } else if (image->named && profile->bucket_bytes > BUCKET_OF_ONE_FUNCTION_BYTES) {
         buffer_append_text(line, ": no function is at an end of its buckets, record "
                                  "with a smaller --bucket\n");
@@ -292,10 +429,110 @@ put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total)
         buffer_append_text(line, ": it could not be read, or has neither symbols nor a "
                                  "build-id\n");
     } else {
-        buffer_append_text(line,
-                           ": its symbols were stripped, install its debug package\n");
+        return false;
+    }
+    return true;
+}
+
+/* Ask for advice on the stripped images with the most unnamed hits, the one with the
+ * most first. Returns how many. */
+static size_t
+ask_for_advice(const struct profile *profile, const struct unnamed *unnamed,
+               uint64_t total, report_advise *advise, struct report_advice *list)
+{
+    size_t count = 0;
+
+    list[count++].image = &profile->images[unnamed->most_at];
+    for (size_t i = 0; i < profile->image_count && count < REPORT_ADVICES_MAX; i++) {
+        const struct profile_image *const image = &profile->images[i];
+
+        if (i != unnamed->most_at && image->path[0] == '/' &&
+            image->build_id[0] != '\0' && !starts_with(image->path, "/memfd:") &&
+            percent(unnamed->hits[i], total) >= REPORT_ADVICE_PERCENT) {
+            list[count++].image = image;
+        }
+    }
+    advise(list, count);
+    return count;
+}
+
+/* Print what adds the names to a profile. */
+static void
+put_later(struct buffer *line, const char *server)
+{
+    buffer_append_text(
+        line, "ntprof: once they are there, ntprof report --symbolize adds names to a "
+              "profile");
+    if (server[0] != '\0') {
+        buffer_append_text(line, "; with --debuginfod=");
+        text_escape(line, server);
+        buffer_append_text(line, " it gets them from a server");
+    }
+    buffer_append_text(line, "\n");
+}
+
+/* Print what was advised for stripped images, from the colon of the first one on. */
+static void
+put_advice(struct buffer *line, const struct profile *profile,
+           const struct unnamed *unnamed, uint64_t total, report_advise *advise)
+{
+    struct report_advice list[REPORT_ADVICES_MAX] = {{NULL, "", ""}};
+    const size_t count =
+        advise != NULL ? ask_for_advice(profile, unnamed, total, advise, list) : 0;
+    const char *server = NULL; /* NULL: there was no advice */
+
+    buffer_append_text(line, ": its symbols were stripped");
+    buffer_append_text(line, list[0].text[0] == '\0' ? ", install its debug package\n"
+                                                     : "; ");
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].text[0] == '\0') {
+            continue;
+        }
+        if (i > 0) {
+            const size_t at = (size_t)(list[i].image - profile->images);
+
+            buffer_print(line, "ntprof: %.0f%% are in ",
+                         percent(unnamed->hits[at], total));
+            display_image(list[i].image, line);
+            buffer_append_text(line, ", stripped too; ");
+        }
+        text_escape(line, list[i].text);
+        buffer_append_text(line, "\n");
+        server = server == NULL || server[0] == '\0' ? list[i].server : server;
+    }
+    if (server != NULL) {
+        put_later(line, server);
     }
 }
+
+/* If many rows are bare addresses, print how to get names for them. */
+static void
+put_unnamed(struct buffer *line, const struct profile *profile, uint64_t total,
+            report_advise *advise)
+{
+    struct unnamed unnamed;
+
+    if (total < REPORT_FEW_HITS || profile->image_count == 0) {
+        return;
+    }
+    if (!count_unnamed(profile, &unnamed)) {
+        line->failed = true;
+        return;
+    }
+    if (percent(unnamed.total, total) >= REPORT_UNNAMED_PERCENT) {
+        const struct profile_image *const image = &profile->images[unnamed.most_at];
+
+        buffer_print(line, "ntprof: %.0f%% of the hits have no names, most of them in ",
+                     percent(unnamed.total, total));
+        display_image(image, line);
+        if (!put_reason(line, profile, image)) {
+            put_advice(line, profile, &unnamed, total, advise);
+        }
+    }
+    free(unnamed.hits);
+}
+
+/* --- what a reader may take wrongly --- */
 
 static void
 put_wide_buckets(struct buffer *line, const struct report_groups *groups)
@@ -371,19 +608,25 @@ put_enabling(struct buffer *line, const struct report_groups *groups)
     }
 }
 
+/* --- the summary --- */
+
 bool
 report_print_summary(FILE *out, const struct profile *profile,
-                     const struct report_groups *groups)
+                     const struct report_groups *groups, report_advise *advise,
+                     bool verbose)
 {
     struct buffer line = {0};
     bool done;
 
+    if (!verbose && profile->source_count > 0) {
+        put_back_end(&line, profile, false);
+    }
     for (size_t i = 0; i < profile->source_count; i++) {
         buffer_append_text(&line, "ntprof: ");
-        if (i == 0) {
-            put_back_end(&line, profile);
+        if (verbose && i == 0) {
+            put_back_end(&line, profile, true);
         }
-        put_source(&line, profile, &profile->sources[i], groups->totals[i]);
+        put_source(&line, profile, i, report_total(groups, i).hits, verbose);
         buffer_append_text(&line, "\n");
     }
     if (has_gaps(profile)) {
@@ -392,15 +635,20 @@ report_print_summary(FILE *out, const struct profile *profile,
         buffer_append_text(&line, "\n");
     }
     for (size_t i = 0; i < profile->source_count; i++) {
-        if (report_has_statistics(profile, &profile->sources[i], groups->totals[i])) {
-            report_put_rate_warnings(&line, profile, &profile->sources[i]);
+        const uint64_t total = report_total(groups, i).hits;
+
+        if (report_has_statistics(profile, &profile->sources[i], total)) {
+            report_put_rate_warnings(&line, profile, &profile->sources[i], verbose);
         }
-        put_warning(&line, profile, &profile->sources[i], groups->totals[i]);
+        put_warning(&line, profile, &profile->sources[i], total);
     }
     put_wide_buckets(&line, groups);
     put_enabling(&line, groups);
     if (profile->source_count > 0) {
-        put_unnamed(&line, profile, groups->totals[0]);
+        put_unnamed(&line, profile, groups->totals[0], advise);
+        if (groups->totals[0] >= REPORT_FEW_HITS) {
+            runtimes_put_scripts(&line, profile, groups->totals[0]);
+        }
     }
     done = !line.failed;
     if (done && line.size > 0) {

@@ -1,71 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * table.c - a report as a table for the terminal, with statistics below.
- *
- * The text of each cell is made twice: first to find the widths, then to print.
  */
 #include "profile/estimate.h"
-#include "view/report/fit.h"
 #include "view/report/formats.h"
+#include "view/report/grid.h"
 #include "view/report/summary.h"
 
 #include "base/text.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#define BOLD "\033[1m"
-#define RED "\033[31m"
-#define GREEN "\033[32m"
-#define RESET "\033[0m"
-
-/* A longer title of a source shifts the next column. */
-enum { TITLE_PAD_MAX = 40 };
-
-enum cell {
-    SHARE,
+enum {
+    SHARE = CELL_NUMBERS,
     ERROR,
     HITS,
     ESTIMATE,
-    RATIO, /* the last of the number cells */
-    FUNCTION,
-    IMAGE,
-    PATH,
-    ADDRESS,
-    BUCKET,
-    LINE,
-    PROCESS,
-    THREAD,
-    UNIT,
-    CPU,
-    SOURCE,
-    CELL_COUNT
+    RATIO,
 };
 
 /* The source that a row shows first; grouped by source, its own. */
 #define MAIN SIZE_MAX
 
-/* Capacity of a list of cells: each cell is in it at most once. */
-enum { NAME_CELLS_MAX = CELL_COUNT };
-
-struct column {
-    enum cell cell;
-    size_t source; /* source of a number */
-    size_t width;
-    struct report_ratio ratio; /* of RATIO cells */
-};
-
 struct table {
-    FILE *out;
     const struct profile *profile;
     const struct report_groups *groups;
     const struct report_options *options;
-    struct column *columns;
-    size_t column_count;
-    size_t shown;
-    struct buffer text; /* the current cell */
+    struct grid grid;
 };
+
+/* --- what is shown --- */
 
 static bool
 is_by_source(const struct table *table)
@@ -87,10 +51,12 @@ has_estimate(const struct profile_source *source)
     return report_interval(source) > 0 && !report_is_exact(source);
 }
 
+/* --- titles --- */
+
 /* Append the title of a column of hits or estimates, with the source where that is
  * needed. */
 static void
-put_number_title(const struct table *table, const struct column *column,
+put_number_title(const struct table *table, const struct grid_column *column,
                  struct buffer *out)
 {
     if (column->source == MAIN) {
@@ -101,86 +67,52 @@ put_number_title(const struct table *table, const struct column *column,
         text_escape(out, table->profile->sources[column->source].name);
     }
     if (column->cell == HITS && !has_several_sources(table)) {
-        buffer_append_text(out, "hits");
+        const struct profile_source *source = &table->profile->sources[column->source];
+
+        text_escape(out, report_is_value(source) ? source->unit : "hits");
     } else if (column->cell == HITS &&
                has_estimate(&table->profile->sources[column->source])) {
         buffer_append_text(out, " hits");
     }
 }
 
-static const char *
-make_title(struct table *table, const struct column *column)
-{
-    static const char *const titles[CELL_COUNT] = {
-        [SHARE] = "share",   [ERROR] = "+-",   [FUNCTION] = "function",
-        [IMAGE] = "image",   [PATH] = "image", [ADDRESS] = "address",
-        [BUCKET] = "bucket", [LINE] = "line",  [PROCESS] = "process",
-        [THREAD] = "thread", [CPU] = "cpu",    [SOURCE] = "source",
-        [UNIT] = "unit",
-    };
-
-    table->text.size = 0;
-    if (column->cell == HITS || column->cell == ESTIMATE) {
-        put_number_title(table, column, &table->text);
-    } else if (column->cell == RATIO) {
-        buffer_append_text(&table->text, column->ratio.title);
-    } else {
-        buffer_append_text(&table->text, titles[column->cell]);
-    }
-    return buffer_text(&table->text);
-}
-
 static void
-put_line(struct buffer *out, const struct report_group *group)
+put_title(const struct table *table, const struct grid_column *column,
+          struct buffer *out)
 {
-    if (group->function == NULL || group->function->file[0] == '\0') {
-        return;
-    }
-    text_escape(out, group->function->file);
-    if (group->line > 0) {
-        buffer_print(out, ":%" PRIu32, group->line);
+    switch (column->cell) {
+    case SHARE:
+        buffer_append_text(out, "share");
+        break;
+    case ERROR:
+        buffer_append_text(out, "+-");
+        break;
+    case RATIO:
+        buffer_append_text(out, column->ratio.title);
+        break;
+    default:
+        put_number_title(table, column, out);
+        break;
     }
 }
 
-static void
-put_named(struct buffer *out, const char *name)
-{
-    text_escape(out, name[0] != '\0' ? name : "[unknown]");
-}
-
-/* Append the range of a bucket. Its end is the first byte after it, which foreign files
- * do not have. */
-static void
-put_bucket(const struct table *table, const struct report_group *group,
-           struct buffer *out)
-{
-    const uint64_t end = report_group_bucket_end(table->groups, group);
-
-    if (!group->has_address) {
-        return; /* of hits in no row */
-    }
-    buffer_print(out, "0x%" PRIx64, group->address);
-    if (end != 0) {
-        buffer_print(out, "-0x%" PRIx64, end);
-    }
-}
+/* --- cells --- */
 
 /* Append what hits of a source stand for. In a column of several sources, events get
  * their unit. */
 static void
-put_estimate(struct table *table, const struct column *column, size_t source,
-             uint64_t hits)
+put_estimate(const struct table *table, const struct grid_column *column, size_t source,
+             const struct report_count *count, struct buffer *text)
 {
     const struct profile_source *shown = &table->profile->sources[source];
-    const double value = (double)hits * report_interval(shown);
-    struct buffer *text = &table->text;
+    const double value = (double)count->units * report_interval(shown);
 
     if (report_is_time(shown)) {
         report_put_time(text, value);
         return;
     }
     if (report_is_exact(shown)) {
-        buffer_print(text, "%" PRIu64, hits);
+        buffer_print(text, "%" PRIu64, count->hits);
     } else {
         report_put_events(text, value);
     }
@@ -189,11 +121,12 @@ put_estimate(struct table *table, const struct column *column, size_t source,
 
 static void
 put_ratio(const struct report_ratio *ratio, const struct profile *profile,
-          uint64_t numerator_hits, uint64_t denominator_hits, struct buffer *out)
+          const struct report_count *numerator, const struct report_count *denominator,
+          struct buffer *out)
 {
     double value;
 
-    if (report_ratio_value(profile, ratio, numerator_hits, denominator_hits, &value)) {
+    if (report_ratio_value(profile, ratio, numerator, denominator, &value)) {
         buffer_print(out, "%.2f", value);
     } else {
         buffer_append_byte(out, '-');
@@ -210,14 +143,15 @@ put_error(double error, struct buffer *out)
 }
 
 static void
-put_number(struct table *table, const struct report_group *group,
-           const struct column *column)
+put_number(const struct table *table, const struct report_group *group,
+           const struct grid_column *column, struct buffer *text)
 {
     const struct report_groups *groups = table->groups;
     const size_t source = column->source == MAIN
                               ? report_group_main_source(groups, group)
                               : column->source;
-    struct buffer *text = &table->text;
+    const struct report_count count = report_group_count(groups, group, source);
+    struct report_count denominator;
 
     switch (column->cell) {
     case SHARE:
@@ -227,102 +161,79 @@ put_number(struct table *table, const struct report_group *group,
         put_error(report_group_error(groups, group, source), text);
         break;
     case HITS:
-        buffer_print(text, "%" PRIu64, report_group_hits(groups, group, source));
+        buffer_print(text, "%" PRIu64, count.hits);
         break;
     case ESTIMATE:
-        put_estimate(table, column, source, report_group_hits(groups, group, source));
+        put_estimate(table, column, source, &count, text);
         break;
     default:
-        put_ratio(&column->ratio, table->profile,
-                  report_group_hits(groups, group, column->ratio.numerator),
-                  report_group_hits(groups, group, column->ratio.denominator), text);
+        denominator = report_group_count(groups, group, column->ratio.denominator);
+        put_ratio(&column->ratio, table->profile, &count, &denominator, text);
+        break;
+    }
+}
+
+/* Append the total of a column over all rows, shown or not. */
+static void
+put_total(const struct table *table, const struct grid_column *column,
+          struct buffer *text)
+{
+    const size_t source = column->source == MAIN ? 0 : column->source;
+    const struct report_count selected = source < table->profile->source_count
+                                             ? report_selected(table->groups, source)
+                                             : (struct report_count){0};
+    struct report_count denominator;
+
+    switch (is_by_source(table) ? ERROR : column->cell) {
+    case SHARE:
+        buffer_print(text, "%.2f%%",
+                     report_selected_share(table->groups, column->source) * 100);
+        break;
+    case HITS:
+        buffer_print(text, "%" PRIu64, selected.hits);
+        break;
+    case ESTIMATE:
+        put_estimate(table, column, column->source, &selected, text);
+        break;
+    case RATIO:
+        denominator = report_selected(table->groups, column->ratio.denominator);
+        put_ratio(&column->ratio, table->profile, &selected, &denominator, text);
+        break;
+    default:
         break;
     }
 }
 
 static void
-put_name(struct table *table, const struct report_group *group, enum cell cell)
+put_cell(struct grid *grid, const struct grid_column *column, size_t row)
 {
-    struct buffer *text = &table->text;
+    const struct table *const table = grid->table;
 
-    switch (cell) {
-    case FUNCTION:
-        report_group_name(group, text);
-        break;
-    case IMAGE:
-        report_image_name(group->image, text);
-        break;
-    case PATH:
-        put_named(text, group->image->path);
-        break;
-    case ADDRESS:
-        if (group->has_address) {
-            buffer_print(text, "0x%" PRIx64, group->address);
-        }
-        break;
-    case BUCKET:
-        put_bucket(table, group, text);
-        break;
-    case LINE:
-        put_line(text, group);
-        break;
-    case PROCESS:
-        put_named(text, group->process);
-        break;
-    case THREAD:
-        put_named(text, group->thread);
-        break;
-    case UNIT:
-        put_named(text, group->unit);
-        break;
-    case CPU:
-        if (group->cpu_plus_1 != 0) {
-            buffer_print(text, "%" PRIu32, group->cpu_plus_1 - 1);
-        } else {
-            buffer_append_text(text, "[unknown]");
-        }
-        break;
-    default:
-        text_escape(text, group->source->name);
-        break;
-    }
-}
-
-/* Make the text of a cell in table->text. Returns NULL if memory runs out. */
-static const char *
-make_cell(struct table *table, const struct report_group *group,
-          const struct column *column)
-{
-    table->text.size = 0;
-    if (column->cell <= RATIO) {
-        put_number(table, group, column);
+    if (row == GRID_TITLES) {
+        put_title(table, column, &grid->text);
+    } else if (row == GRID_TOTALS) {
+        put_total(table, column, &grid->text);
+    } else if (grid_is_number(column)) {
+        put_number(table, &table->groups->groups[row], column, &grid->text);
     } else {
-        put_name(table, group, column->cell);
+        grid_put_name(grid, &table->groups->groups[row], column->cell);
     }
-    return buffer_text(&table->text);
 }
 
-static struct column *
-add_column(struct table *table, enum cell cell, size_t source)
-{
-    struct column *column = &table->columns[table->column_count++];
-
-    *column = (struct column){.cell = cell, .source = source};
-    return column;
-}
+/* --- columns --- */
 
 static void
 add_source_columns(struct table *table, size_t source)
 {
     struct report_ratio ratio;
 
-    add_column(table, HITS, source);
+    grid_add(&table->grid, HITS, source);
     if (has_estimate(&table->profile->sources[source])) {
-        add_column(table, ESTIMATE, source);
+        grid_add(&table->grid, ESTIMATE, source);
     }
     if (has_several_sources(table) &&
         report_ratio_find(table->profile, source, &ratio)) {
-        add_column(table, RATIO, source)->ratio = ratio;
+        grid_add(&table->grid, RATIO, source)->ratio = ratio;
     }
 }
 
@@ -332,11 +243,11 @@ is_error_shown(const struct table *table)
 {
     bool shown = false;
 
-    for (size_t i = 0; i < table->shown; i++) {
+    for (size_t i = 0; i < table->grid.rows; i++) {
         const struct report_group *group = &table->groups->groups[i];
         const size_t source = report_group_main_source(table->groups, group);
 
-        shown |= table->groups->totals[source] < REPORT_SURE_HITS &&
+        shown |= report_total(table->groups, source).hits < REPORT_SURE_HITS &&
                  report_group_error(table->groups, group, source) > 0;
     }
     return shown;
@@ -353,14 +264,15 @@ any_has_estimate(const struct profile *profile)
     return any;
 }
 
+/* Choose the columns of numbers. Grouped by source, all sources share them. */
 static void
-choose_numbers(struct table *table)
+choose_number_columns(struct table *table)
 {
     const size_t first = is_by_source(table) ? MAIN : 0;
 
-    add_column(table, SHARE, first);
+    grid_add(&table->grid, SHARE, first);
     if (is_error_shown(table)) {
-        add_column(table, ERROR, first);
+        grid_add(&table->grid, ERROR, first);
     }
     if (!is_by_source(table)) {
         for (size_t i = 0; i < table->profile->source_count; i++) {
@@ -368,60 +280,34 @@ choose_numbers(struct table *table)
         }
         return;
     }
-    add_column(table, HITS, MAIN);
+    grid_add(&table->grid, HITS, MAIN);
     if (any_has_estimate(table->profile)) {
-        add_column(table, ESTIMATE, MAIN);
+        grid_add(&table->grid, ESTIMATE, MAIN);
     }
-}
-
-/* Return the cells of a key, the most important first. SHARE, which is no name, ends
- * the list. */
-static const enum cell *
-cells_of(enum report_key key)
-{
-    static const enum cell cells[][5] = {
-        [REPORT_BY_FUNCTION] = {FUNCTION, IMAGE, SHARE},
-        [REPORT_BY_LINE] = {LINE, FUNCTION, IMAGE, SHARE},
-        [REPORT_BY_IMAGE] = {PATH, SHARE},
-        [REPORT_BY_ADDRESS] = {ADDRESS, FUNCTION, LINE, IMAGE, SHARE},
-        [REPORT_BY_BUCKET] = {BUCKET, FUNCTION, LINE, IMAGE, SHARE},
-        [REPORT_BY_PROCESS] = {PROCESS, SHARE},
-        [REPORT_BY_THREAD] = {THREAD, SHARE},
-        [REPORT_BY_CPU] = {CPU, SHARE},
-        [REPORT_BY_SOURCE] = {SOURCE, SHARE},
-        [REPORT_BY_UNIT] = {UNIT, SHARE},
-    };
-
-    return cells[key];
 }
 
 static void
-add_name_column(struct table *table, enum cell cell)
+add_name_column(struct table *table, unsigned cell)
 {
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (table->columns[i].cell == cell) {
-            return;
-        }
-    }
-    if (cell != IMAGE || !report_has_key(&table->options->keys, REPORT_BY_IMAGE)) {
-        add_column(table, cell, 0);
+    if (cell != CELL_IMAGE ||
+        !report_has_key(&table->options->by.keys, REPORT_BY_IMAGE)) {
+        grid_add_name(&table->grid, cell);
     }
 }
 
 /* Choose the first cell of each key, in the order of the keys; then their other
  * cells. */
 static void
-choose_names(struct table *table)
+choose_name_columns(struct table *table)
 {
-    static const struct report_keys by_function = {{REPORT_BY_FUNCTION}, 1};
-    const struct report_keys *keys =
-        table->options->keys.count > 0 ? &table->options->keys : &by_function;
+    const struct report_keys *keys = report_keys_used(&table->options->by.keys);
 
     for (size_t i = 0; i < keys->count; i++) {
-        add_name_column(table, *cells_of(keys->list[i]));
+        add_name_column(table, *grid_cells_of(keys->list[i]));
     }
     for (size_t i = 0; i < keys->count; i++) {
-        for (const enum cell *cell = cells_of(keys->list[i]); *cell != SHARE; cell++) {
+        for (const unsigned *cell = grid_cells_of(keys->list[i]); *cell != CELL_NUMBERS;
+             cell++) {
             add_name_column(table, *cell);
         }
     }
@@ -433,122 +319,15 @@ choose_columns(struct table *table)
     /* Share and error and, for each source, hits, an estimate and a ratio. */
     const size_t numbers = 2 + 3 * (table->profile->source_count + 1);
 
-    table->columns = calloc(numbers + NAME_CELLS_MAX, sizeof(*table->columns));
-    if (table->columns == NULL) {
+    if (!grid_reserve(&table->grid, numbers)) {
         return false;
     }
-    choose_numbers(table);
-    choose_names(table);
+    choose_number_columns(table);
+    choose_name_columns(table);
     return true;
 }
 
-static bool
-widen(struct column *column, const char *text)
-{
-    const size_t columns = text != NULL ? text_columns(text) : 0;
-
-    if (columns > column->width) {
-        column->width = columns;
-    }
-    return text != NULL;
-}
-
-/* Make the total of a column over all rows, shown or not. Returns NULL if memory runs
- * out. */
-static const char *
-make_total(struct table *table, const struct column *column)
-{
-    const uint64_t *selected = table->groups->selected;
-    struct buffer *text = &table->text;
-
-    text->size = 0;
-    switch (is_by_source(table) ? ERROR : column->cell) {
-    case SHARE:
-        buffer_print(text, "%.2f%%",
-                     report_selected_share(table->groups, column->source) * 100);
-        break;
-    case HITS:
-        buffer_print(text, "%" PRIu64, selected[column->source]);
-        break;
-    case ESTIMATE:
-        put_estimate(table, column, column->source, selected[column->source]);
-        break;
-    case RATIO:
-        put_ratio(&column->ratio, table->profile, selected[column->ratio.numerator],
-                  selected[column->ratio.denominator], text);
-        break;
-    default:
-        break;
-    }
-    return buffer_text(text);
-}
-
-static bool
-measure(struct table *table)
-{
-    for (size_t i = 0; i < table->column_count; i++) {
-        struct column *column = &table->columns[i];
-
-        if (!widen(column, make_title(table, column))) {
-            return false;
-        }
-        if (column->width > TITLE_PAD_MAX) {
-            column->width = TITLE_PAD_MAX;
-        }
-        if (!widen(column, make_total(table, column))) {
-            return false;
-        }
-        for (size_t row = 0; row < table->shown; row++) {
-            if (!widen(column, make_cell(table, &table->groups->groups[row], column))) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static enum fit_kind
-kind_of(const struct column *column)
-{
-    switch (column->cell) {
-    case FUNCTION:
-        return FIT_FUNCTION;
-    case PATH:
-    case LINE:
-        return FIT_PATH;
-    case IMAGE:
-    case PROCESS:
-    case THREAD:
-    case UNIT:
-    case SOURCE:
-        return FIT_NAME;
-    case ADDRESS:
-    case BUCKET:
-    case CPU:
-        return FIT_ADDRESS;
-    default:
-        return FIT_NUMBER;
-    }
-}
-
-/* Shrink names so that the other columns fit on the screen. */
-static void
-set_widths(struct table *table)
-{
-    struct fit fit = {0};
-
-    for (size_t i = 0; i < table->column_count; i++) {
-        fit_add(&fit, kind_of(&table->columns[i]), &table->columns[i].width);
-    }
-    fit_settle(&fit, table->options->width);
-}
-
-static void
-print_cell(const struct table *table, const struct column *column, const char *text)
-{
-    fit_print(table->out, kind_of(column), column->width, table->options->width, text,
-              column == &table->columns[table->column_count - 1]);
-}
+/* --- printing --- */
 
 static const char *
 color_of(const struct table *table, const struct report_group *group)
@@ -559,46 +338,7 @@ color_of(const struct table *table, const struct report_group *group)
     if (!table->options->color || share < 0.005) {
         return "";
     }
-    return share >= 0.05 ? RED : GREEN;
-}
-
-static bool
-print_row(struct table *table, const struct report_group *group)
-{
-    const char *color = color_of(table, group);
-
-    for (size_t i = 0; i < table->column_count; i++) {
-        const char *text = make_cell(table, group, &table->columns[i]);
-
-        if (text == NULL) {
-            return false;
-        }
-        if (table->columns[i].cell == SHARE) {
-            fputs(color, table->out);
-        }
-        print_cell(table, &table->columns[i], text);
-        if (table->columns[i].cell == SHARE && color[0] != '\0') {
-            fputs(RESET, table->out);
-        }
-    }
-    fputc('\n', table->out);
-    return true;
-}
-
-static bool
-print_titles(struct table *table)
-{
-    fputs(table->options->color ? BOLD : "", table->out);
-    for (size_t i = 0; i < table->column_count; i++) {
-        const char *text = make_title(table, &table->columns[i]);
-
-        if (text == NULL) {
-            return false;
-        }
-        print_cell(table, &table->columns[i], text);
-    }
-    fputs(table->options->color ? RESET "\n" : "\n", table->out);
-    return true;
+    return share >= 0.05 ? GRID_RED : GRID_GREEN;
 }
 
 /* Print why there is no column of errors. */
@@ -606,24 +346,27 @@ static void
 print_no_errors(const struct table *table)
 {
     bool exact = true;
+    bool values = true;
     bool sure = false;
 
-    for (size_t i = 0; i < table->column_count; i++) {
-        if (table->columns[i].cell == ERROR) {
+    for (size_t i = 0; i < table->grid.count; i++) {
+        if (table->grid.columns[i].cell == ERROR) {
             return;
         }
     }
-    for (size_t i = 0; i < table->shown; i++) {
+    for (size_t i = 0; i < table->grid.rows; i++) {
         const struct report_group *group = &table->groups->groups[i];
         const size_t source = report_group_main_source(table->groups, group);
 
         exact &= report_is_exact(&table->profile->sources[source]);
+        values &= report_is_value(&table->profile->sources[source]);
         sure |= report_group_error(table->groups, group, source) > 0;
     }
-    fprintf(table->out, "ntprof: +- is left out: %s\n",
-            exact  ? "every event is a hit, so shares are exact"
-            : sure ? "with so many hits shares are within 1%"
-                   : "each row is all hits of its source");
+    fprintf(table->grid.out, "ntprof: +- is left out: %s\n",
+            values  ? "how certain sums of values are is not known"
+            : exact ? "every event is a hit, so shares are exact"
+            : sure  ? "with so many hits shares are within 1%"
+                    : "each row is all hits of its source");
 }
 
 /* Print sums of the number columns, and how many rows are not shown. */
@@ -632,24 +375,18 @@ print_total(struct table *table)
 {
     const size_t count = table->groups->count;
 
-    for (size_t i = 0;
-         i < table->column_count && kind_of(&table->columns[i]) == FIT_NUMBER; i++) {
-        const char *text = make_total(table, &table->columns[i]);
-
-        if (text == NULL) {
-            return false;
-        }
-        print_cell(table, &table->columns[i], text);
+    if (!grid_print_row(&table->grid, GRID_TOTALS, "")) {
+        return false;
     }
-    fprintf(table->out, "%zu row%s in all", count, count == 1 ? "" : "s");
+    fprintf(table->grid.out, "%zu row%s in all", count, count == 1 ? "" : "s");
     if (table->groups->filtered) {
-        fputs(" that the filters let through", table->out);
+        fputs(" that the filters let through", table->grid.out);
     }
-    if (table->shown < count) {
-        fprintf(table->out, "; %zu not shown (--rows 0 shows all)",
-                count - table->shown);
+    if (table->grid.rows < count) {
+        fprintf(table->grid.out, "; %zu not shown (--rows 0 shows all)",
+                count - table->grid.rows);
     }
-    fputc('\n', table->out);
+    fputc('\n', table->grid.out);
     return true;
 }
 
@@ -657,20 +394,21 @@ static bool
 print_body(struct table *table)
 {
     if (table->groups->count == 0) {
-        fputs("no hits\n", table->out);
+        fputs("no hits\n", table->grid.out);
         return true;
     }
-    if (!choose_columns(table) || !measure(table)) {
+    if (!report_groups_tell_apart(table->groups, table->groups->count,
+                                  table->options->full_names) ||
+        !choose_columns(table) || !grid_settle(&table->grid) ||
+        !grid_print_titles(&table->grid)) {
         return false;
     }
-    set_widths(table);
-    if (!print_titles(table)) {
-        return false;
-    }
-    for (size_t i = 0; i < table->shown; i++) {
-        if (!print_row(table, &table->groups->groups[i])) {
+    for (size_t i = 0; i < table->grid.rows; i++) {
+        if (!grid_print_row(&table->grid, i,
+                            color_of(table, &table->groups->groups[i]))) {
             return false;
         }
+        fputc('\n', table->grid.out);
     }
     if (table->groups->keys != 1u << REPORT_BY_SOURCE && !print_total(table)) {
         return false;
@@ -679,21 +417,27 @@ print_body(struct table *table)
     return true;
 }
 
+/* --- the table --- */
+
 bool
 report_print_table(FILE *out, const struct report_groups *groups,
                    const struct report_options *options)
 {
     struct table table = {
-        .out = out,
         .profile = groups->profile,
         .groups = groups,
         .options = options,
-        .shown = report_rows_shown(options, groups->count),
+        .grid = {.out = out,
+                 .options = options,
+                 .groups = groups,
+                 .put = put_cell,
+                 .table = &table,
+                 .rows = report_rows_shown(options, groups->count)},
     };
     const bool done =
-        print_body(&table) && report_print_summary(out, groups->profile, groups);
+        print_body(&table) && report_print_summary(out, groups->profile, groups,
+                                                   options->advise, options->verbose);
 
-    free(table.columns);
-    buffer_finish(&table.text);
+    grid_finish(&table.grid);
     return done;
 }

@@ -16,8 +16,8 @@ struct tui_display;
  * in why. */
 bool tui_display_check(char *why, size_t size);
 
-/* Take over standard input and output, which must be a terminal. Returns NULL with the
- * reason in one line in why. */
+/* After a check that succeeded: take over standard input and output, which must be a
+ * terminal. Returns NULL with the reason in one line in why. */
 struct tui_display *tui_display_open(char *why, size_t size);
 
 /* Restore the terminal. display may be NULL. */

@@ -6,8 +6,10 @@
  * the bounded size of the screen. Its signal handlers are removed, since the caller
  * waits for signals as it does for keys.
  */
+#include "view/screen/display_module.h"
+
+#include "base/module_interface.h"
 #include "base/text.h"
-#include "view/screen/display.h"
 #include "view/screen/draw.h"
 
 #include <signal.h>
@@ -36,6 +38,8 @@ static const int curses_signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 
 enum { CURSES_SIGNALS = sizeof(curses_signals) / sizeof(curses_signals[0]) };
 
+/* --- signals --- */
+
 static void
 keep_actions(struct sigaction *actions)
 {
@@ -52,9 +56,11 @@ restore_actions(const struct sigaction *actions)
     }
 }
 
+/* --- the terminal --- */
+
 /* Write the reason to why. Returns NULL, so that callers can return its value. */
 __attribute__((format(printf, 3, 4))) static struct tui_display *
-refuse(char *why, size_t size, const char *format, ...)
+refuse_terminal(char *why, size_t size, const char *format, ...)
 {
     va_list arguments;
 
@@ -88,27 +94,30 @@ open_description(char *why, size_t size)
     int result;
 
     if (type == NULL || type[0] == '\0') {
-        refuse(why, size, "TERM is not set: it says what kind of terminal this is");
+        refuse_terminal(why, size,
+                        "TERM is not set: it says what kind of terminal this is");
         return false;
     }
     text_show(shown, sizeof(shown), type);
     if (setupterm(type, STDOUT_FILENO, &result) == ERR) {
-        refuse(why, size, "TERM is '%s', %s; try: TERM=xterm ntprof top", shown,
-               result < 0 ? "but there is no database of terminals here (ncurses-base)"
-                          : "of which nothing is known here");
+        refuse_terminal(
+            why, size, "TERM is '%s', %s; try: TERM=xterm ntprof top", shown,
+            result < 0 ? "but there is no database of terminals here (ncurses-base)"
+                       : "of which nothing is known here");
         return false;
     }
     if (capability("cup")[0] == '\0' || capability("clear")[0] == '\0') {
-        refuse(why, size, "TERM is '%s', a terminal on which nothing can be placed",
-               shown);
+        refuse_terminal(why, size,
+                        "TERM is '%s', a terminal on which nothing can be placed",
+                        shown);
         close_description();
         return false;
     }
     return true;
 }
 
-bool
-tui_display_check(char *why, size_t size)
+static bool
+display_check(char *why, size_t size)
 {
     const bool can = open_description(why, size);
 
@@ -166,14 +175,14 @@ take_terminal(void)
     (void)curs_set(0);
 }
 
-struct tui_display *
-tui_display_open(char *why, size_t size)
+static struct tui_display *
+display_open(char *why, size_t size)
 {
     struct tui_display *const display = calloc(1, sizeof(*display));
     struct sigaction actions[CURSES_SIGNALS];
 
     if (display == NULL) {
-        return refuse(why, size, "out of memory");
+        return refuse_terminal(why, size, "out of memory");
     }
     if (!open_description(why, size)) {
         free(display);
@@ -185,7 +194,7 @@ tui_display_open(char *why, size_t size)
     display->screen = newterm(NULL, stdout, stdin);
     if (display->screen == NULL) {
         free(display);
-        return refuse(why, size, "curses cannot use this terminal");
+        return refuse_terminal(why, size, "curses cannot use this terminal");
     }
     restore_actions(actions);
     set_escdelay(ESCAPE_MS);
@@ -194,34 +203,34 @@ tui_display_open(char *why, size_t size)
     return display;
 }
 
-void
-tui_display_leave(struct tui_display *display)
+static void
+display_leave(struct tui_display *display)
 {
     (void)display;
     endwin();
 }
 
-void
-tui_display_enter(struct tui_display *display)
+static void
+display_enter(struct tui_display *display)
 {
     (void)display;
     clearok(curscr, TRUE);
     refresh();
 }
 
-void
-tui_display_close(struct tui_display *display)
+static void
+display_close(struct tui_display *display)
 {
     if (display == NULL) {
         return;
     }
-    tui_display_leave(display);
+    display_leave(display);
     delscreen(display->screen);
     free(display);
 }
 
-void
-tui_display_ask_size(unsigned *lines, unsigned *columns)
+static void
+display_ask_size(unsigned *lines, unsigned *columns)
 {
     struct winsize size = {0};
 
@@ -230,13 +239,15 @@ tui_display_ask_size(unsigned *lines, unsigned *columns)
     *columns = size.ws_col;
 }
 
-void
-tui_display_resize(struct tui_display *display, const struct tui_screen *screen)
+static void
+display_resize(struct tui_display *display, const struct tui_screen *screen)
 {
     (void)display;
     (void)resize_term(screen->lines, screen->columns);
     clearok(curscr, TRUE);
 }
+
+/* --- drawing --- */
 
 static void
 put(void *context, int line, int column, enum tui_style style, const wchar_t *text,
@@ -249,8 +260,8 @@ put(void *context, int line, int column, enum tui_style style, const wchar_t *te
     (void)mvaddwstr(line, column, text);
 }
 
-void
-tui_display_draw(struct tui_display *display, const struct tui_screen *screen)
+static void
+display_draw(struct tui_display *display, const struct tui_screen *screen)
 {
     const struct tui_canvas canvas = {.put = put, .context = display};
 
@@ -258,6 +269,8 @@ tui_display_draw(struct tui_display *display, const struct tui_screen *screen)
     tui_draw(screen, &canvas);
     refresh();
 }
+
+/* --- keys --- */
 
 static uint32_t
 key_of_code(wint_t code)
@@ -282,8 +295,8 @@ key_of_code(wint_t code)
     return TUI_KEY_NONE;
 }
 
-bool
-tui_display_key(struct tui_display *display, uint32_t *key)
+static bool
+display_key(struct tui_display *display, uint32_t *key)
 {
     wint_t code;
     const int kind = get_wch(&code);
@@ -295,3 +308,15 @@ tui_display_key(struct tui_display *display, uint32_t *key)
     *key = kind == KEY_CODE_YES ? key_of_code(code) : (uint32_t)code;
     return true;
 }
+
+MODULE_INTERFACE(struct display_module, display) = {
+    .check = display_check,
+    .open = display_open,
+    .close = display_close,
+    .leave = display_leave,
+    .enter = display_enter,
+    .ask_size = display_ask_size,
+    .resize = display_resize,
+    .draw = display_draw,
+    .key = display_key,
+};

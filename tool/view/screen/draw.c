@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* draw.c - the lines of each page. */
 #include "view/screen/draw.h"
+#include "base/path.h"
 #include "view/screen/pen.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Widths of columns, including the blanks after them. */
 enum {
@@ -65,13 +65,13 @@ put_hits(struct tui_pen *pen, enum tui_style style, uint64_t hits)
     tui_pen_text(pen, style, 1, "");
 }
 
-static const char *
-last_part(const char *path)
-{
-    const char *const slash = strrchr(path, '/');
-
-    return slash != NULL && slash[1] != '\0' ? slash + 1 : path;
-}
+/* Titles: what all rows are, and what one is. */
+static const char *const singulars[TUI_KINDS] = {
+    [TUI_FUNCTIONS] = "function",
+    [TUI_IMAGES] = "image",
+    [TUI_PROCESSES] = "process",
+    [TUI_INLINED] = "function",
+};
 
 static const struct tui_table *
 viewed(const struct tui_screen *screen)
@@ -130,18 +130,24 @@ put_idle(struct tui_pen *pen, const struct tui_table *table, size_t source)
     }
 }
 
+static const char *const view_names[TUI_KINDS] = {
+    [TUI_FUNCTIONS] = "functions",
+    [TUI_IMAGES] = "images",
+    [TUI_PROCESSES] = "processes",
+    [TUI_INLINED] = "functions, the inlined ones too,",
+};
+
 static void
 draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int line)
 {
     struct tui_pen pen = pen_on(screen, canvas, line);
 
-    tui_pen_print(&pen, TUI_PLAIN, "%s %s%s",
-                  screen->view == TUI_FUNCTIONS ? "functions" : "images",
+    tui_pen_print(&pen, TUI_PLAIN, "%s %s%s", view_names[screen->view],
                   tui_order_name(screen),
                   screen->reversed ? ", the other way round" : "");
     tui_pen_print(&pen, TUI_PLAIN, "; %zu of %zu", screen->shown_count,
-                  viewed(screen)->count);
-    if (screen->view == TUI_FUNCTIONS && screen->only != NULL) {
+                  viewed(screen)->head_count);
+    if (tui_screen_shows_functions(screen) && screen->only != NULL) {
         tui_pen_text(&pen, TUI_PLAIN, 0, " of ");
         tui_pen_text(&pen, TUI_PLAIN, 0, screen->only);
     }
@@ -153,12 +159,13 @@ draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int
     put_idle(&pen, viewed(screen), screen->source);
 }
 
+/* Return the width of the column of images; 0: there is none. */
 static int
 image_columns(const struct tui_screen *screen)
 {
     const int fifth = screen->columns / 5;
 
-    if (screen->view != TUI_FUNCTIONS || screen->columns < IMAGE_MIN) {
+    if (!tui_screen_shows_functions(screen) || screen->columns < IMAGE_MIN) {
         return 0;
     }
     return fifth < IMAGE_COLUMNS ? IMAGE_COLUMNS : fifth;
@@ -195,8 +202,7 @@ draw_columns(const struct tui_screen *screen, const struct tui_canvas *canvas, i
                      "function");
         tui_pen_text(&pen, TUI_HEADER, 1, "");
     }
-    tui_pen_text(&pen, TUI_HEADER, 0,
-                 images > 0 || screen->view == TUI_IMAGES ? "image" : "function");
+    tui_pen_text(&pen, TUI_HEADER, 0, images > 0 ? "image" : singulars[screen->view]);
     tui_pen_fill(&pen, TUI_HEADER);
 }
 
@@ -217,22 +223,18 @@ draw_head(const struct tui_screen *screen, const struct tui_canvas *canvas)
 
 /* --- rows --- */
 
+/* Put a row's function into a column of this width, or up to the pen's end if it is 0,
+ * and fill the rest. */
 static void
 put_name(struct tui_pen *pen, const struct tui_table *table, size_t row,
          enum tui_style style, int columns)
 {
-    const char *const name = tui_table_name(table, row);
     struct tui_pen part = *pen;
 
     if (columns > 0 && columns < pen->end - pen->column) {
         part.end = pen->column + columns;
     }
-    if (name != NULL) {
-        tui_pen_text(&part, style, 0, name);
-    } else {
-        tui_pen_text(&part, style, 0, last_part(tui_table_image(table, row)));
-        tui_pen_print(&part, style, "+0x%" PRIx64, table->rows[row].offset);
-    }
+    tui_pen_function(&part, style, tui_table_name(table, row));
     tui_pen_fill(&part, style);
     pen->column = part.column;
 }
@@ -266,7 +268,7 @@ draw_row(const struct tui_screen *screen, struct tui_pen *pen, size_t at)
         put_hits(pen, text, total);
         tui_pen_text(pen, text, 1, "");
     }
-    if (screen->view == TUI_IMAGES) {
+    if (!tui_screen_shows_functions(screen)) {
         tui_pen_text(pen, text, 0, tui_table_image(table, row));
         tui_pen_fill(pen, text);
         return;
@@ -274,7 +276,7 @@ draw_row(const struct tui_screen *screen, struct tui_pen *pen, size_t at)
     put_name(pen, table, row, text, images > 0 ? pen->end - images - pen->column : 0);
     if (images > 0) {
         tui_pen_text(pen, text, 1, "");
-        tui_pen_text(pen, text, 0, last_part(tui_table_image(table, row)));
+        tui_pen_text(pen, text, 0, path_last_part(tui_table_image(table, row)));
         tui_pen_fill(pen, text);
     }
 }
@@ -478,9 +480,8 @@ keys_of(enum tui_page page)
         return "q back  n N next line with hits  p pause  e source  ? help";
     case TUI_PAGE_TABLE:
     default:
-        return "q quit  Enter annotate  f functions  i images  s order  / filter  p "
-               "pause  "
-               "w write  ? help";
+        return "q quit  Enter annotate  f functions  v inlined  i images  s order  "
+               "/ filter  p pause  w write  ? help";
     }
 }
 

@@ -28,8 +28,8 @@ has_capitals(const char *filter)
     return false;
 }
 
-/* If matching fails after a star, only the last star is retried with more characters:
- * those before it matched as few as possible. */
+/* Does the name match the pattern? If matching fails after a star, only the last star
+ * is retried with more characters: those before it matched as few as possible. */
 static bool
 fits_glob(const char *glob, const char *name, bool exact)
 {
@@ -56,6 +56,7 @@ fits_glob(const char *glob, const char *name, bool exact)
     return *glob == '\0';
 }
 
+/* Does the name begin with the filter? exact: also in upper and lower case. */
 static bool
 starts_here(const char *filter, const char *name, bool exact)
 {

@@ -30,7 +30,8 @@ is_called(const char *name, const char *wanted)
 bool
 tui_is_idle(const struct profile *profile, const struct profile_row *row)
 {
-    const char *const name = profile->functions[row->function].name;
+    const char *const name =
+        profile->functions[profile_outer_function(profile, row)].name;
 
     if (strcmp(profile->images[row->image].path, "[kernel]") != 0) {
         return false;

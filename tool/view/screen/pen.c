@@ -6,7 +6,9 @@
  * a megabyte.
  */
 #include "view/screen/pen.h"
+
 #include "base/text.h"
+#include "profile/display.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -119,6 +121,25 @@ tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns, const char 
     if (columns > 0) {
         put_blanks(pen, style, fits - taken);
     }
+}
+
+void
+tui_pen_function(struct tui_pen *pen, enum tui_style style, const char *text)
+{
+    const int fits = room(pen, 0);
+    struct buffer shortened = {0};
+    wchar_t wide[WIDE_MAX];
+
+    if (fits <= 0) {
+        return;
+    }
+    /* Longer names are cut: to shorten one can take its length squared. */
+    if (strnlen(text, TEXT_BYTES_MAX) < TEXT_BYTES_MAX) {
+        display_shorten(text, (size_t)fits, &shortened);
+        text = buffer_text(&shortened) != NULL ? buffer_text(&shortened) : "";
+    }
+    put(pen, style, wide, spread(text, wide, fits));
+    buffer_finish(&shortened);
 }
 
 void

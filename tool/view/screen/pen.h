@@ -22,6 +22,10 @@ struct tui_pen {
 void tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns,
                   const char *text);
 
+/* Write the name of a function, which is escaped already, shortened in its middle if
+ * there is too little room. */
+void tui_pen_function(struct tui_pen *pen, enum tui_style style, const char *text);
+
 /* Write short ASCII text right-aligned. */
 void tui_pen_number(struct tui_pen *pen, enum tui_style style, int columns,
                     const char *text);

@@ -3,6 +3,7 @@
 #include "view/screen/screen.h"
 #include "view/screen/filter.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@ const char *const tui_help[] = {
     "",
     "  up down  j k  PgUp PgDn  Home End   move",
     "  Enter  a         function: source and instructions; image: its functions",
-    "  f  i             functions; images",
+    "  f  i  P          functions, in whose machine code hits are; images; processes",
+    "  v                functions that were inlined, with what they are in; and back",
     "  s  left right    order: last look, start, name, image",
     "  r                the other way round",
     "  e                next source",
@@ -58,16 +60,18 @@ tui_screen_init(struct tui_screen *screen, const char *const *source_names,
 {
     *screen =
         (struct tui_screen){.source_names = source_names, .source_count = source_count};
-    tui_table_init(&screen->tables[TUI_FUNCTIONS], TUI_FUNCTIONS);
-    tui_table_init(&screen->tables[TUI_IMAGES], TUI_IMAGES);
+    for (int kind = 0; kind < TUI_KINDS; kind++) {
+        tui_table_init(&screen->tables[kind], (enum tui_rows)kind);
+    }
     tui_screen_resize(screen, 0, 0);
 }
 
 void
 tui_screen_finish(struct tui_screen *screen)
 {
-    tui_table_finish(&screen->tables[TUI_FUNCTIONS]);
-    tui_table_finish(&screen->tables[TUI_IMAGES]);
+    for (int kind = 0; kind < TUI_KINDS; kind++) {
+        tui_table_finish(&screen->tables[kind]);
+    }
     free(screen->shown);
     screen->shown = NULL;
     screen->shown_count = 0;
@@ -125,6 +129,7 @@ list_count(const struct tui_screen *screen)
     return screen->listing != NULL ? screen->listing->count : 0;
 }
 
+/* Keep the cursors on lines that exist, and the windows around them. */
 static void
 place_windows(struct tui_screen *screen)
 {
@@ -149,18 +154,51 @@ size_shown(unsigned reported, int unknown, int most)
     return reported == 0 ? unknown : reported > (unsigned)most ? most : (int)reported;
 }
 
+#ifndef NDEBUG
+/* Is a cursor on one of count lines, and in the window of them from first on? */
+static bool
+assert_cursor_state(size_t first, size_t cursor, size_t count, size_t window)
+{
+    assert(count == 0 ? cursor == 0 : cursor < count);
+    assert(window == 0 || (first <= cursor && cursor - first < window));
+    return true;
+}
+
+/* Do the invariants of screen.h hold, as they do between any two calls? */
+static bool
+assert_screen_state(const struct tui_screen *screen)
+{
+    const int window = tui_screen_window(screen);
+
+    assert(window >= 0);
+    assert(screen->shown_count <= screen->tables[screen->view].count);
+    assert(screen->source < screen->source_count || screen->source == 0);
+    return assert_cursor_state(screen->first, screen->cursor, screen->shown_count,
+                               (size_t)window) &&
+           assert_cursor_state(screen->list_first, screen->list_cursor,
+                               list_count(screen), (size_t)window);
+}
+#endif
+
 void
 tui_screen_resize(struct tui_screen *screen, unsigned lines, unsigned columns)
 {
     screen->lines = size_shown(lines, LINES_UNKNOWN, TUI_LINES_MAX);
     screen->columns = size_shown(columns, COLUMNS_UNKNOWN, TUI_COLUMNS_MAX);
     place_windows(screen);
+    assert(assert_screen_state(screen));
 }
 
 static const struct tui_table *
 viewed(const struct tui_screen *screen)
 {
     return &screen->tables[screen->view];
+}
+
+bool
+tui_screen_shows_functions(const struct tui_screen *screen)
+{
+    return tui_rows_are_functions(screen->view);
 }
 
 /* Rows of an earlier look may have no hits any more. */
@@ -175,6 +213,8 @@ row_has_hits(const struct tui_table *table, size_t row)
     return false;
 }
 
+/* Is a row shown: is it a head that has hits, of the chosen image, and does the filter
+ * match? */
 static bool
 row_fits(const struct tui_screen *screen, size_t row)
 {
@@ -182,15 +222,18 @@ row_fits(const struct tui_screen *screen, size_t row)
     const char *const name = tui_table_name(table, row);
     const char *const image = tui_table_image(table, row);
 
-    if (screen->whole && !row_has_hits(table, row)) {
+    if (!tui_table_is_head(table, row) ||
+        (screen->whole && !row_has_hits(table, row))) {
         return false;
     }
-    if (screen->view == TUI_FUNCTIONS && screen->only != NULL &&
+    if (tui_screen_shows_functions(screen) && screen->only != NULL &&
         strcmp(image, screen->only) != 0) {
         return false;
     }
     return tui_filter_fits(screen->filter, image) ||
-           (name != NULL && tui_filter_fits(screen->filter, name));
+           (name != NULL &&
+            (tui_filter_fits(screen->filter, name) ||
+             tui_filter_fits(screen->filter, tui_table_full_name(table, row))));
 }
 
 static int
@@ -199,20 +242,19 @@ compare_hits(uint64_t left, uint64_t right)
     return (left < right) - (left > right);
 }
 
-/* Rows without a name come last, ordered by address. */
+/* Rows without a name come last. */
 static int
 compare_names(const struct tui_table *table, uint32_t left, uint32_t right)
 {
-    const char *const a = tui_table_name(table, left);
-    const char *const b = tui_table_name(table, right);
+    const bool a = tui_table_full_name(table, left)[0] == '\0';
+    const bool b = tui_table_full_name(table, right)[0] == '\0';
 
-    if (a == NULL || b == NULL) {
-        return a != NULL   ? -1
-               : b != NULL ? 1
-                           : compare_hits(table->rows[right].address,
-                                          table->rows[left].address);
+    if (a != b) {
+        return a ? 1 : -1;
     }
-    return a == b ? 0 : strcmp(a, b);
+    return tui_rows_are_functions(table->kind)
+               ? strcmp(tui_table_name(table, left), tui_table_name(table, right))
+               : 0;
 }
 
 static int
@@ -320,16 +362,16 @@ arrange_or_say(struct tui_screen *screen)
 bool
 tui_screen_take(struct tui_screen *screen, const struct profile *recent)
 {
-    bool functions;
-    bool images;
+    bool done = true;
 
-    if (screen->whole) {
-        tui_table_clear(&screen->tables[TUI_FUNCTIONS]);
-        tui_table_clear(&screen->tables[TUI_IMAGES]);
+    assert(assert_screen_state(screen));
+    for (int kind = 0; kind < TUI_KINDS; kind++) {
+        if (screen->whole) {
+            tui_table_clear(&screen->tables[kind]);
+        }
+        done &= tui_table_take(&screen->tables[kind], recent);
     }
-    functions = tui_table_take(&screen->tables[TUI_FUNCTIONS], recent);
-    images = tui_table_take(&screen->tables[TUI_IMAGES], recent);
-    return arrange(screen) && functions && images;
+    return arrange(screen) && done;
 }
 
 bool
@@ -381,6 +423,7 @@ tui_screen_list(struct tui_screen *screen, struct listing *listing, bool again)
         screen->help_of = TUI_PAGE_TABLE;
     }
     place_windows(screen);
+    assert(assert_screen_state(screen));
 }
 
 /* Move a cursor if the key does that. Returns false if the key has another meaning. */
@@ -556,6 +599,10 @@ key_enter(struct tui_screen *screen)
         show_functions_of(screen, row);
         return TUI_NOTHING;
     }
+    if (screen->view == TUI_PROCESSES) {
+        tui_screen_say(screen, "functions of one process: ntprof top PID, or its name");
+        return TUI_NOTHING;
+    }
     return TUI_LIST;
 }
 
@@ -605,8 +652,14 @@ key_on_table(struct tui_screen *screen, uint32_t key)
     case 'f':
         show_view(screen, TUI_FUNCTIONS);
         return TUI_NOTHING;
+    case 'v':
+        show_view(screen, screen->view == TUI_INLINED ? TUI_FUNCTIONS : TUI_INLINED);
+        return TUI_NOTHING;
     case 'i':
         show_view(screen, TUI_IMAGES);
+        return TUI_NOTHING;
+    case 'P':
+        show_view(screen, TUI_PROCESSES);
         return TUI_NOTHING;
     case 's':
     case TUI_KEY_RIGHT:
@@ -678,7 +731,8 @@ key_in_help(struct tui_screen *screen, uint32_t key)
     return TUI_NOTHING;
 }
 
-/* The user moved the cursor: it now follows its row, unless it is back at the top. */
+/* Note that the user moved the cursor: it now follows its row, unless it is back at the
+ * top. */
 static void
 mark_row(struct tui_screen *screen)
 {
@@ -708,7 +762,7 @@ key_on_page(struct tui_screen *screen, uint32_t key)
     return key_on_table(screen, key);
 }
 
-/* Some keys arrive as control characters. */
+/* Return the key that a control character stands for: some keys arrive as such. */
 static uint32_t
 plain_key(uint32_t key)
 {
@@ -739,5 +793,6 @@ tui_screen_key(struct tui_screen *screen, uint32_t key)
         action = key_on_page(screen, key);
     }
     place_windows(screen);
+    assert(assert_screen_state(screen));
     return action;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen.h - state of a live screen and what keys do to it, without a terminal: two
+ * screen.h - state of a live screen and what keys do to it, without a terminal: its
  * tables, a listing, help, and a filter that the user types.
  *
  * Invariants for any keys and sizes: shown contains shown_count rows of the view's
@@ -60,8 +60,8 @@ struct tui_status {
 };
 
 struct tui_screen {
-    struct tui_table tables[2];      /* by enum tui_rows */
-    const char *const *source_names; /* sources of the tables; not escaped */
+    struct tui_table tables[TUI_KINDS]; /* by enum tui_rows */
+    const char *const *source_names;    /* sources of the tables; not escaped */
     size_t source_count;
     bool whole; /* each look has all hits, and replaces the last: no totals */
     struct tui_status status;
@@ -128,6 +128,9 @@ int tui_screen_head(const struct tui_screen *screen);
 
 /* Return the number of lines below it, for keys or the filter being typed. */
 int tui_screen_foot(const struct tui_screen *screen);
+
+/* Return whether rows are functions, inlined ones or not. */
+bool tui_screen_shows_functions(const struct tui_screen *screen);
 
 const char *tui_order_name(const struct tui_screen *screen);
 

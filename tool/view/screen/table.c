@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* table.c - adds looks up by function or image. */
 #include "view/screen/table.h"
+
+#include "profile/display.h"
+#include "profile/identity.h"
+#include "profile/join.h"
 #include "view/screen/idle.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +29,8 @@ tui_table_finish(struct tui_table *table)
     free(table->recent);
     free(table->totals);
     free(table->recent_sums);
-    string_set_finish(&table->strings);
+    profile_delete(table->seen);
+    buffer_finish(&table->texts);
     hash_index_finish(&table->index);
     *table = (struct tui_table){.kind = table->kind};
 }
@@ -35,11 +41,21 @@ add_hits(uint64_t hits, uint64_t more)
     return more > UINT64_MAX - hits ? UINT64_MAX : hits + more;
 }
 
+/* Make room for the sums at the first look. Returns false if memory runs out or the
+ * sources are others than then. */
 static bool
 table_begin(struct tui_table *table, const struct profile *recent)
 {
+    uint32_t process;
+
     if (table->recent_sums != NULL) {
         return recent->source_count == table->source_count;
+    }
+    if (table->seen == NULL) {
+        table->seen = profile_new();
+    }
+    if (table->seen == NULL || !profile_add_process(table->seen, "", &process)) {
+        return false;
     }
     table->recent_sums =
         calloc(recent->source_count + 1, SUM_ARRAYS * sizeof(uint64_t));
@@ -94,19 +110,34 @@ table_make_room(struct tui_table *table)
     return true;
 }
 
+/* --- finding the row of a hit --- */
+
 static bool
 row_equals(const struct tui_row *row, const struct tui_row *wanted)
 {
-    return row->name == wanted->name && row->image == wanted->image &&
-           row->address == wanted->address;
+    return row->function == wanted->function && row->inner == wanted->inner &&
+           row->image == wanted->image && row->inlined == wanted->inlined;
 }
 
-/* Find or add a row. Returns its index, or HASH_INDEX_NONE if memory runs out. */
+/* Add the row to seen, at the same index. */
+static bool
+add_to_seen(struct tui_table *table, const struct tui_row *row)
+{
+    struct profile_place place = {
+        .image = row->image, .function = row->inner, .address = table->count};
+    const struct profile_frame frame = {.function = row->function};
+
+    return (!row->inlined || profile_add_frame(table->seen, &frame, &place.caller)) &&
+           profile_row_at(table->seen, &place, false) != NULL;
+}
+
+/* Find or add a row. Returns its index, or HASH_INDEX_NONE if memory runs out: nothing
+ * is added then, and the next look may add other rows. */
 static uint32_t
-table_row(struct tui_table *table, const struct tui_row *wanted)
+find_or_add_row(struct tui_table *table, const struct tui_row *wanted)
 {
     const uint32_t hash =
-        hash_mix(hash_mix(hash_mix(0, wanted->name), wanted->image), wanted->address);
+        hash_mix(hash_mix(hash_mix(0, wanted->function), wanted->image), wanted->inner);
     const uint32_t added = (uint32_t)table->count;
     size_t probe = 0;
     uint32_t found;
@@ -117,11 +148,17 @@ table_row(struct tui_table *table, const struct tui_row *wanted)
             return found;
         }
     } while (found != HASH_INDEX_NONE);
+    /* A row that is in seen must be added here too: so add_to_seen fails last. */
     if (table->count >= HASH_INDEX_NONE || !table_make_room(table) ||
-        !hash_index_add(&table->index, hash, added)) {
+        !hash_index_reserve(&table->index) || !add_to_seen(table, wanted)) {
         return HASH_INDEX_NONE;
     }
+    (void)hash_index_add(&table->index, hash, added);
     table->rows[added] = *wanted;
+    /* A function of its own until settle_rows joins it with others. */
+    table->rows[added].head = added;
+    table->rows[added].next = TUI_NO_ROW;
+    table->rows[added].text = SIZE_MAX;
     for (size_t i = 0; i < table->source_count; i++) {
         table->recent[added * table->source_count + i] = 0;
         table->totals[added * table->source_count + i] = 0;
@@ -130,32 +167,94 @@ table_row(struct tui_table *table, const struct tui_row *wanted)
     return added;
 }
 
-static uint32_t
-table_string(struct tui_table *table, const char *text)
+/* taking - a look, and what its images and functions are called in seen; UINT32_MAX:
+ * that was not asked yet. */
+struct taking {
+    struct tui_table *table;
+    const struct profile *recent;
+    uint32_t *images;
+    uint32_t *functions;
+};
+
+/* Return so many indexes, none of which is known yet; NULL if memory runs out. */
+static uint32_t *
+unknown_indexes(size_t count)
 {
-    return string_set_add(&table->strings, text, strlen(text));
+    uint32_t *const indexes = calloc(count + 1, sizeof(*indexes));
+
+    if (indexes != NULL) {
+        memset(indexes, 0xff, (count + 1) * sizeof(*indexes));
+    }
+    return indexes;
+}
+
+/* Where an image is mapped does not matter, nor, if rows are images, its build: so
+ * there are as many images as there are paths and builds. */
+static bool
+take_image(struct taking *taking, uint32_t image, uint32_t *index)
+{
+    const struct profile_image *const known = &taking->recent->images[image];
+    const struct profile_image added = {
+        .path = known->path,
+        .build_id = tui_rows_are_functions(taking->table->kind) ? known->build_id : "",
+    };
+
+    if (taking->images[image] == UINT32_MAX &&
+        !profile_add_image(taking->table->seen, &added, &taking->images[image])) {
+        taking->images[image] = UINT32_MAX;
+        return false;
+    }
+    *index = taking->images[image];
+    return true;
+}
+
+/* Rows that are processes have an image of their name. */
+static bool
+take_process(struct taking *taking, uint32_t process, uint32_t *index)
+{
+    const struct profile_image added = {.path = taking->recent->processes[process],
+                                        .build_id = ""};
+
+    return profile_add_image(taking->table->seen, &added, index);
+}
+
+static bool
+take_function(struct taking *taking, uint32_t function, uint32_t *index)
+{
+    if (taking->functions[function] == UINT32_MAX &&
+        !profile_add_function(taking->table->seen, &taking->recent->functions[function],
+                              &taking->functions[function])) {
+        taking->functions[function] = UINT32_MAX;
+        return false;
+    }
+    *index = taking->functions[function];
+    return true;
 }
 
 /* Find the key of the row that a row of a profile is added to. Returns false if memory
  * runs out. */
 static bool
-find_key(struct tui_table *table, const struct profile *recent,
-         const struct profile_row *row, struct tui_row *key)
+find_key(struct taking *taking, const struct profile_row *row, struct tui_row *key)
 {
-    *key = (struct tui_row){.name = TUI_NO_NAME};
-    key->image = table_string(table, recent->images[row->image].path);
-    if (key->image == HASH_INDEX_NONE || table->kind == TUI_IMAGES) {
-        return key->image != HASH_INDEX_NONE;
-    }
-    if (row->function == 0) {
-        const struct profile_image *const image = &recent->images[row->image];
+    const enum tui_rows kind = taking->table->kind;
 
-        key->address = row->address;
-        key->offset = row->address - image->start + image->offset;
+    *key = (struct tui_row){.image = 0};
+    if (kind == TUI_PROCESSES) {
+        return take_process(taking, row->process, &key->image);
+    }
+    if (!take_image(taking, row->image, &key->image)) {
+        return false;
+    }
+    if (!tui_rows_are_functions(kind)) {
         return true;
     }
-    key->name = table_string(table, recent->functions[row->function].name);
-    return key->name != HASH_INDEX_NONE;
+    if (!take_function(taking, profile_outer_function(taking->recent, row),
+                       &key->function)) {
+        return false;
+    }
+    key->inner = key->function;
+    key->inlined = kind == TUI_INLINED && row->caller != 0;
+    return !key->inlined || take_function(taking, row->function, &key->inner);
 }
 
 static void
@@ -186,12 +285,12 @@ table_add_idle(struct tui_table *table, const uint64_t *hits)
     }
 }
 
-/* Shares are of all hits, including those in no row. */
+/* Add the hits in no row to the sums: shares are of all hits. */
 static void
 table_add_outside(struct tui_table *table, const struct profile *recent)
 {
     for (size_t i = 0; i < table->source_count; i++) {
-        const uint64_t outside = recent->sources[i].outside;
+        const uint64_t outside = profile_outside(recent, &recent->sources[i]);
         const uint64_t more =
             outside > table->outside[i] ? outside - table->outside[i] : 0;
 
@@ -201,35 +300,189 @@ table_add_outside(struct tui_table *table, const struct profile *recent)
     }
 }
 
+/* Add the rows of a look. Returns false if memory runs out. */
+static bool
+take_rows(struct taking *taking)
+{
+    struct tui_table *const table = taking->table;
+
+    for (size_t i = 0; i < taking->recent->row_count; i++) {
+        const struct profile_row *const row = &taking->recent->rows[i];
+        struct tui_row key;
+        uint32_t at;
+
+        if (tui_is_idle(taking->recent, row)) {
+            table_add_idle(table, row->hits);
+            continue;
+        }
+        if (!find_key(taking, row, &key)) {
+            return false;
+        }
+        at = find_or_add_row(table, &key);
+        if (at == HASH_INDEX_NONE) {
+            return false;
+        }
+        table_add(table, at, row->hits);
+    }
+    return true;
+}
+
+/* --- which rows are the same function, and how they read --- */
+
+/* Set head and next of all rows. Rows are the same if both numbers are. */
+static bool
+join_rows(struct tui_table *table, const struct identities *identities)
+{
+    struct hash_index heads = {0};
+    bool done = true;
+
+    table->head_count = 0;
+    for (uint32_t i = 0; done && i < table->count; i++) {
+        const uint32_t hash =
+            hash_mix(hash_mix(0, identities->outer[i]), identities->inner[i]);
+        struct tui_row *const row = &table->rows[i];
+        size_t probe = 0;
+        uint32_t at;
+
+        while ((at = hash_index_find(&heads, hash, &probe)) != HASH_INDEX_NONE &&
+               (identities->outer[at] != identities->outer[i] ||
+                identities->inner[at] != identities->inner[i])) {
+        }
+        row->head = at != HASH_INDEX_NONE ? at : i;
+        row->next = TUI_NO_ROW;
+        if (at != HASH_INDEX_NONE) {
+            row->next = table->rows[at].next;
+            table->rows[at].next = i;
+        } else {
+            table->head_count++;
+            done = hash_index_add(&heads, hash, i);
+        }
+    }
+    hash_index_finish(&heads);
+    return done;
+}
+
+/* Make the names of heads: of outer functions, or of the inlined ones of those that
+ * have any. Returns their number. */
+static size_t
+name_heads(const struct tui_table *table, const struct identities *identities,
+           bool inlined, struct display_name *names)
+{
+    const struct profile *const seen = table->seen;
+    size_t count = 0;
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tui_row *const row = &table->rows[i];
+
+        if (row->head == i && (!inlined || row->inlined)) {
+            names[count++] = (struct display_name){
+                .function = &seen->functions[inlined ? row->inner : row->function],
+                .image = &seen->images[row->image],
+                .identity = inlined ? identities->inner[i] : identities->outer[i],
+                .detail = DISPLAY_SHORT,
+            };
+        }
+    }
+    return count;
+}
+
+static void
+put_name(const struct display_name *name, struct buffer *texts)
+{
+    display_function(name->function, name->image, name->detail, texts);
+}
+
+/* Make the text of each head. Both lists are in the order of heads; inlined has only
+ * those of heads with an inlined function. */
+static void
+put_texts(struct tui_table *table, const struct display_name *outer,
+          const struct display_name *inlined)
+{
+    buffer_finish(&table->texts);
+    for (size_t i = 0; i < table->count; i++) {
+        struct tui_row *const row = &table->rows[i];
+
+        if (row->head != i) {
+            continue;
+        }
+        row->text = table->texts.size;
+        if (row->inlined) {
+            put_name(inlined++, &table->texts);
+            buffer_append_text(&table->texts, " inlined in ");
+        }
+        put_name(outer++, &table->texts);
+        buffer_append_byte(&table->texts, '\0');
+    }
+}
+
+/* Make the names of all rows, distinguished as in the report. */
+static bool
+name_rows(struct tui_table *table, const struct identities *identities)
+{
+    const size_t heads = table->head_count;
+    struct display_name *const outer = calloc(heads + 1, sizeof(*outer));
+    struct display_name *const inlined = calloc(heads + 1, sizeof(*inlined));
+    bool done = false;
+
+    if (outer != NULL && inlined != NULL) {
+        (void)name_heads(table, identities, false, outer);
+        done =
+            display_tell_apart(outer, heads) &&
+            display_tell_apart(inlined, name_heads(table, identities, true, inlined));
+    }
+    if (done) {
+        put_texts(table, outer, inlined);
+        done = !table->texts.failed;
+    }
+    free(outer);
+    free(inlined);
+    return done;
+}
+
+/* Find out anew which rows are the same function, and name them, if there are new rows:
+ * these can be the function of earlier ones, and read as they do. */
+static bool
+settle_rows(struct tui_table *table)
+{
+    struct identities identities = {0};
+    bool done;
+
+    assert(table->seen->row_count == table->count);
+    if (!tui_rows_are_functions(table->kind)) {
+        table->head_count = table->count;
+        return true;
+    }
+    if (table->settled == table->count) {
+        return true;
+    }
+    done = identities_find(table->seen, &identities) && join_rows(table, &identities) &&
+           name_rows(table, &identities);
+    identities_finish(&identities);
+    table->settled = done ? table->count : 0;
+    return done;
+}
+
 bool
 tui_table_take(struct tui_table *table, const struct profile *recent)
 {
+    struct taking taking = {.table = table, .recent = recent};
+    bool done;
+
     if (!table_begin(table, recent)) {
         return false;
     }
     table->looks++;
     memset(table->recent_sums, 0, table->source_count * sizeof(uint64_t));
     memset(table->idle_recent, 0, table->source_count * sizeof(uint64_t));
-    for (size_t i = 0; i < recent->row_count; i++) {
-        const struct profile_row *const row = &recent->rows[i];
-        struct tui_row key;
-        uint32_t at;
-
-        if (tui_is_idle(recent, row)) {
-            table_add_idle(table, row->hits);
-            continue;
-        }
-        if (!find_key(table, recent, row, &key)) {
-            return false;
-        }
-        at = table_row(table, &key);
-        if (at == HASH_INDEX_NONE) {
-            return false;
-        }
-        table_add(table, at, row->hits);
+    taking.images = unknown_indexes(recent->image_count);
+    taking.functions = unknown_indexes(recent->function_count);
+    done = taking.images != NULL && taking.functions != NULL && take_rows(&taking);
+    if (done) {
+        table_add_outside(table, recent);
     }
-    table_add_outside(table, recent);
-    return true;
+    free(taking.images);
+    free(taking.functions);
+    return settle_rows(table) && done;
 }
 
 void
@@ -244,8 +497,14 @@ tui_table_clear(struct tui_table *table)
     }
 }
 
-uint64_t
-tui_table_recent(const struct tui_table *table, size_t row, size_t source)
+bool
+tui_table_is_head(const struct tui_table *table, size_t row)
+{
+    return table->rows[row].head == row;
+}
+
+static uint64_t
+own_recent(const struct tui_table *table, size_t row, size_t source)
 {
     return table->rows[row].look == table->looks
                ? table->recent[row * table->source_count + source]
@@ -253,21 +512,46 @@ tui_table_recent(const struct tui_table *table, size_t row, size_t source)
 }
 
 uint64_t
+tui_table_recent(const struct tui_table *table, size_t row, size_t source)
+{
+    uint64_t sum = 0;
+
+    for (; row != TUI_NO_ROW; row = table->rows[row].next) {
+        sum = add_hits(sum, own_recent(table, row, source));
+    }
+    return sum;
+}
+
+uint64_t
 tui_table_total(const struct tui_table *table, size_t row, size_t source)
 {
-    return table->totals[row * table->source_count + source];
+    uint64_t sum = 0;
+
+    for (; row != TUI_NO_ROW; row = table->rows[row].next) {
+        sum = add_hits(sum, table->totals[row * table->source_count + source]);
+    }
+    return sum;
 }
 
 const char *
 tui_table_name(const struct tui_table *table, size_t row)
 {
-    const uint32_t name = table->rows[row].name;
+    const size_t text = table->rows[row].text;
 
-    return name == TUI_NO_NAME ? NULL : table->strings.texts[name];
+    if (!tui_rows_are_functions(table->kind)) {
+        return NULL;
+    }
+    return text < table->texts.size ? (const char *)table->texts.data + text : "";
 }
 
 const char *
 tui_table_image(const struct tui_table *table, size_t row)
 {
-    return table->strings.texts[table->rows[row].image];
+    return table->seen->images[table->rows[row].image].path;
+}
+
+const char *
+tui_table_full_name(const struct tui_table *table, size_t row)
+{
+    return table->seen->functions[table->rows[row].inner].name;
 }

@@ -1,35 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table.h - the rows of a live screen: functions or images, with the hits of the last
- * look and of all looks.
+ * table.h - the rows of a live screen: functions, inlined functions, images or
+ * processes, with the hits of the last look and of all looks.
  *
  * A row is added at its first hit and keeps its index for good. So there are as many
  * rows as different functions were hit, independent of the time, and the cost of a look
  * depends only on its own hits.
+ *
+ * Which rows are the same function is known only when others of its name were seen
+ * (identity.h). Then the first of them, its head, is shown, and has the hits of all.
  *
  * Hits of idle processors (view/screen/idle.h) are in no row, but in separate sums.
  */
 #ifndef VIEW_SCREEN_TABLE_H
 #define VIEW_SCREEN_TABLE_H
 
+#include "base/buffer.h"
 #include "base/hash_index.h"
-#include "base/string_set.h"
 #include "profile/profile.h"
 
-enum tui_rows { TUI_FUNCTIONS, TUI_IMAGES };
+enum tui_rows {
+    TUI_FUNCTIONS, /* in whose machine code the hits are */
+    TUI_IMAGES,
+    TUI_PROCESSES, /* of one name, with what the kernel did for them */
+    TUI_INLINED,   /* innermost functions, each with what it is inlined in */
+    TUI_KINDS
+};
 
+/* tui_row - indexes of images and functions are those of tui_table.seen. */
 struct tui_row {
-    /* of the function, in strings; TUI_NO_NAME: it has only an address */
-    uint32_t name;
-    uint32_t image; /* path, in strings */
-    /* for functions without a name: address in the image; else 0 */
-    uint64_t address;
-    /* the address as in reports: an offset in the file, if there is one */
-    uint64_t offset;
+    uint32_t image;    /* of processes: one whose path is their name */
+    uint32_t function; /* in whose machine code the hits are; 0: not known, or images */
+    uint32_t inner;    /* of inlined functions: the innermost; else function */
+    bool inlined;      /* inner was inlined into function */
+    uint32_t head;     /* the first row of the same function; may be this one */
+    uint32_t next;     /* the next row of the same function; TUI_NO_ROW: none */
+    size_t text;       /* of heads of functions: offset in texts, or none: too large */
     uint64_t look; /* the look that recent belongs to; in other looks it had no hits */
 };
 
-#define TUI_NO_NAME UINT32_MAX
+#define TUI_NO_ROW UINT32_MAX
+
+static inline bool
+tui_rows_are_functions(enum tui_rows kind)
+{
+    return kind == TUI_FUNCTIONS || kind == TUI_INLINED;
+}
 
 struct tui_table {
     enum tui_rows kind;
@@ -47,7 +63,11 @@ struct tui_table {
     uint64_t *idle_totals;
     uint64_t *outside; /* hits in no row, at the last look */
     uint64_t looks;
-    struct string_set strings; /* not escaped */
+    /* Images and functions of the rows; row i is there the row at address i. */
+    struct profile *seen;
+    size_t head_count;   /* rows that are shown */
+    size_t settled;      /* rows whose heads and names are known */
+    struct buffer texts; /* names of heads, escaped, each with its NUL */
     struct hash_index index;
 };
 
@@ -64,11 +84,19 @@ bool tui_table_take(struct tui_table *table, const struct profile *recent);
 /* Forget all hits; rows keep their indexes. */
 void tui_table_clear(struct tui_table *table);
 
+/* Return whether a row is shown, with the hits of its function. */
+bool tui_table_is_head(const struct tui_table *table, size_t row);
+
+/* Return the hits of the function of a head. */
 uint64_t tui_table_recent(const struct tui_table *table, size_t row, size_t source);
 uint64_t tui_table_total(const struct tui_table *table, size_t row, size_t source);
 
-/* Return the name of the function, or NULL. */
+/* Return the name of the function of a head as it is shown: escaped, and different from
+ * those of other functions. It is valid until the next look. NULL: rows are images. */
 const char *tui_table_name(const struct tui_table *table, size_t row);
+
+/* These are not escaped, and valid as long as the table. */
 const char *tui_table_image(const struct tui_table *table, size_t row);
+const char *tui_table_full_name(const struct tui_table *table, size_t row);
 
 #endif

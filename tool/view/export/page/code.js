@@ -7,12 +7,12 @@ const FLAG = { uncertain: 1, code: 2, missing: 4, chosen: 8, inBucket: 16 };
 const listings = new Map();
 for (const element of document.querySelectorAll("script.listing")) {
   const { fn, image, view } = element.dataset;
-  listings.set(`${functions.name[fn]} ${image} ${view}`, { element, parsed: null });
+  listings.set(`${fn} ${image} ${view}`, { element, parsed: null });
 }
 
 function listingOf(chosen, view) {
-  if (!chosen || chosen.fn === 0 || WIDE_KINDS.has(chosen.by)) return null;
-  const entry = listings.get(`${functions.name[chosen.fn]} ${chosen.image} ${view}`);
+  if (!chosen || WIDE_KINDS.has(chosen.by)) return null;
+  const entry = listings.get(`${chosen.fn} ${chosen.image} ${view}`);
   if (!entry) return null;
   if (!entry.parsed) {
     const raw = JSON.parse(entry.element.textContent);
@@ -89,7 +89,7 @@ function sharedText(line) {
 }
 
 function putCodeText(cell, line) {
-  // Between instructions a line that is not there still tells which one it is.
+  // Between instructions a line that is not there still shows which one it is.
   const text = line.flags & FLAG.missing && line.text === ""
     ? codeView === "code" ? lineText(line.file, line.line) : "(the source is not there)" : line.text;
   cell.textContent = text;
@@ -175,7 +175,7 @@ function bucketLines(chosen) {
     last = row;
     lines.push({
       kind: KIND.bucket, address: addressOf(row).toString(16), bracket: 0, flags: 0,
-      text: [functionText(row), lineText(texts[functions.file[rows.function[row]]], rows.line[row])]
+      text: [inlineText(row), lineText(texts[functions.file[rows.function[row]]], rows.line[row])]
         .filter((text) => text !== "").join("  ").slice(0, NAME_SHOWN),
       hits: sources.map((_, source) => hitsOf(source).hits[row]),
     });
@@ -214,9 +214,10 @@ function showCode() {
   $("notes").textContent = "";
   const noted = listing || listingOf(chosen, "notes");
   for (const note of noted ? noted.notes : []) $("notes").append(make("p", "", note));
-  $("code-note").textContent = !chosen ? "" : listing ? "shares of the function's hits"
+  $("code-note").textContent = !chosen ? "" : listing ? chosen.by === "inline" && isInlined(chosen.first)
+    ? "all code of the function that it is inlined in" : "shares of the function's hits"
     : `buckets of ${bytesText(bucketBytes)}` +
-    (chosen.by === "function" && chosen.fn !== 0 && !noted ? "; its code was not put into this page" : "");
+    (chosen.by === "function" && names.known[chosen.fn] !== 0 && !noted ? "; its code was not put into this page" : "");
   $("code").scrollTop = 0;
   $("code").scrollLeft = 0;
   code.resize(codeLines.length);
@@ -228,11 +229,13 @@ function showChosen() {
   if (!chosen) return;
   const text = describe[chosen.by](chosen.first);
   const image = images[chosen.image];
-  $("chosen").textContent = (chosen.by === "image" ? image.path : text.name).slice(0, LINES_OF_NAME + 64);
-  const file = texts[functions.file[chosen.fn]];
+  $("chosen").textContent = (chosen.by === "image" ? image.path : text.full || text.name).slice(0, LINES_OF_NAME + 64);
+  const name = chosen.by === "inline" ? rows.inner[chosen.first] : chosen.fn;
+  const file = texts[names.file[name]];
+  const ofFunction = chosen.by === "function" || chosen.by === "inline";
   $("chosen-facts").textContent = [
-    chosen.by === "function" || chosen.by === "line" || chosen.by === "bucket" ? image.path : "",
-    chosen.by !== "function" ? "" : file && functions.line[chosen.fn] ? `${file}:${functions.line[chosen.fn]}` : file,
+    ofFunction || chosen.by === "line" || chosen.by === "bucket" ? image.path : "",
+    !ofFunction ? "" : file && names.line[name] ? `${file}:${names.line[name]}` : file,
     chosen.by === "line" || chosen.by === "bucket" ? text.where : "",
     chosen.by === "image" && image.buildId ? "build-id " + image.buildId : "",
   ].filter((part) => part !== "").join("  ·  ");
@@ -264,14 +267,16 @@ function showNumbers(chosen) {
   });
 }
 
-// Who it was inlined into, and in which processes it ran.
+// What was inlined there, or what it was inlined into on the way, and in which processes it ran.
 function showChain(chosen) {
   const { hits } = hitsOf(state.source);
+  const inlined = new Map();
   const into = new Map();
   const processes = new Map();
   for (const row of chosen.rows) {
     const process = rows.process[row];
     processes.set(process, (processes.get(process) || 0) + hits[row]);
+    if (isInlined(row)) inlined.set(rows.inner[row], (inlined.get(rows.inner[row]) || 0) + hits[row]);
     if (rows.caller[row] !== 0) {
       const fn = frames.function[rows.caller[row]];
       into.set(fn, (into.get(fn) || 0) + hits[row]);
@@ -280,7 +285,11 @@ function showChain(chosen) {
   const list = (map, name) => [...map].sort((a, b) => b[1] - a[1]).slice(0, 4)
     .map(([key, sum]) => `${name(key).slice(0, 80)} (${count(sum)})`).join(", ") + (map.size > 4 ? " …" : "");
   const parts = [];
-  if (into.size > 0 && !WIDE_KINDS.has(chosen.by)) parts.push("inlined into " + list(into, nameOf));
+  if (chosen.by === "function" && inlined.size > 0) {
+    parts.push("inlined here: " + list(inlined, (name) => names.short[name]));
+  } else if (into.size > 0 && !WIDE_KINDS.has(chosen.by)) {
+    parts.push("inlined into " + list(into, nameOf));
+  }
   if (data.processes.length > 1 && !["process", "thread"].includes(chosen.by)) {
     parts.push("in " + list(processes, (process) => texts[data.processes[process]] || "(no name)"));
   }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * data.js - the profile, unpacked: html_data.h tells how it is packed. What takes time is unpacked
+ * data.js - the profile, unpacked: html_data.h says how it is packed. What takes time is unpacked
  * when it is first asked for.
  */
 const $ = (id) => document.getElementById(id);
@@ -57,6 +57,14 @@ const functions = {
   file: unpackSmall(data.functions.file, data.functions.count),
   line: unpackSmall(data.functions.line, data.functions.count),
 };
+// The functions of rows, distinguished: what each is called in a row, and in full.
+const names = {
+  short: data.names.short,
+  full: data.names.full.map((full, i) => full || data.names.short[i]),
+  file: unpackSmall(data.names.file, data.names.count),
+  line: unpackSmall(data.names.line, data.names.count),
+  known: unpackSmall(data.names.known, data.names.count), // 0: code of an image without names and bounds
+};
 const frames = {
   function: unpackSmall(data.frames.function, data.frames.count),
   line: unpackSmall(data.frames.line, data.frames.count),
@@ -66,11 +74,13 @@ const rowCount = data.rows.count;
 const rows = {
   offset: unpack(data.rows.step, rowCount), // summed up below
   function: unpackSmall(data.rows.function, rowCount),
+  outer: unpackSmall(data.rows.outer, rowCount), // the name of the function in whose machine code it is
+  inner: unpackSmall(data.rows.inner, rowCount), // of the innermost one; that of outer if nothing was inlined
   line: unpackSmall(data.rows.line, rowCount),
   caller: unpackSmall(data.rows.caller, rowCount),
   process: unpackSmall(data.rows.process, rowCount),
   thread: unpackSmall(data.rows.thread, rowCount),
-  cpu: unpackSmall(data.rows.cpu, rowCount), // plus 1; 0: not told
+  cpu: unpackSmall(data.rows.cpu, rowCount), // plus 1; 0: unknown
   image: new Uint32Array(rowCount),
   segment: new Uint32Array(rowCount),
 };
@@ -105,14 +115,10 @@ function placeOf(row) {
   return image.name + "+" + hex(BigInt.asUintN(64, addressOf(row) - image.start + image.offset));
 }
 
-const functionText = (row) => rows.function[row] === 0 ? placeOf(row) : nameOf(rows.function[row]);
-
-// The function of the symbol table that the code of a row lies in, whatever was inlined there.
-function symbolOf(row) {
-  let fn = rows.function[row];
-  for (let frame = rows.caller[row]; frame !== 0; frame = frames.caller[frame]) fn = frames.function[frame];
-  return fn;
-}
+const isInlined = (row) => rows.inner[row] !== rows.outer[row];
+const functionText = (row, texts = names.short) => texts[rows.outer[row]];
+const inlineText = (row, texts = names.short) => isInlined(row)
+  ? `${texts[rows.inner[row]]} inlined in ${texts[rows.outer[row]]}` : texts[rows.outer[row]];
 
 function lineText(file, line) {
   return file === "" ? "" : line > 0 ? lastPart(file) + ":" + line : lastPart(file);
@@ -138,7 +144,7 @@ function hitsOf(source) {
       row += next();
       hits[row] = next();
     }
-    let total = Number(sources[source].outside); // shares are of all hits, those in no row too
+    let total = Number(sources[source].outside_units); // shares are of all hits, those in no row too
     for (let row = 0; row < rowCount; row++) total += hits[row];
     hitsBySource[source] = { hits, total };
   }
@@ -177,13 +183,30 @@ function shareError(share, n) {
   const half = Z / (1 + Z * Z / n) * Math.sqrt(Math.max(0, share * (1 - share)) / n + Z * Z / (4 * n * n));
   return Math.abs(middle - share) + half;
 }
-// "± 1.2%", or nothing where each event was counted.
-const errorText = (share, total, source) => sources[source].exact ? "" : " ± " + percent(shareError(share, total));
+// "± 1.2%", or nothing where each event was counted. Of several intervals, hits are units of the shortest.
+const errorText = (share, total, source) =>
+  sources[source].exact ? "" : " ± " + percent(shareError(share, total / sources[source].units_of_hit));
 // What hits stand for.
 function estimateText(hits, source) {
   const { interval, time, exact: each } = sources[source];
   if (interval <= 0 || each) return "";
   return time ? secondsText(hits * interval) : count(Math.round(hits * interval)) + " events";
+}
+
+/* ---- times, in the browser's zone ---- */
+
+const two = (number) => String(number).padStart(2, "0");
+const dateOf = (date) => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+const clockOf = (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+
+// The zone's name, and how far it is from UTC at that time.
+function zoneText(date) {
+  const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const offset = -date.getTimezoneOffset();
+  const far = Math.abs(offset);
+  const minutes = far % 60 > 0 ? ":" + two(far % 60) : "";
+  const from = offset === 0 ? "UTC" : `UTC${offset < 0 ? "-" : "+"}${Math.floor(far / 60)}${minutes}`;
+  return !timeZone || timeZone === "UTC" ? from : `${timeZone}, ${from}`;
 }
 
 /* ---- state ---- */

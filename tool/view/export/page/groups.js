@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* groups.js - rows of the table: rows of the profile added up by a key, searched and sorted. */
 const KINDS = {
-  function: "Function", line: "Line", file: "File", image: "Image", bucket: "Bucket", process: "Process",
+  function: "Function", inline: "Inlined function", line: "Line", file: "File", image: "Image", bucket: "Bucket",
+  process: "Process",
 };
 if (rows.thread.some((thread) => thread !== 0)) KINDS.thread = "Thread";
 if (rows.cpu.some((cpu) => cpu !== 0)) KINDS.cpu = "Processor";
@@ -42,13 +43,10 @@ function bucketsOfRows() {
 }
 
 const keyMakers = {
-  function() {
-    const buckets = bucketsOfRows();
-    return (row) => rows.function[row] === 0 ? -1 - buckets[row]
-      : functions.name[rows.function[row]] * images.length + rows.image[row];
-  },
-  line() {
-    const of = groupsBy("function").of;
+  function: () => (row) => rows.outer[row],
+  inline: () => (row) => rows.inner[row] * names.short.length + rows.outer[row],
+  line() { // the innermost line, in each outer function
+    const { of } = numberGroups((row) => rows.outer[row] * texts.length + functions.file[rows.function[row]]);
     return (row) => of[row] * 0x100000000 + rows.line[row];
   },
   file() {
@@ -99,8 +97,12 @@ const processOf = (row) => texts[data.processes[rows.process[row]]] || "(no name
 // What a group's cells say, by its first row.
 const describe = {
   function: (row) => ({
-    name: functionText(row), image: images[rows.image[row]].name,
-    where: lineText(texts[functions.file[rows.function[row]]], functions.line[rows.function[row]]),
+    name: functionText(row), full: functionText(row, names.full), image: images[rows.image[row]].name,
+    where: lineText(texts[names.file[rows.outer[row]]], names.line[rows.outer[row]]),
+  }),
+  inline: (row) => ({
+    name: inlineText(row), full: inlineText(row, names.full), image: images[rows.image[row]].name,
+    where: lineText(texts[names.file[rows.inner[row]]], names.line[rows.inner[row]]),
   }),
   line: (row) => {
     const where = lineText(texts[functions.file[rows.function[row]]], rows.line[row]);
@@ -116,20 +118,22 @@ const describe = {
   }),
   bucket: (row) => ({
     name: hex(addressOf(row)), image: images[rows.image[row]].name,
-    where: [functionText(row), lineText(texts[functions.file[rows.function[row]]], rows.line[row])]
+    where: [inlineText(row), lineText(texts[functions.file[rows.function[row]]], rows.line[row])]
       .filter((text) => text !== "").join("  "),
   }),
   process: (row) => ({ name: processOf(row), image: "", where: "" }),
   thread: (row) => ({
-    name: texts[data.threads[rows.thread[row]]] || "(not told)", image: "", where: processOf(row),
+    name: texts[data.threads[rows.thread[row]]] || "(unknown)", image: "", where: processOf(row),
   }),
   cpu: (row) => ({
-    name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(not told)", image: "", where: "",
+    name: rows.cpu[row] > 0 ? "processor " + (rows.cpu[row] - 1) : "(unknown)", image: "", where: "",
   }),
 };
 // Headings of the columns; kinds that have none do not have the column.
-const WHERE = { function: "Where", line: "Function", file: "Path", bucket: "Place", thread: "Process" };
-const IMAGE = { function: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image" };
+const WHERE = {
+  function: "Where", inline: "Where", line: "Function", file: "Path", bucket: "Place", thread: "Process",
+};
+const IMAGE = { function: "Image", inline: "Image", line: "Image", file: "Image", image: "Path", bucket: "Image" };
 
 /* ---- search: every word must be in the name, file, image, process or address ---- */
 
@@ -138,13 +142,17 @@ function matcher(word) {
   for (let i = 0; i < texts.length; i++) holds[i] = texts[i].toLowerCase().includes(word) ? 1 : 0;
   const imageHolds = data.images.map(([path]) => holds[path]);
   const address = /^0x[0-9a-f]{1,16}$/.test(word) ? BigInt(word) : null;
-  return (row) => holds[functions.name[rows.function[row]]] || imageHolds[rows.image[row]] ||
-    holds[functions.file[rows.function[row]]] || holds[data.processes[rows.process[row]]] ||
+  const named = names.full.map((name, i) => name.toLowerCase().includes(word) ||
+    names.short[i].toLowerCase().includes(word));
+  const inner = state.by !== "function"; // as the table has no rows of what was inlined, it does not find them
+  return (row) => named[rows.outer[row]] || (inner && named[rows.inner[row]]) || imageHolds[rows.image[row]] ||
+    holds[names.file[rows.outer[row]]] || (inner && holds[functions.file[rows.function[row]]]) ||
+    holds[data.processes[rows.process[row]]] ||
     (rows.thread[row] !== 0 && holds[data.threads[rows.thread[row]]]) ||
     (rows.line[row] > 0 && word.includes(":") &&
       lineText(texts[functions.file[rows.function[row]]], rows.line[row]).toLowerCase() === word) ||
     (address !== null && covers(row, address)) ||
-    (rows.function[row] === 0 && word.includes("+0x") && placeOf(row).toLowerCase() === word);
+    (word.includes("+0x") && placeOf(row).toLowerCase() === word);
 }
 
 function covers(row, address) {
@@ -166,17 +174,19 @@ function findGroups(groups) {
   return found;
 }
 
-let textRank = null; // of each text among all, in order
-function ranks() {
-  if (!textRank) {
-    const order = Array.from(texts.keys());
-    const lower = texts.map((text) => text.toLowerCase());
-    order.sort((a, b) => lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : a - b);
-    textRank = new Uint32Array(texts.length);
-    order.forEach((text, rank) => { textRank[text] = rank; });
-  }
-  return textRank;
+// Of each text among all, in order.
+function ranksOf(list) {
+  const order = Array.from(list.keys());
+  const lower = list.map((text) => text.toLowerCase());
+  const ranked = new Uint32Array(list.length);
+  order.sort((a, b) => lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : a - b);
+  order.forEach((text, rank) => { ranked[text] = rank; });
+  return ranked;
 }
+let textRank = null;
+let nameRank = null;
+const ranks = () => textRank || (textRank = ranksOf(texts));
+const nameRanks = () => nameRank || (nameRank = ranksOf(names.short));
 
 // The number that a group is sorted by.
 function sortNumbers(groups) {
@@ -187,7 +197,8 @@ function sortNumbers(groups) {
   const rank = ranks();
   const file = (row) => functions.file[rows.function[row]];
   const name = {
-    function: (row) => rows.function[row] === 0 ? texts.length + row : rank[functions.name[rows.function[row]]],
+    function: (row) => nameRanks()[rows.outer[row]],
+    inline: (row) => nameRanks()[rows.inner[row]] * names.short.length + nameRanks()[rows.outer[row]],
     line: (row) => rank[file(row)] * 0x200000 + rows.line[row],
     file: (row) => rank[file(row)],
     image: (row) => rank[data.images[rows.image[row]][0]],
@@ -197,11 +208,12 @@ function sortNumbers(groups) {
     cpu: (row) => rows.cpu[row],
   }[state.by];
   const where = {
-    function: (row) => rank[file(row)] * 0x200000 + functions.line[rows.function[row]],
-    line: (row) => rank[functions.name[rows.function[row]]],
+    function: (row) => rank[names.file[rows.outer[row]]] * 0x200000 + names.line[rows.outer[row]],
+    inline: (row) => rank[names.file[rows.inner[row]]] * 0x200000 + names.line[rows.inner[row]],
+    line: (row) => nameRanks()[rows.outer[row]],
     file: (row) => rank[file(row)],
     image: (row) => rank[data.images[rows.image[row]][1]],
-    bucket: (row) => rank[functions.name[rows.function[row]]],
+    bucket: (row) => nameRanks()[rows.outer[row]],
     process: () => 0,
     thread: (row) => rank[data.processes[rows.process[row]]],
     cpu: () => 0,

@@ -16,7 +16,7 @@ function showHead() {
   const facts = [];
   if (data.time_ns !== "0") {
     const date = new Date(Number(BigInt(data.time_ns) / 1000000n));
-    if (!Number.isNaN(date.getTime())) facts.push(date.toISOString().replace("T", " ").slice(0, 19) + " UTC");
+    if (!Number.isNaN(date.getTime())) facts.push(`${dateOf(date)} ${clockOf(date)} ${zoneText(date)}`);
   }
   if (data.duration_ns !== "0") facts.push(secondsText(data.duration_ns));
   const buckets = bucketsOfRows().reduce((sum, first, row) => sum + (first === row ? 1 : 0), 0);
@@ -90,9 +90,13 @@ function setSource(source) {
 function setBy(by) {
   state.by = by;
   $("by").value = by;
+  $("inlined").setAttribute("aria-pressed", String(by === "inline"));
   if (state.sort.column === "image" || state.sort.column === "where") state.sort = { column: "hits", down: true };
   refreshTable(true);
 }
+
+// Between functions with machine code, and those that were inlined.
+function toggleInlined() { setBy(state.by === "inline" ? "function" : "inline"); }
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
@@ -138,6 +142,7 @@ const KEYS = {
   0: () => picture.zoomAll(),
   f: zoomToChosen,
   l: toggleScale,
+  i: toggleInlined,
   "[": () => nextImage(-1), "]": () => nextImage(1),
   g: () => setBy(nextOf(Object.keys(KINDS), state.by)),
   s: () => { if (sources.length > 1) setSource((state.source + 1) % sources.length); },
@@ -232,6 +237,7 @@ function addControls() {
   sources.forEach((source, i) => addOption($("source"), String(i), source.name));
   $("source-field").hidden = sources.length < 2;
   $("by").addEventListener("change", () => setBy($("by").value));
+  $("inlined").addEventListener("click", toggleInlined);
   $("source").addEventListener("change", () => setSource(Number($("source").value)));
   $("image").addEventListener("change", () => picture.setImage(Number($("image").value)));
   $("zoom-in").addEventListener("click", () => picture.zoom(2));

@@ -136,7 +136,7 @@ Object.assign(picture, {
     let bestHits = -1;
     const end = Math.min(bar.end, bar.first + 5000);
     for (let row = bar.first; row < end; row++) {
-      const key = rows.function[row] === 0 ? -1 - row : rows.function[row];
+      const key = names.known[rows.outer[row]] === 0 ? -1 - row : rows.outer[row];
       const sum = (sums.get(key) || 0) + hits[row];
       sums.set(key, sum);
       if (sum > bestHits) [best, bestHits] = [row, sum];
@@ -147,7 +147,7 @@ Object.assign(picture, {
     const { hits } = hitsOf(state.source);
     let best = -1;
     for (let row = bar.first; row < bar.end; row++) {
-      if (rows.function[row] === fn && (best < 0 || hits[row] > hits[best])) best = row;
+      if (rows.outer[row] === fn && (best < 0 || hits[row] > hits[best])) best = row;
     }
     return best;
   },
@@ -161,7 +161,7 @@ Object.assign(picture, {
     for (const bar of peaks) {
       if (bar.hits < most * 0.08) break;
       const { row } = this.hottestOf(bar);
-      const whole = functionText(row);
+      const whole = names.known[rows.outer[row]] === 0 ? placeOf(row) : functionText(row);
       const text = whole.length > 30 ? whole.slice(0, 29) + "…" : whole;
       const own = state.chosen && bar.own > 0;
       const long = to.measureText(text).width;
@@ -206,13 +206,13 @@ Object.assign(picture, {
       // Of those that share a pixel the first is drawn.
       if (end <= 0 || Math.ceil(end) === covered) continue;
       covered = Math.ceil(end);
-      const mine = run.symbol !== 0 && run.symbol === chosen;
+      const mine = run.symbol === chosen;
       to.fillStyle = mine ? this.colours["accent-soft"] : this.colours.sunk;
       to.fillRect(x, top, Math.max(1, end - x), LANES - 3);
       to.fillStyle = mine ? this.colours.accent : this.colours.line;
       to.fillRect(x, top, 1, LANES - 3);
       if (end - x > 42) {
-        const name = run.symbol === 0 ? placeOf(run.row) : nameOf(run.symbol);
+        const name = names.known[run.symbol] === 0 ? placeOf(run.row) : names.short[run.symbol];
         const room = Math.floor((end - x - 10) / 6.7);
         to.fillStyle = mine ? this.colours.accent : this.colours.muted;
         const shown = name.length > room ? name.slice(0, Math.max(1, room - 1)) + "…" : name;

@@ -150,7 +150,7 @@ const picture = {
     let best = null;
     for (const row of chosen.rows) {
       if (rows.image[row] !== this.image) continue;
-      const symbol = symbolOf(row);
+      const symbol = rows.outer[row];
       const u = image.space.us[row - image.firstRow];
       let extent = extents.get(symbol);
       if (!extent) extents.set(symbol, extent = { from: u, to: u, hits: 0 });
@@ -205,7 +205,7 @@ const picture = {
     tip.append(make("div", "", `${hitsText(bar.hits)}, ${percent(total > 0 ? bar.hits / total : 0)}`));
     const top = [...sums].sort((a, b) => b[1] - a[1]);
     for (const [key, hits] of top.slice(0, 3)) {
-      const line = make("div", "mono", (key < 0 ? placeOf(-1 - key) : nameOf(key)).slice(0, 80));
+      const line = make("div", "mono", (key < 0 ? placeOf(-1 - key) : names.short[key]).slice(0, 80));
       if (top.length > 1) line.append(make("span", "dim", "  " + count(hits)));
       tip.append(line);
     }
@@ -248,7 +248,7 @@ const picture = {
     this.cursor = bar.from;
     const { row } = this.hottestOf(bar);
     chooseFunctionOf(row);
-    showCodeOf(this.hottestRow(bar, rows.function[row]));
+    showCodeOf(this.hottestRow(bar, rows.outer[row]));
     return true;
   },
 };

@@ -78,9 +78,9 @@ function makeRuns(image) {
   const runs = [];
   let run = null;
   for (let row = image.firstRow; row < image.endRow; row++) {
-    const symbol = symbolOf(row);
+    const symbol = rows.outer[row];
     const u = us[row - image.firstRow];
-    if (!run || symbol !== run.symbol || symbol === 0) {
+    if (!run || symbol !== run.symbol || names.known[symbol] === 0) {
       run = { symbol, start: u, end: u + bucketBytes, row };
       runs.push(run);
     }

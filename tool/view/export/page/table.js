@@ -132,7 +132,7 @@ function fillRow(row, i) {
     } else {
       const whole = text[column.id];
       putMarked(cell, whole.length > NAME_SHOWN ? whole.slice(0, NAME_SHOWN) + "…" : whole);
-      cell.title = whole.slice(0, LINES_OF_NAME);
+      cell.title = (column.id === "name" && text.full || whole).slice(0, LINES_OF_NAME);
     }
   });
 }
@@ -190,8 +190,8 @@ function refreshTable(keepChosen) {
 }
 
 const PLURAL = {
-  function: "functions", line: "lines", file: "files", image: "images", bucket: "buckets", process: "processes",
-  thread: "threads", cpu: "processors",
+  function: "functions", inline: "functions, with what they are inlined in", line: "lines", file: "files",
+  image: "images", bucket: "buckets", process: "processes", thread: "threads", cpu: "processors",
 };
 
 function tellFound() {
@@ -235,24 +235,25 @@ function hottest(members) {
 
 function setChosen(by, members, first) {
   const best = hottest(members);
-  state.chosen = { by, rows: members, first, best, fn: rows.function[best], image: rows.image[best] };
+  state.chosen = { by, rows: members, first, best, fn: rows.outer[best], image: rows.image[best] };
   if (picture.image !== state.chosen.image) picture.setImage(state.chosen.image);
   picture.markChosen();
   picture.reveal();
   showChosen();
 }
 
-// Chooses the function (or the nameless bucket) of a row, in the table too if it shows functions.
+// Chooses the function of a row, in the table too if it shows functions or buckets.
 function chooseFunctionOf(row) {
-  const groups = groupsBy("function");
+  const by = state.by === "inline" ? "inline" : "function";
+  const groups = groupsBy(by);
   const group = groups.of[row];
-  if (state.by === "function" || state.by === "bucket") {
-    const wanted = state.by === "function" ? group : groupsBy("bucket").of[row];
+  if (state.by === by || state.by === "bucket") {
+    const wanted = state.by === by ? group : groupsBy("bucket").of[row];
     shown.at = shown.order.indexOf(wanted);
     if (shown.at >= 0) table.show(shown.at, true);
     table.draw(true);
   }
-  setChosen("function", rowsOfGroup(groups, group), groups.first[group]);
+  setChosen(by, rowsOfGroup(groups, group), groups.first[group]);
 }
 
 function openDetail() {

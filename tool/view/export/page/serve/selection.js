@@ -1,45 +1,77 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * selection.js - of ntprof serve: what is selected of the store, hits over time to drag a range on, and what
- * changed. Times are texts of the server's local time, as the server reads them.
+ * selection.js - of ntprof serve: what is selected of the store, as fields and as a link, and what is said instead of
+ * a profile. Fields of times show the browser's zone.
  */
 const selection = JSON.parse($("selection-data").textContent);
 const FIELDS = [
-  ["since", "since"], ["until", "until"], ["host", "hosts"], ["unit", "units"], ["build-id", "builds"],
-  ["label", "labels"], ["source", "source"], ["image", "image"], ["interval", "interval"],
+  ["since", "since"], ["until", "until"], ["host", "host"], ["unit", "unit"], ["build-id", "build"],
+  ["label", "label"], ["source", "source"], ["image", "image"], ["interval", "interval"],
 ];
-const LISTS = { host: "hosts", unit: "units", "build-id": "builds", label: "labels", source: "sources" };
+const LISTS = {
+  host: "hosts", unit: "units", "build-id": "builds", label: "labels", source: "sources", image: "images",
+  interval: "intervals",
+};
+const RANGES = ["15m", "1h", "1d", "7d"];
 
+const isTime = (name) => /^(old\.)?(since|until)$/.test(name);
 const valuesOf = (name) => selection.given.filter(([given]) => given === name).map(([, value]) => value);
+
+/* ---- fields ---- */
+
+// What a field offers: [value, what stands beside it].
+function offersOf(name) {
+  if (name === "since") return [...RANGES, ...selection.whole.slice(0, 1)].map((text) => [localText(text), ""]);
+  if (name === "until") return [...selection.whole.slice(1), ...RANGES].map((text) => [localText(text), ""]);
+  return selection[LISTS[name]].map((text) => {
+    if (name !== "build-id" && name !== "interval") return [text, ""];
+    const [first, second, ...rest] = text.split(" ");
+    if (name === "build-id") return [first, [second, ...rest].join(" ")];
+    const number = Number(first);
+    const long = second === "100ns" ? secondsText(number * 100) : several(number, "event", "events");
+    return [first, `${rest.join(" ")}: ${long}`];
+  });
+}
 
 function addList(name) {
   const list = make("datalist");
   list.id = "list-" + name;
-  for (const text of selection[LISTS[name]]) {
+  for (const [value, text] of offersOf(name)) {
     const option = make("option");
-    const blank = name === "build-id" ? text.indexOf(" ") : -1;
-    option.value = blank > 0 ? text.slice(0, blank) : text;
-    if (blank > 0) option.label = text.slice(blank + 1);
+    option.value = value;
+    if (text) option.label = text;
     list.append(option);
   }
   $("form").append(list);
+}
+
+// A time that stays as it is goes back as it came: where clocks are set back its text has two meanings.
+function setValue(input, value) {
+  input.value = isTime(input.name) ? localText(value) : value;
+  input.dataset.came = value;
+  input.dataset.shown = input.value;
+}
+
+function sentValue(input) {
+  if (!isTime(input.name)) return input.value;
+  return input.value === input.dataset.shown ? input.dataset.came : utcText(input.value);
 }
 
 function addField(to, prefix, name, title, value) {
   const label = make("label");
   const input = make("input");
   input.name = prefix + name;
-  input.value = value;
+  setValue(input, value);
   input.autocomplete = "off";
   input.spellcheck = false;
-  if (LISTS[name]) input.setAttribute("list", "list-" + name);
-  if (name === "since" || name === "until") input.placeholder = "1h, 2026-11-23T10:30";
+  input.setAttribute("list", "list-" + name);
+  if (isTime(name)) input.placeholder = "1h, 2026-11-23 10:30";
   label.append(make("span", "", title), input);
   to.append(label);
 }
 
 function makeForm() {
-  for (const name of Object.keys(LISTS)) addList(name);
+  for (const [name] of FIELDS) addList(name);
   for (const [prefix, to] of [["", $("fields")], ["old.", $("old-fields")]]) {
     for (const [name, title] of FIELDS) {
       const values = valuesOf(prefix + name);
@@ -47,176 +79,144 @@ function makeForm() {
       for (const value of values) addField(to, prefix, name, title, value);
     }
   }
+  $("fields").append($("actions"));
   $("old").open = selection.given.some(([name]) => name.startsWith("old."));
-  const words = selection.given.filter(([name]) => !name.startsWith("old.")).map(([name, value]) => name + " " + value);
-  $("selection-words").textContent = "selected: " + (words.join(", ") || "all");
-  $("refused").hidden = selection.refused === "";
-  $("refused").textContent = selection.refused;
+  $("choose").open = !narrow.matches || selection.refused !== "";
+  const words = selection.given.filter(([name]) => !name.startsWith("old.") && !isTime(name))
+    .map(([name, value]) => name + " " + value);
+  $("selection-words").textContent = "selected: " + [timeWords(), ...words].filter((text) => text !== "").join(", ");
 }
 
-const field = (name) => $("form").elements.namedItem(name);
+// As it is given, so that it says which times move.
+function timeWords() {
+  const [since, until] = [valuesOf("since")[0] || "", valuesOf("until")[0] || ""];
+  return [["since", since], ["until", until]].filter(([, text]) => text !== "")
+    .map(([name, text]) => `${name} ${localText(text)}${name === "since" && isAge(text) ? " ago" : ""}`).join(", ");
+}
+
+const isAge = (text) => /^\d[\d.]*[smhd]$/.test(text) || /^\d[\d.]*[mun]s$/.test(text);
+
+const inputs = () => [...$("form").querySelectorAll("input")];
+const field = (name) => inputs().find((input) => input.name === name);
 
 /* What is empty says nothing; it stays out of the address. */
 function leaveOutEmpty(event) {
-  const kept = [...event.formData].filter(([, value]) => value.trim() !== "");
   for (const name of [...event.formData.keys()]) event.formData.delete(name);
-  for (const [name, value] of kept) event.formData.append(name, value);
+  for (const input of inputs()) {
+    if (input.value.trim() !== "") event.formData.append(input.name, sentValue(input));
+  }
 }
 
 function showTime(since, until) {
-  field("since").value = since;
-  field("until").value = until;
+  setValue(field("since"), since);
+  setValue(field("until"), until);
   $("form").requestSubmit();
 }
 
 function keepOld() {
   for (const [name] of FIELDS) {
-    const from = [...$("form").querySelectorAll("input")].filter((input) => input.name === name);
-    const to = [...$("form").querySelectorAll("input")].filter((input) => input.name === "old." + name);
-    to.forEach((input, i) => { input.value = from[i] ? from[i].value : ""; });
+    const from = inputs().filter((input) => input.name === name);
+    const to = inputs().filter((input) => input.name === "old." + name);
+    to.forEach((input, i) => { setValue(input, from[i] ? sentValue(from[i]) : ""); });
   }
-  $("old").open = true;
+  $("choose").open = $("old").open = true;
   field("since").focus();
 }
 
-/* ---- the line ---- */
+/* ---- time up to now, and the link ---- */
 
-const slots = selection.hits;
-const line = { at: -1, from: -1, dragging: false };
-
-function drawLine() {
-  const canvas = $("line-canvas");
-  const ratio = window.devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  const most = Math.max(1, ...slots);
-  const style = getComputedStyle(document.documentElement);
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
-  const to = canvas.getContext("2d");
-  to.scale(ratio, ratio);
-  const [first, last] = [Math.min(line.at, line.from), Math.max(line.at, line.from)];
-  if (line.at >= 0) {
-    const begin = line.from >= 0 ? first : line.at;
-    to.fillStyle = style.getPropertyValue("--accent-soft");
-    to.fillRect(begin * width / slots.length, 0, (last - begin + 1) * width / slots.length, height);
+function makeRanges() {
+  const [since, until] = [valuesOf("since")[0], valuesOf("until")[0] || ""];
+  for (const button of document.querySelectorAll("[data-since]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.since === since && until === ""));
+    button.addEventListener("click", () => showTime(button.dataset.since, ""));
   }
-  to.fillStyle = style.getPropertyValue("--heat2");
-  slots.forEach((hits, i) => {
-    const size = hits / most * (height - 4);
-    to.fillRect(i * width / slots.length, height - size, Math.max(1, width / slots.length - 1), size);
-  });
+  $("whole").disabled = selection.whole.length === 0;
+  $("wider").disabled = selection.time.length === 0;
+  $("wider").addEventListener("click", () => showTime(...selection.wider));
+  $("whole").addEventListener("click", () => showTime(...selection.whole));
+  $("refresh").addEventListener("click", () => location.reload());
 }
 
-function tellLine() {
-  const range = line.at >= 0 && line.from >= 0;
-  const [first, last] = range ? [Math.min(line.at, line.from), Math.max(line.at, line.from)] : [line.at, line.at];
-  const sum = slots.slice(first, last + 1).reduce((a, b) => a + b, 0);
-  const text = line.at < 0 ? `${selection.times[0]} to ${selection.times[slots.length]}  ·  ` +
-      `hits of ${selection.line_source}  ·  drag a time, or select it by Shift and arrows`
-    : `${selection.times[first]} to ${selection.times[last + 1]}  ·  ${hitsText(sum)}`;
-  $("line-tip").textContent = text;
-  $("line").setAttribute("aria-valuenow", Math.max(0, line.at));
-  $("line").setAttribute("aria-valuetext", text);
-  drawLine();
+/* The address of this page. Without fixed times one that is opened later shows what is then the last hour, if this page
+ * does; with them, what this page shows. */
+function linkOf(fixed) {
+  const given = new URLSearchParams(location.search);
+  const sides = [["", selection.time], ["old.", selection.old_time]];
+  for (const [prefix, [since, until]] of fixed ? sides : []) {
+    if (!since) continue;
+    given.set(prefix + "since", since);
+    given.set(prefix + "until", until);
+  }
+  const query = [...given].filter(([, value]) => value !== "")
+    // Readable where an address may be: the values of times and of paths.
+    .map((pair) => pair.map((text) => encodeURIComponent(text).replace(/%3A/g, ":").replace(/%2F/g, "/")).join("="));
+  return location.origin + "/" + (query.length > 0 ? "?" + query.join("&") : "");
 }
 
-const slotAt = (event) => {
-  const box = $("line-canvas").getBoundingClientRect();
-  return Math.max(0, Math.min(slots.length - 1, Math.floor((event.clientX - box.x) / box.width * slots.length)));
-};
-
-function showRange() {
-  if (line.at < 0) return;
-  const from = line.from >= 0 ? line.from : line.at;
-  showTime(selection.times[Math.min(line.at, from)], selection.times[Math.max(line.at, from) + 1]);
+async function copyLink() {
+  try {
+    await navigator.clipboard.writeText($("link").value);
+    $("copied").textContent = "copied";
+  } catch { // browsers give no clipboard to a page that came from another machine without TLS
+    document.body.dataset.noCopy = "1";
+    $("link").focus();
+    $("link").select();
+    $("copied").textContent = "press Ctrl+C";
+  }
 }
 
-function lineKey(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const step = { ArrowLeft: -1, ArrowRight: 1, Home: -slots.length, End: slots.length }[event.key];
-  if (step !== undefined) {
-    const at = line.at < 0 ? (step > 0 ? -1 : slots.length) : line.at;
-    if (event.shiftKey && line.from < 0) line.from = Math.max(0, line.at);
-    if (!event.shiftKey) line.from = -1;
-    line.at = Math.max(0, Math.min(slots.length - 1, at + step));
-    tellLine();
-  } else if (event.key === "Enter") {
-    showRange();
-  } else if (event.key === "Escape") {
-    line.at = line.from = -1;
-    tellLine();
-  } else {
+function makeLink() {
+  const show = () => {
+    $("link").value = linkOf($("fixed").checked);
+    $("copied").textContent = "";
+  };
+  // Nothing to fix: it has all times, or the page shows none.
+  $("fixed-field").hidden = selection.time.length === 0 || linkOf(true) === linkOf(false);
+  $("fixed").checked = false; // whatever it was before a reload
+  $("fixed").addEventListener("change", show);
+  $("link").addEventListener("focus", () => $("link").select());
+  $("copy").addEventListener("click", copyLink);
+  show();
+}
+
+/* ---- instead of a profile ---- */
+
+// Why there is nothing to see: the one message of the page, or "".
+function refusal() {
+  const [since, until] = selection.whole;
+  if (selection.elsewhere && since) {
+    return `${selection.refused}. The store has windows of ${rangeText(since, until)}: ` +
+      "choose other times, hosts or labels.";
+  }
+  if (selection.refused === "" && rowCount === 0) {
+    return "What is selected has no hits: choose another time, source, unit, image, build or interval.";
+  }
+  return selection.refused;
+}
+
+function showRefusal() {
+  const text = refusal();
+  if (text === "") return;
+  $("refused").textContent = text;
+  $("refused").hidden = false;
+  if (selection.refused === "") {
+    document.body.dataset.noHits = "1"; // statistics show what was measured
     return;
   }
-  event.preventDefault();
-  event.stopPropagation();
-}
-
-function makeLine() {
-  if (slots.length === 0) return;
-  const element = $("line");
-  element.hidden = false;
-  element.setAttribute("aria-valuemax", slots.length - 1);
-  element.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
-    element.setPointerCapture(event.pointerId);
-    line.from = line.at = slotAt(event);
-    line.dragging = true;
-    tellLine();
-  });
-  element.addEventListener("pointermove", (event) => {
-    line.at = slotAt(event);
-    if (!line.dragging) line.from = -1;
-    tellLine();
-  });
-  element.addEventListener("pointerup", () => {
-    if (!line.dragging) return;
-    line.dragging = false;
-    if (line.at !== line.from) showRange(); // a click only marks
-  });
-  element.addEventListener("pointercancel", () => { line.dragging = false; });
-  element.addEventListener("keydown", lineKey);
-  new ResizeObserver(() => drawLine()).observe(element);
-  tellLine();
-}
-
-/* ---- what changed ---- */
-
-function showChanges() {
-  const element = $("diff");
-  if (!element) return;
-  const diff = JSON.parse(element.textContent);
-  const head = make("tr");
-  for (const title of ["source", "old", "new", "change", "+-", "function", "image"]) head.append(make("th", "", title));
-  $("changes-table").append(head);
-  const amount = (number, unit) => unit === "ns" ? secondsText(number)
-    : unit === "share" ? (number * 100).toFixed(2) + "%" : number.toFixed(0);
-  const signed = (number, unit) => (number < 0 ? "-" : "+") + amount(Math.abs(number), unit);
-  let [rest, shown] = [0, 0];
-  for (const source of diff.sources) {
-    rest += source.row_count - source.rows.length;
-    shown += source.rows.length;
-    for (const row of source.rows) {
-      const cells = make("tr");
-      for (const text of [source.name, amount(row.old, source.unit), amount(row.new, source.unit),
-        signed(row.change, source.unit), amount(row.error, source.unit), row.function, lastPart(row.image)]) {
-        cells.append(make("td", "", text.slice(0, NAME_SHOWN)));
-      }
-      $("changes-table").append(cells);
-    }
+  document.body.dataset.refused = "1";
+  document.title = "ntprof";
+  if (selection.commands.length === 0) return;
+  document.body.dataset.empty = "1";
+  for (const [what, command] of selection.commands) {
+    $("commands").append(make("dt", "", what), make("dd", "", command));
   }
-  $("changes-table").hidden = shown === 0;
-  $("changes-facts").textContent = diff.sources.length === 0 ? "The old selection has no source that the new one has."
-    : shown === 0 ? `No share changed by more than chance explains, of ${count(rest)} functions on either side.`
-    : `What changed against the old selection, in shares of all hits; ${count(rest)} more ` +
-      "functions are not shown, most of which chance explains.";
-  $("changes").hidden = false;
+  $("commands").hidden = false;
 }
 
 makeForm();
-makeLine();
-showChanges();
+makeRanges();
+makeLink();
+showRefusal();
 $("form").addEventListener("formdata", leaveOutEmpty);
-$("wider").addEventListener("click", () => showTime(selection.wider[0], selection.wider[1]));
-$("whole").addEventListener("click", () => showTime(selection.whole[0], selection.whole[1]));
 $("keep").addEventListener("click", keepOld);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * complete.h - what shells offer at a place of a command line, from the tables of
+ * options. The scripts in completions/ ask for it:
+ *
+ *   ntprof --complete WORD...
+ *
+ * The words are those behind ntprof, up to the one that is completed, which may be
+ * empty. The answer has a line for each candidate, the whole word with a tab and its
+ * meaning if there is one; the shell leaves out those that do not begin as the word
+ * does. Lines of the following forms ask the shell to add its own, of what is behind
+ * --OPTION= in the word:
+ *
+ *   :file :folder :profile :host :executable
+ *   :program N   word N, counted from ntprof as 0, begins the command line of a program
+ */
+#ifndef CLI_COMPLETE_H
+#define CLI_COMPLETE_H
+
+/* argv[0] is --complete. Returns the exit status. */
+int complete_words(int argc, char **argv);
+
+/*
+ * complete_values - print candidates for a value.
+ *
+ *   before  what the word has in front of the value
+ *   value   what there is of it
+ *   kinds   as options_row.complete, may be NULL
+ */
+void complete_values(const char *before, const char *value, const char *kinds);
+
+/* Print one candidate. */
+void complete_print(const char *before, const char *word, const char *meaning);
+
+#endif

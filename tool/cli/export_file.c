@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/* export_file.c - reads a profile, and writes it in the format of another tool. */
+#include "base/message.h"
+#include "base/progress.h"
+#include "base/text.h"
+#include "base/whole_file.h"
+#include "cli/export.h"
+#include "cli/source_choice.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Choose the source for a format that holds only one. */
+static bool
+choose_source(const struct profile *profile, struct export_arguments *arguments)
+{
+    if (!arguments->format->one_source) {
+        return true;
+    }
+    if (profile->source_count == 0) {
+        return cmd_refuse("export", arguments->file,
+                          "has no source, so there is nothing to show");
+    }
+    return arguments->source == NULL ||
+           source_choose("export", profile, arguments->source,
+                         &arguments->options.source);
+}
+
+/* Report the sources that the output lacks, unless one was chosen with -e. */
+static void
+report_left_out(const struct profile *profile, const struct export_arguments *arguments)
+{
+    char shown[256];
+    char list[512];
+
+    if (arguments->format->one_source && arguments->source == NULL &&
+        profile->source_count > 1) {
+        cmd_fail("export", "%s holds one source: %s; left out: %s (-e chooses)",
+                 arguments->format->name,
+                 text_show(shown, sizeof(shown), profile->sources[0].name),
+                 source_list(list, sizeof(list), profile, 0));
+    }
+}
+
+static int
+write_export(const struct profile *profile, const struct export_arguments *arguments)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    struct export_messages messages;
+
+    if (!whole_file_open(&file, arguments->output, "export", &error)) {
+        return cmd_fail("export", "%s", error.text);
+    }
+    progress_report("exporting %s", arguments->format->name);
+    if (strcmp(arguments->output, "-") == 0) {
+        progress_end_for_output();
+    }
+    if (!export_write(file.stream, profile, arguments->format, &arguments->options,
+                      &messages)) {
+        whole_file_discard(&file);
+        return cmd_fail("export", "%s", messages.error);
+    }
+    if (!whole_file_replace(&file, false, &error)) {
+        /* The reader of a pipe may close it at any time. */
+        return errno == EPIPE ? CMD_OK : cmd_fail("export", "%s", error.text);
+    }
+    report_left_out(profile, arguments);
+    if (messages.note[0] != '\0') {
+        cmd_fail("export", "%s", messages.note);
+    }
+    return CMD_OK;
+}
+
+/* Check that the output can be written, before any work is done; only text may go to a
+ * terminal. */
+static bool
+check_output(const struct export_arguments *arguments, struct whole_file_error *error)
+{
+    if (strcmp(arguments->output, "-") == 0) {
+        return !arguments->format->unreadable ||
+               whole_file_check("-", "form for programs", error);
+    }
+    return whole_file_check(arguments->output, "export", error);
+}
+
+int
+export_file(struct export_arguments *arguments)
+{
+    struct whole_file_error unwritable;
+    struct pprof_error error;
+    struct profile *profile;
+    int status;
+
+    if (!check_output(arguments, &unwritable)) {
+        return cmd_fail("export", "%s", unwritable.text);
+    }
+    progress_report_file("reading", arguments->file);
+    profile =
+        strcmp(arguments->format->name, "pprof") == 0
+            ? input_read(arguments->file, &arguments->input, &error)
+            : input_read_plain("export", arguments->file, &arguments->input, &error);
+    if (profile == NULL) {
+        return cmd_fail("export", "%s", error.text);
+    }
+    status = choose_source(profile, arguments) ? write_export(profile, arguments)
+                                               : CMD_FAILED;
+    profile_delete(profile);
+    return status;
+}

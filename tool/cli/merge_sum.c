@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_sum.c - says what ntprof merge added up. */
+#include "cli/merge_sum.h"
+#include "base/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Add up the hits of all rows: not all files have statistics. */
+static uint64_t
+count_hits(const struct profile *profile, size_t source)
+{
+    uint64_t hits = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        if (__builtin_add_overflow(hits, profile->rows[i].hits[source], &hits)) {
+            return UINT64_MAX;
+        }
+    }
+    return hits;
+}
+
+static void
+print_source(const struct profile *profile, size_t source)
+{
+    char shown[256];
+    uint64_t hits = 0;
+    size_t intervals = 0;
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        if (profile->sources[i].name != profile->sources[source].name) {
+            continue;
+        }
+        if (i < source) {
+            return; /* it was printed with the first one of its name */
+        }
+        intervals++;
+        if (__builtin_add_overflow(hits, count_hits(profile, i), &hits)) {
+            hits = UINT64_MAX;
+        }
+    }
+    fprintf(stderr, ", %" PRIu64 " hit%s of %s", hits, hits == 1 ? "" : "s",
+            text_show(shown, sizeof(shown), profile->sources[source].name));
+    if (intervals > 1) {
+        fprintf(stderr, " at %zu intervals", intervals);
+    }
+}
+
+void
+merge_print_sum(const struct profile *profile, size_t files, const char *output)
+{
+    char shown[256];
+
+    fprintf(stderr, "ntprof: merged %zu profile%s, %zu row%s", files,
+            files == 1 ? "" : "s", profile->row_count,
+            profile->row_count == 1 ? "" : "s");
+    for (size_t i = 0; i < profile->source_count; i++) {
+        print_source(profile, i);
+    }
+    fprintf(stderr, ", into %s\n", text_show(shown, sizeof(shown), output));
+}

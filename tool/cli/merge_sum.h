@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* merge_sum.h - says what ntprof merge added up. */
+#ifndef CLI_MERGE_SUM_H
+#define CLI_MERGE_SUM_H
+
+#include "profile/profile.h"
+
+/* Print a line on standard error: how many files became this profile, written where. */
+void merge_print_sum(const struct profile *profile, size_t files, const char *output);
+
+#endif

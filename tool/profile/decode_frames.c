@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode_frames.c - drop_frames and keep_frames, as pprof obeys them: a frame whose
+ * name the one matches whole and the other does not goes, with all that it called. So
+ * hits of an allocator are those of its caller. Frames before the first one that stays
+ * are kept, or a sample could lose all of them.
+ */
+#include "profile/decoder.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool
+compile(struct decoder *decoder, const char *field, uint64_t string,
+        struct name_pattern *pattern)
+{
+    const char *text;
+    char why[80];
+
+    if (string == 0) {
+        return true;
+    }
+    text = decoder_raw_string(decoder, string);
+    if (text == NULL) {
+        return false;
+    }
+    if (text[0] != '\0' && !name_pattern_compile(pattern, text, why, sizeof(why))) {
+        snprintf(decoder->drop_why, sizeof(decoder->drop_why), "%s is not obeyed: %s",
+                 field, why);
+    }
+    return true;
+}
+
+bool
+decoder_compile_frames(struct decoder *decoder)
+{
+    if (!compile(decoder, "drop_frames", decoder->drop_frames, &decoder->drop) ||
+        (decoder->drop.compiled &&
+         !compile(decoder, "keep_frames", decoder->keep_frames, &decoder->keep))) {
+        return false;
+    }
+    if (decoder->drop_why[0] != '\0') {
+        /* Without what is to be kept, more would be dropped than the file asks for. */
+        name_pattern_finish(&decoder->drop);
+    }
+    return true;
+}
+
+/* Return the length of a name without the arguments of a function. */
+static size_t
+length_without_arguments(const char *name)
+{
+    static const char *const own[] = {"(anonymous namespace)", "operator()"};
+    const char *at = name;
+
+    while (*at != '\0') {
+        size_t skip = 0;
+
+        for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+            if (strncmp(at, own[i], strlen(own[i])) == 0) {
+                skip = strlen(own[i]);
+            }
+        }
+        if (skip == 0 && *at == '(') {
+            break;
+        }
+        at += skip > 0 ? skip : 1;
+    }
+    return (size_t)(at - name);
+}
+
+bool
+decoder_drop_function(struct decoder *decoder, const char *name,
+                      struct function *function)
+{
+    enum name_match match;
+
+    if (!decoder->drop.compiled || name[0] == '\0') {
+        return true;
+    }
+    /* PowerPC's first ABI has a dot before names. */
+    name += name[0] == '.';
+    decoder->text.size = 0;
+    buffer_append(&decoder->text, name, length_without_arguments(name));
+    name = buffer_text(&decoder->text);
+    match =
+        name != NULL ? name_pattern_match(&decoder->drop, name) : NAME_MATCH_NO_MEMORY;
+    if (match == NAME_MATCHES) {
+        const enum name_match kept = name_pattern_match(&decoder->keep, name);
+
+        function->dropped = kept == NAME_DIFFERS;
+        match = kept;
+    }
+    return match != NAME_MATCH_NO_MEMORY || decoder_fail_memory(decoder);
+}
+
+void
+decoder_drop_lines(struct decoder *decoder, struct location *location)
+{
+    struct line *const lines = (void *)decoder->lines.data;
+    const size_t count = COUNT(decoder->lines, *lines);
+    size_t left = count;
+
+    /* The outermost is the last one. */
+    while (left > 0 && !lines[left - 1].dropped) {
+        left--;
+    }
+    if (left == 0) {
+        return;
+    }
+    if (left == count) {
+        location->drop = DROP_ALL;
+        return;
+    }
+    location->drop = DROP_INLINED;
+    memmove(lines, lines + left, (count - left) * sizeof(*lines));
+    decoder->lines.size = (count - left) * sizeof(*lines);
+}
+
+bool
+decoder_drop_frames(struct decoder *decoder, struct sample *sample)
+{
+    const uint64_t *const stack = (const void *)decoder->stack.data;
+    const size_t count = COUNT(decoder->stack, *stack);
+    bool caller_stays = false;
+    size_t leaf = 0;
+
+    /* From the outermost on, the first one to drop below one that stays. */
+    for (size_t i = count; i > 0; i--) {
+        const struct location *const location = decoder_find(
+            decoder, &decoder->locations, sizeof(*location), stack[i - 1], "location");
+
+        if (location == NULL) {
+            return false;
+        }
+        if (location->drop == DROP_NOTHING) {
+            caller_stays = true;
+        } else if (caller_stays) {
+            leaf = location->drop == DROP_ALL ? i : i - 1;
+            decoder->dropped++;
+            break;
+        }
+    }
+    if (leaf < count) {
+        sample->leaf = stack[leaf];
+        sample->has_callers = leaf + 1 < count;
+    }
+    return true;
+}

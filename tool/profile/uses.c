@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* uses.c - marks the functions and frames of each row, with all callers. */
+#include "profile/uses.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+bool
+profile_uses_init(struct profile_uses *uses, const struct profile *profile)
+{
+    uses->functions = calloc(PLACE_KINDS * profile->function_count, sizeof(bool));
+    uses->frames = calloc(PLACE_KINDS * profile->frame_count, sizeof(bool));
+    if (uses->functions == NULL || uses->frames == NULL) {
+        return false;
+    }
+    for (size_t kind = 0; kind < PLACE_KINDS; kind++) {
+        uses->functions[kind] = true;
+        uses->frames[kind] = true;
+    }
+    return true;
+}
+
+void
+profile_uses_finish(struct profile_uses *uses)
+{
+    free(uses->functions);
+    free(uses->frames);
+}
+
+void
+profile_uses_mark(struct profile_uses *uses, const struct profile *profile,
+                  const struct profile_row *row, unsigned kind)
+{
+    assert(row->function < profile->function_count && kind < PLACE_KINDS);
+    uses->functions[PLACE_KINDS * row->function + kind] = true;
+    for (uint32_t at = row->caller; at != 0 && !uses->frames[PLACE_KINDS * at + kind];
+         at = profile->frames[at].caller) {
+        assert(at < profile->frame_count && profile->frames[at].caller < at);
+        uses->frames[PLACE_KINDS * at + kind] = true;
+        uses->functions[PLACE_KINDS * profile->frames[at].function + kind] = true;
+    }
+}
+
+struct profile_function
+profile_uses_function(const struct profile *profile, size_t index, unsigned kind)
+{
+    struct profile_function function = profile->functions[index];
+
+    if (kind == PLACED) {
+        return function;
+    }
+    if (function.name[0] == '\0' && function.system_name[0] == '\0') {
+        return profile->functions[0];
+    }
+    function.has_address = false;
+    function.address = 0;
+    return function;
+}

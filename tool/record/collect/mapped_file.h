@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mapped_file.h - the files of images, opened while a process leads to them. Each of
+ * the calls for that may wait for a file system that does not answer, so their time is
+ * limited (base/time_limit.h).
+ */
+#ifndef RECORD_COLLECT_MAPPED_FILE_H
+#define RECORD_COLLECT_MAPPED_FILE_H
+
+#include "record/collect/image.h"
+
+/* Return the key of calls that may wait for the file of an image. */
+uint64_t mapped_file_key(const struct image *image);
+
+/* Open the file of an image unless it was opened before, so that the addresses in it
+ * can be named later. If files_max files are open already, the image is never opened.
+ * Parameters as of image_set_find. */
+void mapped_file_open(struct image_set *set, struct image *image,
+                      const ntprof_notification *map, const uint32_t *ancestors,
+                      size_t count);
+
+/* Whether a mapping is of memory without a file, where JITs put code. */
+bool mapped_file_is_none(const ntprof_notification *map);
+
+/* Whether a mapping is of a file in memory only: .NET's code is in a memfd, or in a
+ * file of /dev/shm that it has removed. */
+bool mapped_file_is_memory(const ntprof_notification *map);
+
+/* Whether a mapped file in memory, such as a memfd, holds a program or library. False
+ * if it cannot be opened; true if it is on a disk, which is not read here. */
+bool mapped_file_holds_elf(const struct image *image, const ntprof_notification *map,
+                           const uint32_t *ancestors, size_t count);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* files.c - checks the owner and kind of each file, and makes missing ones. */
+#include "store/sqlite/files.h"
+
+#include "base/text.h"
+#include "base/whole_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* How often a file beside a store is looked for: it may come and go meanwhile. */
+enum { LOOKS = 5 };
+
+/* In any folder SQLite would make these two with the mode of FILE. */
+static const char *const siblings[] = {"-wal", "-shm", "-journal"};
+enum { SIBLINGS = 3, SIBLINGS_OF_ALL = 2 };
+
+#define THROUGH_SERVE                                                                \
+    "; to read another user's store, ask that user to run ntprof serve: it answers " \
+    "by HTTP"
+
+__attribute__((format(printf, 2, 3))) static bool
+refuse_store(char *why, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(why, STORE_FILES_WHY_BYTES, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* --- the folder --- */
+
+static bool
+find_place(struct store_files *files, const char *path, char *why)
+{
+    *files = (struct store_files){.place.folder = -1};
+    if (!file_place_find_trusted(&files->place, path, why, STORE_FILES_WHY_BYTES)) {
+        if (why[0] == '\0') {
+            refuse_store(why, "%s",
+                         errno == ENOENT   ? "there is no such folder"
+                         : errno == EISDIR ? "is no regular file"
+                                           : text_errno(errno));
+        }
+        return false;
+    }
+    snprintf(files->path, sizeof(files->path), "/proc/self/fd/%d/%s",
+             files->place.folder, files->place.name);
+    return true;
+}
+
+/* Note whether users other than owner, whom the store belongs to, and root may make
+ * files in the folder. Returns false with *why set if the folder's status cannot be
+ * read. */
+static bool
+read_folder_status(struct store_files *files, uid_t owner, struct stat *folder,
+                   char *why)
+{
+    if (fstat(files->place.folder, folder) != 0) {
+        return refuse_store(why, "%s", text_errno(errno));
+    }
+    files->shared = (folder->st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+                    (folder->st_uid != owner && folder->st_uid != 0);
+    return true;
+}
+
+/* --- files beside the store --- */
+
+/* Check FILE: *status is its status. */
+static bool
+check_store(const struct store_files *files, const struct stat *folder,
+            const struct stat *status, char *why)
+{
+    const uid_t owner = status->st_uid;
+
+    if (!S_ISREG(status->st_mode)) {
+        return refuse_store(why, "is no regular file");
+    }
+    if (owner != geteuid() && owner != 0 && owner != folder->st_uid) {
+        return refuse_store(
+            why,
+            "belongs to another user (uid %u) and is not used: that user "
+            "could change it meanwhile" THROUGH_SERVE,
+            (unsigned)owner);
+    }
+    if ((status->st_mode & S_IWOTH) != 0) {
+        return refuse_store(
+            why, "every user may write it, so it is not used; take the right "
+                 "away: chmod 600");
+    }
+    if (owner != geteuid() &&
+        faccessat(files->place.folder, files->place.name, R_OK, AT_EACCESS) != 0) {
+        return refuse_store(why, "belongs to another user (uid %u): %s" THROUGH_SERVE,
+                            (unsigned)owner, strerror(errno));
+    }
+    return true;
+}
+
+/* Check a file beside the store, whose status is *store. */
+static bool
+check_sibling(const char *name, const struct stat *status, const struct stat *store,
+              char *why)
+{
+    char shown[100];
+
+    text_show(shown, sizeof(shown), name);
+    if (!S_ISREG(status->st_mode)) {
+        return refuse_store(why, "%s beside it is no regular file; remove it", shown);
+    }
+    if (status->st_uid != store->st_uid) {
+        return refuse_store(
+            why,
+            "%s beside it belongs to another user (uid %u), who could change "
+            "the store by it; remove it. Readers of another user's store use "
+            "ntprof serve",
+            shown, (unsigned)status->st_uid);
+    }
+    if ((status->st_mode & S_IWOTH) != 0 || status->st_nlink != 1) {
+        return refuse_store(why, "%s beside it %s, so the store is not used; %s", shown,
+                            status->st_nlink != 1 ? "is known by another name too"
+                                                  : "may be written by every user",
+                            status->st_nlink != 1 ? "remove it" : "chmod 600");
+    }
+    return true;
+}
+
+/* Make an empty file of the store's owner, whatever the umask. An empty journal is no
+ * journal to SQLite. Returns false with errno. */
+static bool
+make_sibling(int folder, const char *name, const struct stat *store)
+{
+    const int fd =
+        openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool made =
+        fd >= 0 && fchmod(fd, 0600) == 0 &&
+        (store->st_uid == geteuid() || fchown(fd, store->st_uid, store->st_gid) == 0);
+
+    if (fd >= 0) {
+        const int number = errno;
+
+        close(fd);
+        if (!made) {
+            (void)unlinkat(folder, name, 0);
+        }
+        errno = number;
+    }
+    return made;
+}
+
+/* Check a file beside the store, or make it if needed. */
+static bool
+provide_sibling(const struct store_files *files, const char *name, bool needed,
+                const struct stat *store, char *why)
+{
+    const int folder = files->place.folder;
+    struct stat status;
+
+    for (int i = 0; i < LOOKS; i++) {
+        if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            return check_sibling(name, &status, store, why);
+        }
+        if (errno != ENOENT) {
+            return refuse_store(why, "cannot look at %s: %s", name, text_errno(errno));
+        }
+        if (!needed) {
+            return true;
+        }
+        if (store->st_uid != geteuid() && geteuid() != 0) {
+            return refuse_store(
+                why,
+                "belongs to another user (uid %u), and only that user makes "
+                "the files that are needed beside it" THROUGH_SERVE,
+                (unsigned)store->st_uid);
+        }
+        if (make_sibling(folder, name, store)) {
+            return true;
+        }
+        if (errno != EEXIST) {
+            break;
+        }
+    }
+    /* Nobody else can make it where we cannot, unless the folder is shared. */
+    return !files->shared ||
+           refuse_store(why, "cannot make %s beside it: %s", name, text_errno(errno));
+}
+
+/* Check all of them before the first is made. */
+static bool
+provide_siblings(const struct store_files *files, const struct stat *store, char *why)
+{
+    const size_t needed = files->shared ? SIBLINGS : SIBLINGS_OF_ALL;
+    char name[NAME_MAX + 16];
+    bool done = true;
+
+    for (size_t i = 0; done && i < SIBLINGS + needed; i++) {
+        snprintf(name, sizeof(name), "%s%s", files->place.name, siblings[i % SIBLINGS]);
+        done = provide_sibling(files, name, i >= SIBLINGS, store, why);
+    }
+    return done;
+}
+
+/* --- a store that is there --- */
+
+bool
+store_files_open(struct store_files *files, const char *path, char *why)
+{
+    struct stat folder;
+    struct stat status;
+    bool done;
+
+    if (!find_place(files, path, why)) {
+        return false;
+    }
+    if (!file_place_status(&files->place, &status)) {
+        done = refuse_store(why, "%s",
+                            errno == ENOENT
+                                ? "there is no such store; to make one: ntprof "
+                                  "store init sqlite:PATH"
+                                : text_errno(errno));
+    } else {
+        done = read_folder_status(files, status.st_uid, &folder, why) &&
+               check_store(files, &folder, &status, why) &&
+               provide_siblings(files, &status, why);
+    }
+    if (!done) {
+        store_files_finish(files);
+    }
+    return done;
+}
+
+/* --- a new store --- */
+
+/* Remove what a store of this name that was removed left behind: a new one must not be
+ * changed by it. */
+static bool
+remove_old_sibling(const struct store_files *files, const char *name, char *why)
+{
+    const int folder = files->place.folder;
+    struct stat status;
+
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ||
+               refuse_store(why, "cannot look at %s: %s", name, text_errno(errno));
+    }
+    if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+        unlinkat(folder, name, 0) != 0) {
+        return refuse_store(
+            why,
+            "there is a file %s already, which a store of this name would "
+            "use; remove it, or make the store in another folder",
+            name);
+    }
+    return true;
+}
+
+static bool
+remove_old_siblings(const struct store_files *files, char *why)
+{
+    char name[NAME_MAX + 16];
+    bool done = true;
+
+    for (size_t i = 0; done && i < SIBLINGS; i++) {
+        snprintf(name, sizeof(name), "%s%s", files->place.name, siblings[i]);
+        done = remove_old_sibling(files, name, why);
+    }
+    return done;
+}
+
+/* Make FILE, which must not exist: what stands beside another store is that one's. */
+static bool
+make_store(struct store_files *files, const void *bytes, size_t size, char *why)
+{
+    struct stat status;
+    const int fd = openat(files->place.folder, files->place.name,
+                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool done = false;
+
+    if (fd < 0) {
+        return refuse_store(why, "%s",
+                            errno == EEXIST
+                                ? "exists already; a store is made in a new file"
+                                : text_errno(errno));
+    }
+    if (remove_old_siblings(files, why)) {
+        done = fchmod(fd, 0600) == 0 && whole_file_write(fd, bytes, size) &&
+               fsync(fd) == 0 && fstat(fd, &status) == 0;
+        done = done ? !files->shared || provide_siblings(files, &status, why)
+                    : refuse_store(why, "%s", text_errno(errno));
+    }
+    close(fd);
+    if (!done) {
+        (void)unlinkat(files->place.folder, files->place.name, 0);
+    }
+    return done;
+}
+
+bool
+store_files_create(struct store_files *files, const char *path, const void *bytes,
+                   size_t size, char *why)
+{
+    struct stat folder;
+    struct stat link;
+    bool done;
+
+    if (lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) {
+        return refuse_store(why,
+                            "exists already, as a link; a store is made in a new file");
+    }
+    if (!find_place(files, path, why)) {
+        return false;
+    }
+    done = read_folder_status(files, geteuid(), &folder, why) &&
+           make_store(files, bytes, size, why);
+    if (!done) {
+        store_files_finish(files);
+    }
+    return done;
+}
+
+void
+store_files_finish(struct store_files *files)
+{
+    file_place_finish(&files->place);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* segments.c - finds the address of a place in a file. */
+#include "symbols/border/segments.h"
+
+/* Does a segment have a byte of the file's [offset, offset + size)? */
+static bool
+overlaps(const struct sym_segment *segment, uint64_t offset, uint64_t size)
+{
+    return offset < segment->offset ? segment->offset - offset < size
+                                    : offset - segment->offset < segment->bytes;
+}
+
+/* The segment that has a byte there; NULL: none. */
+static const struct sym_segment *
+find_segment(const struct sym_segment *segments, size_t count, uint64_t offset,
+             uint64_t size, bool code)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((segments[i].holds_code || !code) && overlaps(&segments[i], offset, size)) {
+            return &segments[i];
+        }
+    }
+    return NULL;
+}
+
+bool
+sym_segments_address(const struct sym_segment *segments, size_t count, uint64_t offset,
+                     uint64_t size, uint64_t *address)
+{
+    /* Two segments may hold one page of the file: code is looked for in executable
+     * ones. */
+    const struct sym_segment *segment =
+        find_segment(segments, count, offset, size, true);
+
+    segment =
+        segment != NULL ? segment : find_segment(segments, count, offset, 1, false);
+    if (segment == NULL) {
+        return false;
+    }
+    *address = segment->address + (offset - segment->offset);
+    return true;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* perf_map.h - perf maps, in which JITs name the code that they made: finds the file of
+ * a process, and has it read. */
+#ifndef SYMBOLS_CLIENT_PERF_MAP_H
+#define SYMBOLS_CLIENT_PERF_MAP_H
+
+#include "symbols/border/name_map.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* sym_perf_file - a perf map, open. The same file may be that of several processes, by
+ * hard links. */
+struct sym_perf_file {
+    int fd; /* the caller's */
+    uint64_t device;
+    uint64_t inode;
+    uint64_t size; /* at opening */
+};
+
+/* sym_perf_target - what leads to the perf map of a process, even after its exit. */
+struct sym_perf_target {
+    int folder;        /* its /tmp, by O_PATH; the caller's. Else negative errno */
+    uint32_t pid;      /* in its innermost pid namespace */
+    bool inside;       /* that is a namespace inside ours */
+    uint32_t uid;      /* its effective user */
+    uint32_t root_uid; /* root of its user namespace, by our numbers */
+};
+
+/* Read what leads to the perf map of a running process. 0, or -ESRCH if it has exited.
+ */
+int sym_perf_target_read(uint32_t pid, struct sym_perf_target *target);
+
+/* For a process that exited before it was read: our own /tmp, user and namespaces. */
+void sym_perf_target_guess(uint32_t pid, struct sym_perf_target *target);
+
+/*
+ * Open the perf map of a process. 0 or negative errno: those of sym_open_regular_in,
+ * or -EPERM if the file belongs neither to the process's user nor to root.
+ */
+int sym_perf_file_open(const struct sym_perf_target *target,
+                       struct sym_perf_file *file);
+
+/* The same of a perf map that is open; fd stays the caller's. */
+int sym_perf_file_check(int fd, const struct sym_perf_target *target,
+                        struct sym_perf_file *file);
+
+/*
+ * Read a perf map, of which only the lines that name what is wanted stay. Names are cut
+ * at some 1000 bytes. NULL with errno: ESTALE if the file got shorter than size, ETIME
+ * if the process that reads it did not answer.
+ */
+struct sym_map *sym_map_read_perf(int fd, uint64_t size,
+                                  const struct sym_wanted *wanted);
+
+#endif

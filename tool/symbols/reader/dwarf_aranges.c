@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* dwarf_aranges.c - reads .debug_aranges: a set of addresses and lengths a unit. */
+#include "symbols/reader/dwarf_aranges.h"
+
+#include "symbols/reader/dwarf_program.h"
+
+#include <stdlib.h>
+
+/* False: too much memory. */
+static bool
+add(struct sym_dwarf_aranges *aranges, uint64_t unit, uint64_t start, uint64_t bytes)
+{
+    struct sym_dwarf_arange *const larger =
+        sym_budget_grow(aranges->budget, aranges->items, aranges->count, &aranges->room,
+                        sizeof(*larger));
+
+    if (larger == NULL) {
+        return false;
+    }
+    aranges->items = larger;
+    aranges->items[aranges->count] = (struct sym_dwarf_arange){
+        .unit = unit,
+        .start = start,
+        .end = bytes <= UINT64_MAX - start ? start + bytes : UINT64_MAX,
+        .order = aranges->count};
+    aranges->count++;
+    return true;
+}
+
+/* The next set. False: it is damaged, or of a kind that no linker makes, or too much
+ * memory. */
+static bool
+read_set(struct sym_dwarf_aranges *aranges, struct sym_dwarf_program *section)
+{
+    struct sym_dwarf_program set = *section;
+    uint64_t length = sym_dwarf_program_number(&set, 4);
+    const size_t width = length == UINT32_MAX ? 8 : 4;
+    uint64_t address_bytes;
+    uint64_t unit;
+
+    length = width == 8 ? sym_dwarf_program_number(&set, 8) : length;
+    if (set.failed || length > set.size - set.at) {
+        return false;
+    }
+    set.size = set.at + length;
+    if (sym_dwarf_program_number(&set, 2) != 2) {
+        return false;
+    }
+    unit = sym_dwarf_program_number(&set, width);
+    address_bytes = sym_dwarf_program_number(&set, 1);
+    if (sym_dwarf_program_number(&set, 1) != 0 ||
+        (address_bytes != 4 && address_bytes != 8)) {
+        return false;
+    }
+    /* Pairs are aligned to their size from the begin of the set on. */
+    while ((set.at - section->at) % (2 * address_bytes) != 0 && !set.failed) {
+        sym_dwarf_program_pass(&set, 1);
+    }
+    while (!set.failed && set.size - set.at >= 2 * address_bytes) {
+        const uint64_t start = sym_dwarf_program_number(&set, (size_t)address_bytes);
+        const uint64_t bytes = sym_dwarf_program_number(&set, (size_t)address_bytes);
+
+        if (bytes > 0 && !add(aranges, unit, start, bytes)) {
+            return false;
+        }
+    }
+    section->at = set.size;
+    return !set.failed;
+}
+
+static int
+compare_aranges(const void *left, const void *right)
+{
+    const struct sym_dwarf_arange *const a = left;
+    const struct sym_dwarf_arange *const b = right;
+
+    if (a->unit != b->unit) {
+        return a->unit < b->unit ? -1 : 1;
+    }
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+void
+sym_dwarf_aranges_read(struct sym_dwarf_aranges *aranges,
+                       const struct sym_dwarf_image *image)
+{
+    const struct sym_dwarf_part *const part = &image->parts[SYM_DWARF_ARANGES];
+    struct sym_dwarf_program section = {.bytes = part->bytes, .size = part->size};
+    const bool refused = image->budget != NULL && image->budget->refused;
+    bool read = true;
+
+    *aranges = (struct sym_dwarf_aranges){.budget = image->budget};
+    while (read && section.at < section.size) {
+        read = read_set(aranges, &section);
+    }
+    if (!read) {
+        aranges->count = 0;
+    }
+    if (image->budget != NULL) {
+        image->budget->refused = refused; /* nothing is missing without them */
+    }
+    if (aranges->count > 0) {
+        qsort(aranges->items, aranges->count, sizeof(*aranges->items), compare_aranges);
+    }
+}
+
+void
+sym_dwarf_aranges_finish(struct sym_dwarf_aranges *aranges)
+{
+    sym_budget_give(aranges->budget, aranges->room * sizeof(*aranges->items));
+    free(aranges->items);
+    *aranges = (struct sym_dwarf_aranges){.items = NULL};
+}

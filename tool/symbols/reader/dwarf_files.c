@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dwarf_files.c - file tables of DWARF 2 to 4, whose folder 0 is that of the
+ * compilation and whose file 0 is none, and of DWARF 5, which says itself of what its
+ * entries are made.
+ */
+#include "symbols/reader/dwarf_files.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* reading - of a header. */
+struct reading {
+    struct sym_dwarf_files *files;
+    const struct sym_dwarf_image *image;
+    struct sym_dwarf_program header; /* failed: damaged */
+    bool full;                       /* out of memory or budget */
+};
+
+static void
+add_folder(struct reading *reading, const char *folder)
+{
+    struct sym_dwarf_files *const files = reading->files;
+    const char **const larger =
+        sym_budget_grow(files->budget, files->folders, files->folder_count,
+                        &files->folder_room, sizeof(*larger));
+
+    if (larger == NULL) {
+        reading->full = true;
+        return;
+    }
+    files->folders = larger;
+    files->folders[files->folder_count++] = folder;
+}
+
+/* folder: its number. */
+static void
+add_file(struct reading *reading, const char *name, uint64_t folder)
+{
+    struct sym_dwarf_files *const files = reading->files;
+    struct sym_dwarf_file_name *larger;
+
+    if (name == NULL || folder >= files->folder_count) {
+        reading->header.failed = true;
+        return;
+    }
+    larger = sym_budget_grow(files->budget, files->items, files->count, &files->room,
+                             sizeof(*larger));
+    if (larger == NULL) {
+        reading->full = true;
+        return;
+    }
+    files->items = larger;
+    files->items[files->count++] =
+        (struct sym_dwarf_file_name){files->folders[folder], name};
+}
+
+static bool
+goes_on(const struct reading *reading)
+{
+    return !reading->header.failed && !reading->full;
+}
+
+/* --- before version 5 --- */
+
+/* What follows a name. */
+static void
+read_file(struct reading *reading, const char *name)
+{
+    const uint64_t folder = sym_dwarf_program_leb128(&reading->header);
+
+    (void)sym_dwarf_program_leb128(&reading->header); /* when it was written */
+    (void)sym_dwarf_program_leb128(&reading->header); /* its size */
+    add_file(reading, name, folder);
+}
+
+static void
+read_lists(struct reading *reading, const char *folder)
+{
+    struct sym_dwarf_program *const header = &reading->header;
+    const char *text;
+
+    add_folder(reading, folder);
+    while (goes_on(reading) && (text = sym_dwarf_program_string(header))[0] != '\0') {
+        add_folder(reading, text);
+    }
+    if (goes_on(reading)) {
+        add_file(reading, "???", 0);
+    }
+    while (goes_on(reading) && (text = sym_dwarf_program_string(header))[0] != '\0') {
+        read_file(reading, text);
+    }
+}
+
+/* --- version 5 --- */
+
+/* format - what entries are made of: kinds of content, and their forms. */
+struct format {
+    size_t count;
+    uint64_t kinds[UINT8_MAX];
+    uint64_t forms[UINT8_MAX];
+};
+
+static void
+read_format(struct reading *reading, struct format *format)
+{
+    format->count = (size_t)sym_dwarf_program_number(&reading->header, 1);
+    for (size_t i = 0; i < format->count; i++) {
+        format->kinds[i] = sym_dwarf_program_leb128(&reading->header);
+        format->forms[i] = sym_dwarf_program_leb128(&reading->header);
+    }
+}
+
+/* Longer strings are no names: each entry of a forged table may name the same one. */
+enum { STRING_BYTES_MAX = 1 << 16 };
+
+/* The string at an offset of a section; NULL: there is none. */
+static const char *
+section_string(const struct sym_dwarf_part *section, uint64_t offset)
+{
+    uint64_t most;
+
+    if (offset >= section->size) {
+        return NULL;
+    }
+    most = section->size - offset;
+    most = most < STRING_BYTES_MAX ? most : STRING_BYTES_MAX;
+    return memchr(section->bytes + offset, '\0', (size_t)most) != NULL
+               ? (const char *)section->bytes + offset
+               : NULL;
+}
+
+/* The content of a form, of which one of both is set. Forms that compilers have no use
+ * for here are damage. */
+static void
+read_content(struct reading *reading, uint64_t form, const char **text,
+             uint64_t *number)
+{
+    struct sym_dwarf_program *const header = &reading->header;
+
+    switch (form) {
+    case DW_FORM_string:
+        *text = sym_dwarf_program_string(header);
+        break;
+    case DW_FORM_line_strp:
+        *text = section_string(&reading->image->parts[SYM_DWARF_LINE_STR],
+                               sym_dwarf_program_number(header, header->offset_bytes));
+        break;
+    case DW_FORM_strp:
+        *text = section_string(&reading->image->parts[SYM_DWARF_STR],
+                               sym_dwarf_program_number(header, header->offset_bytes));
+        break;
+    case DW_FORM_udata:
+        *number = sym_dwarf_program_leb128(header);
+        break;
+    case DW_FORM_data1:
+        *number = sym_dwarf_program_number(header, 1);
+        break;
+    case DW_FORM_data2:
+        *number = sym_dwarf_program_number(header, 2);
+        break;
+    case DW_FORM_data4:
+        *number = sym_dwarf_program_number(header, 4);
+        break;
+    case DW_FORM_data8:
+        *number = sym_dwarf_program_number(header, 8);
+        break;
+    case DW_FORM_data16:
+        sym_dwarf_program_pass(header, 16);
+        break;
+    case DW_FORM_block:
+        sym_dwarf_program_pass(header, sym_dwarf_program_leb128(header));
+        break;
+    default:
+        header->failed = true;
+        break;
+    }
+}
+
+/* An entry: its path or NULL, and the number of its folder. */
+static const char *
+read_entry(struct reading *reading, const struct format *format, uint64_t *folder)
+{
+    const char *path = NULL;
+
+    *folder = UINT64_MAX;
+    for (size_t i = 0; i < format->count; i++) {
+        const char *text = NULL;
+        uint64_t number = UINT64_MAX;
+
+        read_content(reading, format->forms[i], &text, &number);
+        if (format->kinds[i] == DW_LNCT_path) {
+            path = text;
+        } else if (format->kinds[i] == DW_LNCT_directory_index) {
+            *folder = number;
+        }
+    }
+    return reading->header.failed ? NULL : path;
+}
+
+static void
+read_tables(struct reading *reading)
+{
+    struct format format;
+    uint64_t folder;
+    uint64_t count;
+
+    read_format(reading, &format);
+    count = sym_dwarf_program_leb128(&reading->header);
+    /* Each entry takes a byte. */
+    reading->header.failed |= format.count == 0 && count > 0;
+    for (uint64_t i = 0; i < count && goes_on(reading); i++) {
+        add_folder(reading, read_entry(reading, &format, &folder));
+    }
+    read_format(reading, &format);
+    count = sym_dwarf_program_leb128(&reading->header);
+    reading->header.failed |= format.count == 0 && count > 0;
+    for (uint64_t i = 0; i < count && goes_on(reading); i++) {
+        const char *const path = read_entry(reading, &format, &folder);
+
+        add_file(reading, path, folder);
+    }
+}
+
+/* --- both --- */
+
+bool
+sym_dwarf_files_read(struct sym_dwarf_files *files, const struct sym_dwarf_image *image,
+                     uint64_t offset, const char *folder, struct sym_budget *budget)
+{
+    struct reading reading = {.files = files, .image = image};
+
+    *files = (struct sym_dwarf_files){.budget = budget};
+    if (!sym_dwarf_program_begin(&reading.header, &image->parts[SYM_DWARF_LINE],
+                                 offset)) {
+        return true;
+    }
+    reading.header.at = reading.header.tables_at;
+    reading.header.size = reading.header.first_at;
+    if (reading.header.version < 5) {
+        read_lists(&reading, folder);
+    } else {
+        read_tables(&reading);
+    }
+    if (!goes_on(&reading)) {
+        sym_dwarf_files_finish(files);
+    }
+    return !reading.full;
+}
+
+void
+sym_dwarf_files_define(struct sym_dwarf_files *files,
+                       const struct sym_dwarf_program *program)
+{
+    struct reading reading = {.files = files, .header = *program};
+    const char *name;
+
+    if (files->count > 0) {
+        reading.header.at = program->defined_at;
+        name = sym_dwarf_program_string(&reading.header);
+        read_file(&reading, name);
+    }
+}
+
+void
+sym_dwarf_files_finish(struct sym_dwarf_files *files)
+{
+    if (files->budget != NULL) {
+        sym_budget_give(files->budget, files->folder_room * sizeof(*files->folders) +
+                                           files->room * sizeof(*files->items));
+    }
+    free(files->folders);
+    free(files->items);
+    *files = (struct sym_dwarf_files){.budget = files->budget};
+}
