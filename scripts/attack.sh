@@ -3,7 +3,7 @@
 # Does to the installed command what other users and hostile files did to it once, as root and as an
 # ordinary user, and prints a line for each. Needs root, and a build folder that is built.
 #
-# usage: attack.sh [--quick] BUILD [PATTERN]   rows whose names have PATTERN; quick ones only
+# usage: attack.sh [--quick] BUILD [PATTERN]   rows whose names match the regular expression; quick ones only
 #
 # A row is a function row_NN_... or long_NN_...; it runs in a folder of its own as one user, ntprof being on
 # PATH, and fails by its exit status. Their numbers are of the trial that found them; 10 and 12 are in unit tests
@@ -12,6 +12,7 @@
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
+sources=$PWD
 quick=
 if [ "${1:-}" = --quick ]; then
     quick=yes
@@ -33,7 +34,7 @@ $meson install -C "$build" --no-rebuild --destdir "$place/installed" >"$place/in
 ntprof=$(find "$place/installed" -name ntprof -path '*/bin/*' -type f | head -n 1)
 library=$(dirname "$(find "$place/installed" -name 'libntprof.so.0' | head -n 1)")
 export PATH=${ntprof%/*}:$PATH LD_LIBRARY_PATH=$library LC_ALL=C.UTF-8
-export ntprof user other
+export ntprof sources user other
 
 cat >"$place/work.c" <<'C'
 /* Works for 0.1 s of processor time. */
@@ -137,10 +138,10 @@ row_01_late_link() {
 
 prepare_02_pipe() { chmod 777 . && become "$2" mkfifo -m 666 ntprof.pb.gz; }
 row_02_pipe() {
-    refused 'pipe of another user' timeout 30 ntprof run -- true
+    refused 'pipe of another user' timeout 60 ntprof run -- true
     mkfifo own && { cat own >copy & } && ntprof run -q -o own -- true && wait && [ -s copy ] || fail 'own pipe'
     ntprof run -q -o /dev/stdout -- true | cat >copy && [ -s copy ] || fail '/dev/stdout'
-    refused 'pipe of another user' timeout 30 ntprof report ntprof.pb.gz
+    refused 'pipe of another user' timeout 60 ntprof report ntprof.pb.gz
 }
 
 row_08_killed_writer() {
@@ -264,7 +265,7 @@ print(".text\n" + "\n".join(f".type f{i},@function\nf{i}: nop\n.size f{i},1" for
 P
     [ "$(uname -m)" = x86_64 ] || return 77
     gcc -o many many.s || return
-    refused 'take more than --max-memory' bounded 30 300000 ntprof run --max-memory 16M -e function:none -- ./many
+    refused 'take more than --max-memory' bounded 60 300000 ntprof run --max-memory 16M -e function:none -- ./many
 }
 row_14_foreign() {
     make_profile sums
@@ -284,7 +285,7 @@ long_07_diff() {
         rows+=("$((4096 + 16 * i)):$((i % 5000 + 1))")
     done
     "$maker" image old /bin/app 10000 "${rows[@]}" && "$maker" image new /bin/app 10000 "${rows[@]}" || return 1
-    bounded 30 2000000 ntprof diff --by address old new >table || fail 'diff'
+    bounded 60 2000000 ntprof diff --by address old new >table || fail 'diff'
 }
 
 row_11_moved_code() {
@@ -346,6 +347,178 @@ C
     grep -q ' odd ' table && ! grep -q ' before ' table || fail "$(head -5 table)"
 }
 
+# Files that others put beside a store in a folder of all users, as SQLite would believe them.
+prepare_19_siblings() {
+    local name
+    chmod 1777 . || return
+    for name in wal shm journal pipe link folder; do
+        become "$1" "$ntprof" store init sqlite:$name.db && rm $name.db-* || return
+    done
+    for name in wal shm journal; do
+        become "$2" touch $name.db-$name || return
+    done
+    become "$2" mkfifo -m 666 pipe.db-wal && become "$2" ln -s precious link.db-shm &&
+        become "$2" mkdir folder.db-journal
+}
+row_19_siblings() {
+    local name
+    for name in wal shm journal; do
+        refused "$name.db-$name beside it belongs to another user" bounded 60 300000 ntprof store stat sqlite:$name.db
+        refused 'remove it' bounded 60 300000 ntprof report sqlite:$name.db
+        refused 'remove it' bounded 60 300000 ntprof serve sqlite:$name.db
+        refused 'remove it' bounded 60 300000 ntprof store prune sqlite:$name.db --before 1d
+    done
+    for name in pipe link folder; do
+        refused 'beside it is no regular file' bounded 60 300000 ntprof store stat sqlite:$name.db
+    done
+    [ ! -e precious ] || fail 'the link was followed'
+}
+
+# Somebody tries all the time to make such files first, and shortens what he gets.
+prepare_19_shortened() {
+    chmod 1777 . && become "$1" "$ntprof" store init sqlite:s.db || return
+    become "$2" timeout 60 /usr/bin/python3 - >/dev/null 2>&1 <<'P' &
+import os
+while not os.path.exists("done"):
+    for name in "s.db-shm", "s.db-wal", "s.db-journal":
+        try:
+            fd = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+            os.ftruncate(fd, 0)
+            os.close(fd)
+        except OSError:
+            pass
+P
+}
+row_19_shortened() {
+    local i
+    for ((i = 0; i < 20; i++)); do
+        ntprof store stat sqlite:s.db >/dev/null 2>said &&
+            ntprof store prune sqlite:s.db --before 1d >/dev/null 2>said ||
+            fail "$(cat said)"
+    done
+    touch done
+    [ "$(stat -c %u s.db-* | sort -u)" = "$(id -u)" ] || fail "$(ls -l)"
+}
+
+prepare_19_folders() {
+    local name
+    chmod 755 . || return
+    for name in open closed; do
+        mkdir $name && chown "$1:$1" $name && become "$1" "$ntprof" store init sqlite:$name/s.db || return
+    done
+    chmod 777 open && mkdir open/in && mv closed/s.db open/in/s.db && chown "$1:$1" open/in &&
+        mkdir sticky && chmod 1777 sticky && become "$2" "$ntprof" store init sqlite:sticky/theirs.db &&
+        become "$2" ln -s theirs.db sticky/link.db && chmod 644 sticky/*.db
+}
+row_19_folders() {
+    refused 'every user may write to the folder' ntprof store stat sqlite:open/s.db
+    refused 'every user may write to the folder' ntprof store stat sqlite:open/in/s.db
+    refused 'every user may write to the folder' ntprof store init sqlite:open/new.db
+    refused 'ntprof serve' ntprof store stat sqlite:sticky/theirs.db
+    refused 'link of another user' ntprof store stat sqlite:sticky/link.db
+}
+
+# A user who may read a file of a store can lock it.
+prepare_20_modes() { chmod 1777 .; }
+row_20_modes() {
+    local where
+    umask 0
+    mkdir own && chmod 755 own || fail 'mkdir'
+    for where in . own; do
+        ntprof store init sqlite:$where/s.db && ntprof store prune sqlite:$where/s.db --before 1d >/dev/null ||
+            fail "$where"
+        [ "$(stat -c %a $where/s.db* | sort -u)" = 600 ] || fail "$(ls -l $where)"
+    done
+    [ "$(find . -maxdepth 1 -name 's.db*' | wc -l)" = 4 ] || fail "$(ls -l)"
+}
+
+# A file system takes requests and answers none: calls that no signal ends. The quick part runs beside other tests,
+# whose agents it would disturb; command_hanging.py has the same alone.
+prepare_21_hanging_files() {
+    printf 'int main(void) { for (volatile unsigned long n = 0;; n++) { } }\n' >spin.c
+    gcc -O1 -o spin spin.c && mkdir mount || return
+    (
+        /usr/bin/python3 "$sources/tests/integration/hanging_files.py" spin mount >/dev/null 2>&1 &
+        for ((i = 0; i < 600; i++)); do
+            [ -e ready ] || [ ! -e mount/hanging ] || touch ready
+            [ -e done ] && break
+            kill -0 $! 2>/dev/null || break
+            sleep 0.2
+        done 2>/dev/null
+        kill -9 $!; umount -l mount
+        touch unmounted
+    ) >/dev/null 2>&1 &
+}
+long_21_hanging_files() {
+    local i status=0 agent program
+    trap 'touch done; until [ -e unmounted ]; do sleep 0.1; done' EXIT
+    until [ -e ready ] || [ -e unmounted ]; do sleep 0.1; done
+    [ -e ready ] || exit 77 # no file systems of FUSE here
+    (sleep 1 && touch mount.hang) &
+    bounded 60 1000000 ntprof run -q -F 100 -o ours -- timeout 4 mount/hanging >/dev/null 2>said || status=$?
+    [ $status -eq 124 ] && [ -s ours ] || fail "$status: $(cat said)"
+    [ "$(id -u)" -eq 0 ] || exit 0
+    rm mount.hang
+    mount/hanging &
+    program=$!
+    sleep 1 && touch mount.hang
+    ntprof agent --window 1s --spool "$PWD/spool" --store "sqlite:$PWD/mount/hanging" 2>said &
+    agent=$!
+    sleep 4
+    kill $agent
+    for ((i = 0; i < 60; i++)); do
+        kill -0 $agent 2>/dev/null || break
+        sleep 1
+    done
+    kill -9 $program
+    ls spool/*.pb.gz >/dev/null && ! kill -0 $agent 2>/dev/null || fail "the agent goes on: $(cat said)"
+}
+
+# Links of another user, to folders and files that are private to the caller.
+prepare_23_links() {
+    chmod 1777 . && mkdir private && echo 'rate = 99' >private/conf && become "$2" ln -s private spool &&
+        become "$2" ln -s private/conf conf && become "$2" ln -s private/ctl ctl &&
+            become "$2" ln -s /dev/full device &&
+        mkfifo -m 600 private/ctl && chown -R "$1:$1" private
+}
+row_23_links() {
+    refused 'link of another user' timeout 60 ntprof agent --spool "$PWD/spool"
+    refused 'link of another user' timeout 60 ntprof agent --spool "$PWD/spool/"
+    refused 'link of another user' timeout 60 ntprof agent --spool "$PWD/spool/in"
+    refused 'link of another user' timeout 60 ntprof agent --config "$PWD/conf" --spool "$PWD/own"
+    refused 'link of another user' timeout 60 ntprof run -q --control ctl -- true
+    refused 'link of another user' timeout 60 ntprof run -q --report device -- true
+    ntprof run -q -o profile -- true || fail 'no profile'
+    refused 'link of another user' ntprof export --format folded -o conf profile
+    refused 'link of another user' ntprof merge -o spool/x profile
+    [ "$(ls -A private)" = "$(printf 'conf\nctl')" ] && grep -q 99 private/conf || fail "$(ls -la private)"
+}
+
+# Requests of other sites' pages, and connections that keep a server busy for nothing.
+row_24_server() {
+    local server port status=0
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    ntprof store init "sqlite:$PWD/s.db" || fail 'no store'
+    ntprof serve --listen "$port" "sqlite:$PWD/s.db" >said 2>&1 &
+    server=$!
+    timeout 200 python3 "$sources/tests/integration/attack_server.py" "$port" || status=$?
+    kill $server
+    [ $status -eq 0 ] || fail "$status: $(cat said)"
+}
+
+row_26_secrets() {
+    local url
+    for url in clickhouse://u:s3cret@h/d clickhouse:u:s3cret@h/d clickhouse://u:s3cret \
+        'clickhouse://h/d?password=s3cret' \
+        https://u:s3cret@h/d; do
+        ! ntprof report "$url" >said 2>&1 && ! grep s3cret said || fail "$url: $(cat said)"
+        ntprof agent --check-config --spool "$PWD/spool" --store "$url" >said 2>&1
+        ! grep s3cret said || fail "$url: $(cat said)"
+    done
+    ! ntprof report "$(printf 'one\342\200\213name')" 2>said &&
+        grep -qF 'one\xe2\x80\x8bname' said || fail "$(cat said)"
+}
+
 # --- running them ---
 
 tried=0
@@ -387,7 +560,7 @@ while read -r row; do
     export -f "${row?}"
 done < <(declare -F | awk '$3 ~ /^(row_|long_|fail$|refused$|bounded$|make_profile$|make_jit$|become$)/ { print $3 }')
 while read -r row; do
-    case $row in *"$pattern"*) ;; *) continue ;; esac
+    [[ $row =~ $pattern ]] || continue
     case $quick:$row in yes:long_*) continue ;; esac
     try "$row" 0 $user
     try "$row" $user $other

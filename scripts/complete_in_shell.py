@@ -23,7 +23,7 @@ for COMP_LINE in "$@"; do
     printf "$separator"
     separator='\f\n'
     COMP_POINT=${#COMP_LINE} COMPREPLY=()
-    read -ra COMP_WORDS <<<"$COMP_LINE"
+    read -ra COMP_WORDS <<<"${COMP_LINE//=/ = }" # as readline divides it
     [[ $COMP_LINE == *' ' ]] && COMP_WORDS+=('')
     COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
     # What is not in a completion, such as compopt, has no meaning here.

@@ -71,7 +71,7 @@ class Programs:
         self.folders = [harness.stage(), pathlib.Path("/usr/lib") / python.name]
         if parts_of_node.is_dir():
             self.folders.append(parts_of_node)
-        self.files = [str(harness.stage() / "tool" / "ntprof"), "/bin/dash", "/bin/true",
+        self.files = [*harness.command_files(), "/bin/dash", "/bin/true",
                       self.commands["python3"][0], self.commands["node"][0]]
 
     def chosen(self, row, short):
@@ -306,6 +306,7 @@ def find_build(build):
     build = pathlib.Path(build).resolve()
     found = build / "tests/integration/programs"
     os.environ.update(NTPROF=str(build / "tool/ntprof"), NTPROF_LIBRARY=str(build / "src/libntprof.so.0"),
+                      NTPROF_MODULES=" ".join(map(str, (build / "tool/modules").glob("*.so"))),
                       NTPROF_AGENT_LIBRARY=str(build / "preload/libntprof-agent.so"),
                       NTPROF_PROGRAMS=":".join(str(found / name) for name in
                                                ("shares", "shares_threads", "shares_static")))

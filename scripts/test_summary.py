@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: MIT
 """Sums up a meson test log: cases passed and failed, and every skip with its reason.
 
-usage: test_summary.py [--strict] [--counts] [--again LOG.json] LOG.json
+usage: test_summary.py [--strict] [--counts] [--again LOG.json] [--unstable FILE] LOG.json
        test_summary.py --failed LOG.json
 
 A skip's reason is what the test printed before it skipped. With --strict a skip counts as a
 failure unless it gives a reason and tests/may_skip.txt names it. With --counts the last line is
 "counts PASSED FAILED". --again names the log of a second run of programs that failed: their
 second result counts, and the first failure is printed as "unstable" and counted beside the
-others. --failed only prints the names of the programs that failed, or nothing if one of them
+others. An unstable program that tests/unstable.txt (or FILE) does not list with its cause is a
+failure. --failed only prints the names of the programs that failed, or nothing if one of them
 crashed or a sanitizer reported an error: such a failure stands, whatever a second run does.
 """
 import argparse
@@ -21,7 +22,9 @@ import sys
 
 GOOD = ("OK", "EXPECTEDFAIL")
 SAID_LINES = 12
-MAY_SKIP = pathlib.Path(__file__).parent.parent / "tests" / "may_skip.txt"
+TESTS = pathlib.Path(__file__).parent.parent / "tests"
+MAY_SKIP = TESTS / "may_skip.txt"
+UNSTABLE = TESTS / "unstable.txt"
 
 
 def read_cases(output):
@@ -96,11 +99,24 @@ def read_patterns(path):
             [line.strip('"') for line in lines if line.startswith('"')])
 
 
+def read_unstable(path):
+    """{program: cause}"""
+    listed = {}
+    for number, line in enumerate(pathlib.Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            program, _, cause = (part.strip() for part in line.partition(":"))
+            if not cause:
+                sys.exit(f"{path}:{number}: a line is PROGRAM: CAUSE, not '{line}'")
+            listed[program] = cause
+    return listed
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--again", metavar="LOG")
+    parser.add_argument("--unstable", metavar="FILE", default=UNSTABLE)
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("log")
     options = parser.parse_args()
@@ -125,6 +141,14 @@ def main():
         if options.strict and not (reason and allowed):
             failed += 1
             bad.append(f"{name}: must not skip (tests/may_skip.txt)")
+    listed = read_unstable(options.unstable)
+    for name in unstable:
+        if name in listed:
+            print(f"unstable: {name} is listed: {listed[name]}")
+        else:
+            failed += 1
+            bad.append(f"{name}: failed, then passed alone; find the cause, and mend it or list it in "
+                       "tests/unstable.txt")
     for text in first_failures:
         print(f"unstable: {text}")
     for text in bad:

@@ -237,7 +237,12 @@ class Page:
         """Until a JavaScript expression is true; gives its value."""
         until = time.monotonic() + TIME_LIMIT_S
         while True:
-            value = self.run(condition)
+            try:
+                value = self.run(condition)
+            except BrowserError as error:  # of the page that is being left
+                if "navigated" not in str(error):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > until:

@@ -103,7 +103,7 @@ class Table(PageTest):
         by_hits = [row[2] for row in self.rows(page)]
         page.click("#grid .heading > :nth-child(3) button")
         by_name = [row[2] for row in self.rows(page)]
-        self.assertEqual(by_name, ["clear_page", "inner_step", "module_code", "outer_loop", "work+0x4000"])
+        self.assertEqual(by_name, ["[no symbols] in work", "clear_page", "module_code", "outer_loop"])
         self.assertEqual(page.run("document.querySelector('#grid [aria-sort]').textContent"), "Function")
         page.click("#grid .heading > :nth-child(3) button")
         self.assertEqual([row[2] for row in self.rows(page)], by_name[::-1])
@@ -113,14 +113,17 @@ class Table(PageTest):
     def test_search__by_keys_narrows_and_escape_widens(self):
         page = self.show(small())
         page.key("/")
-        page.type("step.h inner")
-        page.wait("found.textContent.startsWith('1 of 5')")
-        self.assertEqual([row[2] for row in self.rows(page)], ["inner_step"])
-        self.assertEqual(page.run("document.querySelector('#grid mark').textContent"), "inner")
+        page.type("work.c outer")
+        page.wait("found.textContent.startsWith('1 of 4')")
+        self.assertEqual([row[2] for row in self.rows(page)], ["outer_loop"])
+        self.assertEqual(page.run("document.querySelector('#grid mark').textContent"), "outer")
         page.key("Escape")
-        page.wait("found.textContent === '5 functions'")
+        page.wait("found.textContent === '4 functions'")
+        page.type("inner_step")  # no row of this table
+        page.wait("document.querySelector('#grid .empty') !== null")
+        page.key("Escape")
         page.type("0xffffffff81234562")
-        page.wait("found.textContent.startsWith('1 of 5')")
+        page.wait("found.textContent.startsWith('1 of 4')")
         self.assertEqual([row[2] for row in self.rows(page)], ["clear_page"])
         page.key("Escape")
         page.type("nothing_such")
@@ -139,11 +142,46 @@ class Table(PageTest):
         self.assertEqual(page.text("#found"), "33 buckets")
         self.assertEqual(buckets[0][2], "0xffffffff81234560")
 
+    def test_inlined__switched_to_and_back_as_the_report_has_it(self):
+        file, made = self.export(small())
+        page = self.open(made)
+        self.assertEqual(page.text("#chosen"), "outer_loop")
+        self.assertIn("inlined here: inner_step (300)", page.text("#chosen-chain"))
+        for switch in (lambda: page.click("#inlined"), lambda: page.key("i")):
+            switch()
+            self.assertEqual(page.run("document.getElementById('inlined').getAttribute('aria-pressed')"), "true")
+            report = json.loads(ntprof("report", "--json", "--by", "inline", "--rows", "0", file))["rows"]
+            wanted = [(row["innermost"] if row["innermost"] == row["function"]
+                       else f"{row['innermost']} inlined in {row['function']}", str(row["hits"]))
+                      for row in report if row["image"] != "[no image]"]
+            self.assertEqual([(row[2], row[1]) for row in self.rows(page)], wanted)
+            self.assertIn(("inner_step inlined in outer_loop", "300"), wanted)
+            switch()
+            self.assertEqual(page.text("#found"), "4 functions")
+
+    def test_names__short_told_apart_and_in_full_as_a_title(self):
+        profile = profiles.Profile()
+        image = profile.add_image("/usr/bin/work", 0x1000, 0x9000)
+        long = "int run<" + ", ".join(f"Part{i}<Thing>" for i in range(20)) + ">(int)"
+        for i, (name, system_name, source) in enumerate([
+                ("void app::Engine::run(int)", "_ZN3app6Engine3runEi", "a.cpp"), (long, "_Z3runI", "a.cpp"),
+                ("twice(int)", "_Z5twicei", "a.cpp"), ("twice(char)", "_Z5twicec", "a.cpp"),
+                ("same", "same", "a.c"), ("same", "same", "b.c")]):
+            profile.add_bucket(image, 0x2000 + 16 * i, profile.add_function(name, source, 7, system_name), 0, (90 - i,))
+        page = self.show(profile)
+        rows = self.rows(page)
+        self.assertEqual([row[2] for row in rows[:1] + rows[2:]],
+                         ["app::Engine::run", "twice(int)", "twice(char)", "same (a.c:7)", "same (b.c:7)"])
+        self.assertRegex(rows[1][2], r"^run<Part0.*\.\.\..*Part19<Thing>>$")
+        titles = page.run("""[...document.querySelectorAll('#grid .spacer .row:not([hidden])')]
+            .sort((a, b) => a.index - b.index).map((row) => row.children[2].title)""")
+        self.assertEqual(titles[:3], ["void app::Engine::run(int)", long, "twice(int)"])
+
     def test_source__that_is_chosen_counts(self):
         page = self.show(small())
         page.run("source.value = '1'; source.dispatchEvent(new Event('change'))")
         rows = self.rows(page)
-        self.assertEqual([rows[0][2], rows[0][1], rows[0][3]], ["outer_loop", "19", "390"])
+        self.assertEqual([rows[0][2], rows[0][1], rows[0][3]], ["outer_loop", "19", "690"])
         self.assertIn("cache misses", page.run("document.querySelector('#grid [aria-sort]').textContent"))
 
     def test_statistics__stand_on_the_page(self):
@@ -165,9 +203,12 @@ class Picture(PageTest):
     def test_click__chooses_the_function_that_is_there(self):
         page = self.show(small())
         self.click_address(page, 0x2110)
-        self.assertEqual(page.text("#chosen"), "inner_step")
+        self.assertEqual(page.text("#chosen"), "outer_loop")
+        self.assertEqual(page.text("#grid [aria-selected=true] > :nth-child(3)"), "outer_loop")
+        page.key("i")
+        self.click_address(page, 0x2110)
+        self.assertEqual(page.text("#chosen"), "inner_step inlined in outer_loop")
         self.assertIn("inlined into outer_loop (300)", page.text("#chosen-chain"))
-        self.assertEqual(page.text("#grid [aria-selected=true] > :nth-child(3)"), "inner_step")
 
     def test_double_click__zooms_to_the_function(self):
         page = self.show(small())
@@ -198,7 +239,7 @@ class Picture(PageTest):
         self.assertIn("40 hits", page.text("#tip"))
         page.key("Enter")
         page.settle()
-        self.assertEqual(page.text("#chosen"), "work+0x4000")
+        self.assertEqual(page.text("#chosen"), "[no symbols] in work")
         self.assertLess(self.view(page)[1], 0x100)
 
     def test_bars__add_up_to_the_image(self):
@@ -390,9 +431,9 @@ class Reach(PageTest):
         page = self.show(small())
         self.assertEqual(page.run("document.activeElement.id"), "grid")
         page.key("ArrowDown")
-        self.assertEqual(page.text("#chosen"), "inner_step")
+        self.assertEqual(page.text("#chosen"), "clear_page")
         active = page.run("grid.getAttribute('aria-activedescendant')")
-        self.assertEqual(page.text(f"#{active} > :nth-child(3)"), "inner_step")
+        self.assertEqual(page.text(f"#{active} > :nth-child(3)"), "clear_page")
         page.key("Enter")
         self.assertEqual(page.run("document.activeElement.id"), "code")
         page.key("ArrowDown")
@@ -408,8 +449,8 @@ class Reach(PageTest):
         for _ in range(25):
             page.key("Tab")
             seen.add(page.run("document.activeElement.id"))
-        self.assertLessEqual({"source", "theme", "help-open", "image", "zoom-in", "map", "search", "by", "grid",
-                              "code"}, seen)
+        self.assertLessEqual({"source", "theme", "help-open", "image", "zoom-in", "map", "search", "by", "inlined",
+                              "grid", "code"}, seen)
 
     def test_roles_and_names__are_there(self):
         page = self.show(small())
@@ -418,7 +459,7 @@ class Reach(PageTest):
                                    element.closest('label')))
             .map((element) => element.outerHTML)""")
         self.assertEqual(nameless, [])
-        self.assertEqual(page.run("Number(grid.getAttribute('aria-rowcount'))"), 6)
+        self.assertEqual(page.run("Number(grid.getAttribute('aria-rowcount'))"), 5)
         self.assertEqual(page.run("document.querySelectorAll('#grid [role=columnheader]').length"),
                          page.run("Number(grid.getAttribute('aria-colcount'))"))
 

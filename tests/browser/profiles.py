@@ -3,22 +3,9 @@
 import gzip
 import math
 import random
+import unicodedata
 
-
-def varint(number):
-    out = bytearray()
-    while number >= 0x80:
-        out.append(number & 0x7f | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def field(number, value):
-    """A field of a protobuf message: of a number, or of bytes."""
-    if isinstance(value, int):
-        return varint(number << 3) + varint(value)
-    return varint(number << 3 | 2) + varint(len(value)) + value
+from protobuf import field, varint
 
 
 def escape(name):
@@ -28,8 +15,10 @@ def escape(name):
         raw = character.encode("utf-8", "surrogateescape")
         code = ord(character)
         harmful = (code < 0x20 or 0x7f <= code < 0xa0 or 0xdc80 <= code <= 0xdcff or
-                   code in (0x61c, 0x200e, 0x200f, 0x2028, 0x2029, 0xfeff) or
-                   0x202a <= code <= 0x202e or 0x2066 <= code <= 0x2069)
+                   unicodedata.category(character) in ("Cf", "Zl", "Zp") or
+                   code in (0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x2800, 0x3164, 0xffa0, 0xfffe, 0xffff) or
+                   0x180b <= code <= 0x180f or 0xfe00 <= code <= 0xfe0f or 0xfff0 <= code <= 0xfff8 or
+                   0xe0000 <= code <= 0xe0fff)
         out.append("".join(f"\\x{byte:02x}" for byte in raw) if harmful else character)
     return "".join(out).encode()
 
@@ -60,9 +49,10 @@ class Profile:
                              field(6, self.text(build_id)) + field(7, 1) + field(8, 1) + field(9, 1) + field(10, 1))
         return number
 
-    def add_function(self, name, file="", line=0):
+    def add_function(self, name, file="", line=0, system_name=None):
         number = len(self.functions) + 1
-        self.functions.append(field(1, number) + field(2, self.text(name)) + field(3, self.text(name)) +
+        self.functions.append(field(1, number) + field(2, self.text(name)) +
+                              field(3, self.text(name if system_name is None else system_name)) +
                               field(4, self.text(file)) + field(5, line))
         return number
 

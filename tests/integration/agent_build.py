@@ -14,6 +14,7 @@ import harness
 from command_agent import AgentTest
 
 SECONDS = float(os.environ.get("NTPROF_LONG_SECONDS", "150"))
+FORKS = 1000  # at least, however long that takes
 WINDOW_S = 5
 SLACK = 1.25  # of memory, between a third of the time and its end,
 READER = 8 << 20  # besides one more reader of symbols, for what else runs on the machine
@@ -52,7 +53,7 @@ class Build(AgentTest):
         forks = self.forks()
         samples = []
         end = time.monotonic() + SECONDS
-        while time.monotonic() < end:
+        while time.monotonic() < end or self.forks() - forks < FORKS:
             time.sleep(WINDOW_S)
             self.assertIsNone(agent.poll(), self.said())
             samples.append(self.memory(agent.pid))
@@ -64,7 +65,6 @@ class Build(AgentTest):
         print(f"{forks} processes, {len(self.windows())} windows, memory in MB:",
               " ".join(f"{sample / 1e6:.1f}" for sample in samples))
         self.assertLess(last[len(last) // 2], SLACK * third[len(third) // 2] + READER)
-        self.assertGreater(forks, 1000)
 
     def forks(self):
         return int(re.search(r"^processes (\d+)", pathlib.Path("/proc/stat").read_text(), re.M)[1])
@@ -72,10 +72,11 @@ class Build(AgentTest):
     def assert_windows(self):
         """Each begins where the one before ended, and all have rows of what was built."""
         profiles = [self.read(path) for path in self.windows()]
+        shortest_ns = min(profile["duration_ns"] for profile in profiles)
         for before, after in zip(profiles, profiles[1:]):
             gap = after["time_ns"] - before["time_ns"] - before["duration_ns"]
             self.assertGreaterEqual(gap, 0)
-            self.assertLess(gap, 1e8)
+            self.assertLess(gap, shortest_ns)  # no window is missing
         names = {name for profile in profiles for name in profile["processes"]}
         self.assertTrue([name for name in names if name.startswith("program")], names)
         self.assertIn("cc1", names)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """A ClickHouse server of Debian's package on loopback, in a folder of its own, for tests."""
-import os
 import pathlib
 import shutil
 import signal

@@ -11,9 +11,9 @@ import pathlib
 import subprocess
 
 import harness
-from harness import CommandTest, for_each_user, program, text
+from harness import CommandTest, for_each_user_if_long, program, text
 
-NOT_BELIEVED = "a program wrote into the agents' memory"
+NOT_BELIEVED = "a program wrote into the preload objects' memory"
 SEEDS = int(os.environ.get("NTPROF_ATTACKS", "1"))
 LONG = SEEDS > 1
 
@@ -21,7 +21,7 @@ LONG = SEEDS > 1
 class AttackTest(CommandTest):
     def attacked(self, *words, status, **given):
         """What the command says, after checks of what must hold."""
-        result = self.profile("--hal", "timer", "-o", "p", "--", *words, **given)
+        result = self.profile("-v", "--hal", "timer", "-o", "p", "--", *words, **given)
         said = text(result.stderr)
         self.assertEqual(result.returncode, status, said)
         self.assertNotIn("Sanitizer:", said)  # as each of their reports begins
@@ -34,7 +34,7 @@ class AttackTest(CommandTest):
         return said, result.stdout, report
 
 
-@for_each_user
+@for_each_user_if_long
 class Memory(AttackTest):
     def attack(self, name, seed=1):
         said, printed, report = self.attacked(program("agent_attacker"), name, str(seed), status=7)
@@ -77,9 +77,9 @@ class Memory(AttackTest):
             self.assertRegex(said, "no place|refus")
 
 
-@for_each_user
+@for_each_user_if_long
 class Environment(AttackTest):
-    """Variables of the agent that are wrong, or set already."""
+    """Variables of the preload object that are wrong, or set already."""
 
     def child(self, assignments, command="exec $0 30"):
         """Runs a program by a shell that changes the environment first."""
@@ -92,7 +92,7 @@ class Environment(AttackTest):
                 self.child(f'export NTPROF_AGENT="{value}"')
 
     def test_descriptor_of_the_variable_is_another_file__is_left_alone(self):
-        """It is not the agent's memory: neither mapped nor closed."""
+        """It is not the preload object's memory: neither mapped nor closed."""
         path = self.folder / "file"
         path.write_bytes(b"content")
         path.chmod(0o666)
@@ -120,10 +120,10 @@ class Environment(AttackTest):
                 self.attacked("/usr/bin/env", f"{name}={value}", *words, status=0)
 
 
-@for_each_user
+@for_each_user_if_long
 class Descriptors(AttackTest):
     def test_standard_streams_closed__program_gets_what_it_would(self):
-        """The lowest descriptors are free then: the program's first files get them, not the agent's memory."""
+        """The lowest descriptors are free then: the program's first files get them, not the shared memory."""
         for closed in ("<&-", "2>&-", "<&- 2>&-"):
             with self.subTest(closed):
                 words = ["/bin/sh", "-c", f'exec "$0" lowest {closed}', program("process_scenarios")]
@@ -137,12 +137,12 @@ class Descriptors(AttackTest):
         self.assertEqual(printed, b"opened as 3\nopened as 3\nend\n", said)
 
 
-class Agent(CommandTest):
+class PreloadObject(CommandTest):
     def test_loaded_without_the_command__does_nothing(self):
-        agent = harness.stage() / "preload" / "libntprof-agent.so"
-        self.assertTrue(agent.exists())
+        library = harness.stage() / "preload" / "libntprof-agent.so"
+        self.assertTrue(library.exists())
         for value in (None, "1:3", f"{os.getpid()}:0"):
-            variables = {**harness.bare_environment(), "LD_PRELOAD": str(agent)}
+            variables = {**harness.bare_environment(), "LD_PRELOAD": str(library)}
             variables.pop("ASAN_OPTIONS", None)
             if value is not None:
                 variables["NTPROF_AGENT"] = value
@@ -152,8 +152,8 @@ class Agent(CommandTest):
             self.assertIn(b"each came once", result.stdout)
 
     def test_memory_that_is_no_memfd_of_the_command__is_not_used(self):
-        """A file of the right size, or a memfd that can be shortened, could be cut under the agent's feet."""
-        agent = harness.stage() / "preload" / "libntprof-agent.so"
+        """A file of the right size, or a memfd that can be shortened, could be cut while the preload object uses it."""
+        library = harness.stage() / "preload" / "libntprof-agent.so"
         path = pathlib.Path(self.folder / "file")
         with path.open("wb") as file:
             file.write((0x31746E656761746E).to_bytes(8, "little"))
@@ -162,7 +162,8 @@ class Agent(CommandTest):
                   "os.environ.update(LD_PRELOAD=sys.argv[2], NTPROF_AGENT=f'{os.getpid()}:{fd}'); "
                   "os.execv(sys.argv[3], sys.argv[3:])")
         content = path.read_bytes()
-        result = self.run_bare(["/usr/bin/python3", "-S", "-c", script, path, agent, program("agent_attacker"), "ones"])
+        result = self.run_bare(["/usr/bin/python3", "-S", "-c", script, path, library,
+                                program("agent_attacker"), "ones"])
         self.assertEqual((result.returncode, result.stdout), (0, b"none\n"), text(result.stderr))
         self.assertEqual(path.read_bytes(), content)
 

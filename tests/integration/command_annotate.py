@@ -42,8 +42,8 @@ HITS = 640
 
 
 class AnnotateTest(CommandTest):
-    def check(self, command):
-        result = self.run_bare(command)
+    def check(self, command, **given):
+        result = self.run_bare(command, **given)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         return text(result.stdout)
 
@@ -101,6 +101,12 @@ class AnnotateTest(CommandTest):
         wrong = list(validate_schema.check(listing, schema := json.loads(SCHEMA.read_text()), schema))
         self.assertEqual(wrong, [])
         return listing
+
+    def refused(self, *words):
+        result = self.ntprof("annotate", *words)
+        self.assertEqual(result.returncode, 125, text(result.stdout))
+        self.assertEqual(result.stdout, b"")
+        return text(result.stderr)
 
     def hits_of(self, listing, kind):
         """{place: hits} of lines of a kind: by line number, or by address."""
@@ -206,10 +212,19 @@ class Code(AnnotateTest):
         self.assertEqual(self.hits_of(listing, "bucket"), {hex(address // 4 * 4): HITS})
         self.assertIn("knows no source lines", self.notes(listing, "names"))
 
-    def test_no_symbols__offset__near_code(self):
+    def test_no_symbols__offset__function_by_its_bounds(self):
         program = self.make()
         address, _ = self.alone(program)
         self.check(["strip", program])
+        profile = self.profile_of(program, {address: HITS})
+        listing = self.annotate(f"app+{address:#x}", profile)
+        self.assertEqual(sum(line["hits"][0] for line in listing["lines"] if "hits" in line), HITS)
+        self.assertNotIn("no symbol says where code starts", self.notes(listing, "decoder"))
+
+    def test_no_symbols_and_no_bounds__offset__near_code(self):
+        program = self.make()
+        address, _ = self.alone(program)
+        self.check(["strip", "--remove-section=.eh_frame", "--remove-section=.eh_frame_hdr", program])
         profile = self.profile_of(program, {address: HITS})
         listing = self.annotate(f"app+{address:#x}", profile)
         self.assertEqual(sum(line["hits"][0] for line in listing["lines"] if "hits" in line), HITS)
@@ -242,6 +257,31 @@ class Source(AnnotateTest):
         self.assertEqual(self.hits_of(listing, "source")[number], HITS)
         listing = self.annotate("--asm", f"app.c:{number}", profile)
         self.assertEqual(self.hits_of(listing, "instruction"), {hex(address): HITS})
+
+    def test_source_by_a_path_with_dots__clean_and_found(self):
+        for name in ("src", "build"):
+            (self.folder / name).mkdir()
+            (self.folder / name).chmod(0o777)
+        source = self.folder / "src" / "app.c"
+        source.write_text(SOURCE)
+        program = self.folder / "build" / "app"
+        self.check(["gcc", "-O2", "-g", "-Wl,--build-id", "-o", program, "../src/.//app.c"],
+                   cwd=self.folder / "build")
+        address = self.instructions(program)[0][0]
+        profile = self.profile_of(program, {address: HITS})
+        listed = json.loads(self.ntprof("report", "--json", "--by", "line", profile).stdout)
+        self.assertEqual({row["file"] for row in listed["rows"]}, {str(source)})
+        listing = self.annotate("--source", "outer", profile)
+        self.assertEqual(self.notes(listing, "source"), "")
+        self.assertTrue(any(line["kind"] == "source" and line["text"] for line in listing["lines"]))
+        # Old files and those of other tools have such paths: one file is one row.
+        made = flat_profile.FlatProfile()
+        image = made.image("/lib/libone.so", "aa", 0x1000, 0)
+        for number, path in enumerate(("/src/a.c", "/src/x/../a.c", "/src//a.c")):
+            made.hits(image, 0x1000 + 16 * number, 5, made.function("copy", path, 1), 3)
+        made.write(self.folder / "old.pb.gz")
+        row, = json.loads(self.ntprof("report", "--json", "--by", "line", "old.pb.gz").stdout)["rows"]
+        self.assertEqual((row["file"], row["hits"]), ("/src/a.c", 15))
 
     def test_source_gone__said__source_dir_finds_it(self):
         (self.folder / "built").mkdir(mode=0o777)
@@ -364,12 +404,6 @@ class Choosing(AnnotateTest):
         made.hits(two, 0x2000, 70, made.function("paste", "/gone/paste.c", 1), 3)
         made.write(self.folder / "ntprof.pb.gz")
 
-    def refused(self, *words):
-        result = self.ntprof("annotate", *words)
-        self.assertEqual(result.returncode, 125, text(result.stdout))
-        self.assertEqual(result.stdout, b"")
-        return text(result.stderr)
-
     def test_several__listed_with_hits_and_how_to_choose(self):
         self.make_two()
         said = self.refused("copy")
@@ -398,17 +432,26 @@ class Choosing(AnnotateTest):
         (self.folder / "ntprof.pb.gz").rename(self.folder / "x.pb.gz")
         self.assertEqual(self.annotate("x.pb.gz")["target"]["function"], "paste")
 
-    def test_nothing_named__code_without_a_name_has_most__its_place(self):
+    def test_file_before_the_name__understood(self):
+        self.make_two()
+        (self.folder / "ntprof.pb.gz").rename(self.folder / "x.pb.gz")
+        wanted = self.annotate("copy", "x.pb.gz", "--image", "libone*")
+        self.assertEqual(self.annotate("x.pb.gz", "copy", "--image", "libone*"), wanted)
+        (self.folder / "x.pb.gz").rename(self.folder / "profile")
+        self.assertEqual(self.annotate("profile", "copy", "--image", "libone*"), wanted)
+
+    def test_nothing_named__code_without_a_name_has_most__its_buckets(self):
         made = flat_profile.FlatProfile()
         image = made.image("/lib/libone.so", "aa", 0x1000, 0)
         made.hits(image, 0x2000, 99)
         made.hits(image, 0x1000, 1, made.function("copy", "/gone/copy.c", 1), 3)
         made.write(self.folder / "x.pb.gz")
         target = self.annotate("x.pb.gz")["target"]
-        self.assertEqual((target["kind"], target["address"]), ("address", "0x2000"))
+        self.assertEqual((target["kind"], target["function"]), ("function", "[no symbols] in libone.so"))
         shown = text(self.ntprof("annotate", "x.pb.gz").stdout)
-        self.assertTrue(shown.startswith("/lib/libone.so+0x1000: "), shown)
-        self.assertRegex(shown, r"(?m)^ 99\.00% +99 ")
+        self.assertTrue(shown.startswith("[no symbols] in /lib/libone.so: 99 of 100 hits"), shown)
+        self.assertRegex(shown, r"(?m)^100\.00% +99 +2000$")
+        self.assertIn("ntprof annotate libone.so+0x1000\n", shown)
 
     def test_offset__neither_code_nor_hits__refused(self):
         program = self.make()
@@ -460,6 +503,104 @@ class Choosing(AnnotateTest):
         result = self.ntprof("annotate", "--help")
         self.assertEqual(result.returncode, 0)
         self.assertTrue(text(result.stdout).startswith("Examples\n"))
+
+
+CPLUSPLUS = """\
+#include <cstddef>
+namespace app {
+template <typename T> struct Engine { T sum = 0; T run(const T *from, size_t count); };
+static inline __attribute__((always_inline)) unsigned mix(unsigned x)
+{
+    for (unsigned i = 0; i < 20; i++) { x ^= x >> 3; x *= 0xff51afd7u; }
+    return x;
+}
+template <typename T> __attribute__((noinline)) T Engine<T>::run(const T *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) { sum += mix(from[i]); }
+    return sum;
+}
+}
+static __attribute__((noinline)) unsigned work(unsigned x) { return app::mix(x) + x; }
+static __attribute__((noinline)) unsigned over(unsigned x) { asm volatile(""); return x * 3; }
+static __attribute__((noinline)) unsigned over(char x) { asm volatile(""); return x * 5u; }
+unsigned other(unsigned x);
+int main()
+{
+    static unsigned from[100];
+    app::Engine<unsigned> engine;
+    return engine.run(from, 100) + work(from[1]) + other(from[2]) + over(from[3]) + over((char)from[4]) == 1;
+}
+"""
+OTHER = """\
+static __attribute__((noinline)) unsigned work(unsigned x) { asm volatile(""); return x ^ 7; }
+unsigned other(unsigned x) { return work(x) + 1; }
+"""
+
+
+class AsTheTable(AnnotateTest):
+    """Each row of the report, by all that it is called, has a listing with as many hits."""
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "one.cpp").write_text(CPLUSPLUS)
+        (self.folder / "two.cpp").write_text(OTHER)
+        self.program = self.folder / "app"
+        self.check(["g++", "-O2", "-g", "-o", self.program, self.folder / "one.cpp", self.folder / "two.cpp"])
+        hits = {}
+        for line in self.check(["nm", "-S", self.program]).splitlines():
+            words = line.split()
+            if len(words) == 4 and words[2] in "tTwW" and any(
+                    part in words[3] for part in ("work", "over", "other", "run", "main")):
+                for at in range(int(words[0], 16), int(words[0], 16) + int(words[1], 16)):
+                    hits[at] = len(hits) + 1
+        self.assertGreater(len(hits), 100)
+        self.path = self.profile_of(self.program, hits, bucket_bytes=1)
+
+    def table(self, *words):
+        """[(hits, name)] as the text has them."""
+        shown = text(self.ntprof("report", "--rows", "0", *words, self.path).stdout)
+        found = re.findall(r"^ *[0-9.]+%(?: +[0-9.]+%)? +([0-9]+)  +[0-9.]+[num]?s  +(.*?)  +app$", shown, re.M)
+        self.assertGreater(len(found), 4, shown)
+        return [(int(hits), name) for hits, name in found]
+
+    def total(self, name):
+        listing = self.annotate(name, self.path)
+        self.assertEqual(sum(line["hits"][0] for line in listing["lines"] if "hits" in line),
+                         listing["sources"][0]["hits"], name)
+        return listing["sources"][0]["hits"]
+
+    def test_outer_functions__by_their_names_in_the_table(self):
+        rows = self.table() + self.table("--full-names")
+        names = {name for _, name in rows}
+        self.assertIn("app::Engine<unsigned int>::run", names)
+        self.assertEqual(len([name for name in names if re.fullmatch(r"work\(.*\) \((one|two)\.cpp:[0-9]+\)", name)]),
+                         2, names)
+        for hits, name in rows:
+            with self.subTest(name):
+                self.assertEqual(self.total(name), hits)
+
+    def test_outer_functions__by_their_names_in_the_symbol_table(self):
+        rows = json.loads(self.ntprof("report", "--json", "--rows", "0", self.path).stdout)["rows"]
+        for row in rows:
+            with self.subTest(row["system_name"]):
+                if "4work" in row["system_name"]:
+                    said = self.refused(row["system_name"], self.path)
+                    self.assertRegex(said, r"(?m)^ +[0-9]+  work\(.*\) \(one\.cpp:[0-9]+\) ")
+                    self.assertRegex(said, r"(?m)^ +[0-9]+  work\(.*\) \(two\.cpp:[0-9]+\) ")
+                else:
+                    self.assertEqual(self.total(row["system_name"]), row["hits"])
+
+    def test_inlined_functions__where_they_were_inlined(self):
+        rows = [(hits, name) for hits, name in self.table("--by", "inline") if " inlined in " in name]
+        self.assertGreaterEqual(len(rows), 2)
+        for hits, name in rows:
+            with self.subTest(name):
+                self.assertEqual(self.total(name), hits)
+        self.assertEqual(self.total("mix"), sum(hits for hits, name in rows if "mix" in name.split(" inlined in ")[0]))
+
+    def test_nothing_named__the_first_row(self):
+        first, _ = self.table()[0]
+        self.assertEqual(self.annotate(self.path)["sources"][0]["hits"], first)
 
 
 @for_each_user_if_long

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import harness
-from harness import CommandTest, for_each_user, is_alive, kill_quietly, text, wait_for
+from harness import CommandTest, for_each_user, for_each_user_if_long, is_alive, kill_quietly, text, wait_for
 
 FILE = "ntprof.pb.gz"
 
@@ -40,6 +40,19 @@ while True:
         break
 """
 
+# A process whose name has a newline.
+NAMED = """
+import ctypes
+ctypes.CDLL(None).prctl(15, b"two\\nlines", 0, 0, 0)
+print(flush=True)
+while True: sum(range(500))
+"""
+
+
+def processor_s(pid):
+    """Processor time that a process has taken."""
+    return sum(harness.processor_ticks(pid)) / os.sysconf("SC_CLK_TCK")
+
 
 class Attach(CommandTest):
     hal = "perf"  # what is taken when none is named
@@ -68,6 +81,13 @@ class Attach(CommandTest):
     def attach(self, *words, **given):
         return self.ntprof("attach", *words, **given)
 
+    def attach_until_hits(self, *words, processes=1):
+        """What was said by an attach that ended when so many names of processes had hits."""
+        child = self.start_attach(*map(str, words))
+        wait_for(lambda: child.poll() is not None or
+                 len([row for row in self.report("--by", "process")["rows"] if row["hits"]]) >= processes, "hits")
+        return self.interrupt(child)
+
     def report(self, *words):
         result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
         self.assertEqual(result.returncode, 0, text(result.stderr))
@@ -79,7 +99,7 @@ class Attach(CommandTest):
         return sum(row["hits"] for row in report["rows"])
 
 
-@for_each_user
+@for_each_user_if_long
 class Ends(Attach):
     def test_time__deliver_and_the_target_goes_on(self):
         worker = self.start_worker()
@@ -88,16 +108,24 @@ class Ends(Attach):
         result = self.ntprof(*words)
         self.assertGreaterEqual(time.monotonic() - began, 0.5)
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        self.assertIn(f"ntprof: {self.hal}", text(result.stderr))
+        self.assertRegex(text(result.stderr), harness.SUMMARY)
         self.assertEqual(result.stdout, b"")
         report = self.report("--by", "address")
-        self.assertGreater(self.hits(report), 20)
         self.assertEqual(self.hits(report), report["sources"][0]["taken"])
         self.assertEqual(report["hal"], self.hal)
         self.assertEqual(report["command"], " ".join(self.arguments(*words)[1:]))
         self.assertEqual(report["gaps"], "")
         self.assertIsNone(worker.poll())
         self.assert_nothing_left(FILE)
+
+    def test_name_with_a_newline__is_whole_and_escaped(self):
+        worker = self.start(["/usr/bin/python3", "-S", "-c", NAMED], stdout=subprocess.PIPE)
+        worker.stdout.readline()
+        self.attach_until_hits("-p", worker.pid)
+        self.assertEqual({row["process"] for row in self.report("--by", "process")["rows"]}, {r"two\x0alines"})
+        shown = text(self.ntprof("report", "--by", "process", FILE).stdout)
+        self.assertIn(r"two\x0alines", shown)
+        self.assertIsNone(worker.poll())
 
     def test_process_without_an_option__the_same(self):
         worker = self.start_worker()
@@ -115,7 +143,7 @@ class Ends(Attach):
                 child.send_signal(number)
                 said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
                 self.assertEqual(child.returncode, 0, said)
-                self.assertIn(f"ntprof: {self.hal}", said)
+                self.assertRegex(said, harness.SUMMARY)
                 self.assertNotIn("the recording ran", self.report()["gaps"])
                 self.assertIsNone(worker.poll())
                 (self.folder / FILE).unlink()
@@ -153,7 +181,7 @@ class Ends(Attach):
         self.assertIsNone(child.poll())
         workers[0].kill()
         self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
-        self.assertGreater(self.hits(self.report()), 20)
+        self.assertGreater(self.hits(self.report()), 0)
 
     def test_target_killed_while_profiled__names_stay(self):
         worker = self.start_worker()
@@ -194,20 +222,20 @@ class Covers(Attach):
 
         def ticks():
             """Processor time in user mode of both since they began."""
-            return sum(int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[11])
-                       for pid in (worker.pid, offspring))
+            return sum(harness.processor_ticks(pid)[0] for pid in (worker.pid, offspring))
 
-        def taken():
-            return self.report()["sources"][0]["taken"]
+        def expected_s():
+            """What hits stand for, with those that are reported as dropped."""
+            source = self.report()["sources"][0]
+            return source["expected"] * source["granted"] / 1e7
 
-        first_ticks, first_taken = ticks(), taken()
+        first_ticks, first_s = ticks(), expected_s()
         wait_for(lambda: ticks() >= first_ticks + os.sysconf("SC_CLK_TCK"), "a second of work")
         second_ticks = ticks()
-        child.send_signal(signal.SIGINT)
-        self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
+        self.interrupt(child)
         spent_s = (second_ticks - first_ticks) / os.sysconf("SC_CLK_TCK")
         # The clock of processor time is read every 4 ms, and the first file was a bit older.
-        self.assertGreater(taken() - first_taken, 0.6 * 997 * spent_s)
+        self.assertGreater(expected_s() - first_s, 0.6 * spent_s)
         self.assertTrue(is_alive(offspring))
 
     def test_target__is_neither_stopped_nor_traced_nor_changed(self):
@@ -227,23 +255,23 @@ class Covers(Attach):
                     status["Threads"], status["SigCgt"], status["SigBlk"], status["Seccomp"])
 
         before = look()
-        child = self.start(self.arguments("attach", "-p", worker.pid, "--every", "100ms",
-                                          "--duration", "600ms"))
-        looks = 0
+        child = self.start(self.arguments("attach", "-p", worker.pid, "--every", "100ms"))
+        while child.poll() is None and not ((self.folder / FILE).exists() and self.hits(self.report()) > 0):
+            self.assertEqual(look(), before)
+        self.assertEqual(look(), before)
+        child.send_signal(signal.SIGINT)
         while child.poll() is None:
             self.assertEqual(look(), before)
-            looks += 1
         self.assertEqual(child.returncode, 0, text(child.stderr.read()))
         self.assertEqual(look(), before)
-        self.assertGreater(looks, 1)
-        self.assertGreater(self.hits(self.report()), 20)
+        self.assertGreater(self.hits(self.report()), 0)
 
     def test_child_by_itself__is_counted(self):
         worker = self.start_worker()
         child = self.start_attach("-p", str(worker.pid))
         offspring = int(self.tell(worker, b"c").split()[1])
         self.addCleanup(kill_quietly, offspring)
-        wait_for(lambda: any(row["process"] == "shares" and row["hits"] > 20
+        wait_for(lambda: any(row["process"] == "shares" and row["hits"] > 0
                              for row in self.report("--by", "process")["rows"]), "hits")
         before = self.hits(self.report())
         worker.stdin.close()
@@ -255,21 +283,167 @@ class Covers(Attach):
     def test_processes_not_named__are_not_counted(self):
         other = self.start_worker()
         sleeper = self.start(["sleep", "300"])
-        result = self.attach("-p", sleeper.pid, "--duration", "300ms")
-        self.assertEqual(result.returncode, 0)
-        self.assertLess(self.hits(self.report()), 20)
+        wait_for(lambda: os.readlink(f"/proc/{sleeper.pid}/exe").endswith("sleep"), "the program")
+        before_s = processor_s(other.pid)
+        child = self.start_attach("-p", str(sleeper.pid))
+        wait_for(lambda: processor_s(other.pid) > before_s + 0.3, "work of the other")
+        self.interrupt(child)
+        report = self.report("--by", "process")
+        self.assertLessEqual({row["process"] for row in report["rows"]}, {"sleep"})
+        self.assert_has_at_most(report, processor_s(sleeper.pid) + 1 / os.sysconf("SC_CLK_TCK"))
         self.assertIsNone(other.poll())
 
     def test_two_at_once_on_the_same_process__both_have_their_hits(self):
         worker = self.start_worker()
-        both = [self.start(self.arguments("attach", "-q", "-o", name, "-p", worker.pid,
-                                          "--duration", "500ms")) for name in ("one", "two")]
-        for child, name in zip(both, ("one", "two")):
-            self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0, text(child.stderr.read()))
-            result = self.ntprof("report", "--json", "--rows", "0", name)
-            report = json.loads(result.stdout)
+        both = [self.start(self.arguments("attach", "-q", "-o", name, "-p", worker.pid, "--every", "100ms"))
+                for name in ("one", "two")]
+
+        def taken(name):
+            if not (self.folder / name).exists():
+                return 0
+            report = json.loads(self.ntprof("report", "--json", "--rows", "0", name).stdout)
             self.assert_statistics(report)
-            self.assertGreater(report["sources"][0]["taken"], 20)
+            return report["sources"][0]["taken"]
+
+        # Both are there, so that hits from then on are both's.
+        before = [wait_for(lambda: taken(name), "hits") for name in ("one", "two")]
+        for name, count in zip(("one", "two"), before):
+            wait_for(lambda: taken(name) > count, "more hits")
+        for child in both:
+            self.interrupt(child)
+
+
+# Has a child that works, and one that sleeps; it waits for both.
+PARENT = r"""
+import os, sys
+pids = []
+for words in ([sys.argv[1], "300000"], ["/bin/sleep", "300"]):
+    pid = os.fork()
+    if pid == 0:
+        os.execv(words[0], words)
+    pids.append(pid)
+os.write(1, b"%d %d\n" % tuple(pids))
+os.wait()
+"""
+
+
+@for_each_user_if_long
+class Children(Attach):
+    def start_parent(self):
+        """A process that only waits; its pid, and those of a busy child and of an idle one."""
+        parent = self.start(["/usr/bin/python3", "-S", "-c", PARENT, harness.program("shares")])
+        busy, idle = map(int, parent.stdout.readline().split())
+        for pid in (busy, idle):
+            self.addCleanup(kill_quietly, pid)
+        wait_for(lambda: pathlib.Path(f"/proc/{busy}/comm").read_text() == "shares\n", "the child")
+        return parent.pid, busy, idle
+
+    def test_busy_children_of_before__are_named_with_what_profiles_them(self):
+        parent, busy, idle = self.start_parent()
+        result = self.attach("-p", parent, "--duration", "1s")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        self.assertRegex(said, rf"children are running: {busy} shares \(\d+% of a processor\); "
+                               rf"to profile them: ntprof attach --children {parent}\n")
+        self.assertNotIn("run longer", said)
+        self.assertNotIn(str(idle), said)
+        again = self.ntprof("report", FILE)
+        self.assertIn(f"ntprof attach --children {parent}", text(again.stderr) + text(again.stdout))
+
+    def test_with_children__those_of_before_are_profiled(self):
+        parent, _, _ = self.start_parent()
+        said = self.attach_until_hits("--children", parent)
+        self.assertIn("2 children found", said)
+        self.assertNotIn("are running", said)
+        report = self.report("--by", "process")
+        hits = {row["process"]: row["hits"] for row in report["rows"]}
+        self.assertGreater(hits["shares"], 0)
+        self.assertEqual(self.hits(report), report["sources"][0]["taken"])
+
+    def test_children_of_children__and_later_ones_are_counted_once(self):
+        """The worker is a grandchild; it starts another one under way."""
+        worker = self.start(["/bin/sh", "-c", "/usr/bin/python3 -S -c \"$0\" $1; true", WORKER,
+                             harness.program("shares")], stdin=subprocess.PIPE)
+        worker.stdout.readline()
+        child = self.start_attach("--children", "-p", worker.pid)
+        wait_for(lambda: self.hits(self.report()) > 0, "hits")
+        pid = int(self.tell(worker, b"c").split()[1])
+        self.addCleanup(kill_quietly, pid)
+        wait_for(lambda: {"shares", "python3"} <=
+                 {row["process"] for row in self.report("--by", "process")["rows"]}, "both")
+        said = self.interrupt(child)
+        report = self.report("--by", "process")
+        source = report["sources"][0]
+        self.assertEqual(self.hits(report), source["taken"])
+        self.assertLessEqual(source["taken"], source["expected"])
+
+    def test_target_that_works_itself__nothing_is_said(self):
+        worker = self.start_worker()
+        self.tell(worker, b"t")
+        said = text(self.attach("-p", worker.pid, "--duration", "500ms").stderr)
+        self.assertNotIn("children", said)
+
+
+@for_each_user
+class Names(Attach):
+    def copy(self, name):
+        path = self.folder / name
+        path.write_bytes(pathlib.Path(harness.program("shares")).read_bytes())
+        path.chmod(0o755)
+        return path
+
+    def start_called(self, name, **given):
+        worker = self.start([self.copy(name) if not (self.folder / name).exists() else self.folder / name, "300000"],
+                            **given)
+        return worker
+
+    def attach_all(self, *words, processes=1):
+        said = self.attach_until_hits(*words, processes=processes)
+        return said, {row["process"]: row["hits"] for row in self.report("--by", "process")["rows"]}
+
+    def test_name__all_that_are_called_so(self):
+        pids = sorted(self.start_called("nt-one").pid for _ in range(2))
+        self.start_called("nt-one-more")
+        said, hits = self.attach_all("nt-one")
+        self.assertIn(f"ntprof: attach: nt-one: 2 processes: {pids[0]}, {pids[1]}\n", said)
+        self.assertEqual(set(hits), {"nt-one"})
+
+    def test_glob__all_that_match(self):
+        for name in ("nt-first", "nt-second"):
+            self.start_called(name)
+        said, hits = self.attach_all("-p", "nt-[fs]*", processes=2)
+        self.assertIn("2 processes", said)
+        self.assertEqual(set(hits), {"nt-first", "nt-second"})
+
+    def test_name_and_number__each_once(self):
+        worker = self.start_called("nt-both")
+        _, hits = self.attach_all(worker.pid, "nt-both", "nt-b*")
+        self.assertEqual(set(hits), {"nt-both"})
+
+    def test_name_longer_than_linux_keeps__is_found_whole(self):
+        self.start_called("nt-has-a-long-name")
+        said, _ = self.attach_all("nt-has-a-long-name")
+        self.assertIn("1 process:", said)
+        self.assertIn("no running process", text(self.attach("nt-has-a-long-n?").stderr))
+
+    def test_other_users_processes__left_out_and_said(self):
+        if not harness.is_root():
+            self.skipTest("another user's process needs root")
+        self.folder.chmod(0o755)
+        own = self.start_called("nt-mixed")
+        other = self.start_called("nt-mixed", user="root" if self.is_user() else harness.USER)
+        said, hits = self.attach_all("nt-mixed")
+        self.assertGreater(hits["nt-mixed"], 0)
+        if not self.is_user():
+            self.assertIn("2 processes", said)
+            return
+        self.assertIn(f"nt-mixed: 1 process: {own.pid}\n", said)
+        self.assertRegex(said, rf"nt-mixed: 1 left out: {other.pid}: .*CAP_SYS_PTRACE")
+        own.kill()
+        own.wait()
+        result = self.attach("nt-mixed")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("CAP_SYS_PTRACE", text(result.stderr))
 
 
 @for_each_user
@@ -292,10 +466,12 @@ class Refused(Attach):
                 self.assert_refused(["-p", words], "-p", f"-p {words}:" if words else "-p '':", "1234,5678")
         self.assert_refused([], "ntprof attach PID")
         self.assert_refused(["-p"], "-p", "value")
-        self.assert_refused(["server"], "server: must be process ids")
-        self.assert_refused(["-p", "1", "--", "true"], "true: must be process ids")
+        self.assert_refused(["no-such-server"], "no-such-server: no running process")
+        self.assert_refused(["no-such-*"], "no-such-*: no running process")
+        self.assert_refused(["-p", "1", "--", "no-such"], "no-such: no running process")
+        self.assert_refused(["--children"], "--children PID")
         self.assert_refused(["1", "1"], "1: 1 is given twice")
-        self.assert_refused(["1", "--by", "thread"], "--by thread: ntprof counts by program")
+        self.assert_refused(["1", "--by", "thread"], "--by thread: needs --threads")
         self.assert_refused(["1", "--by", "cpu"], "--by cpu: needs --per cpu")
 
     def test_given_twice__is_named(self):
@@ -340,9 +516,8 @@ class Refused(Attach):
             self.assert_refused(["-p", f"{worker.pid},1"], "-p 1", "none of them")
             return
         sleeper = self.start(["sleep", "300"], user=harness.USER)
-        result = self.attach("-p", f"{worker.pid},{sleeper.pid}", "--duration", "300ms")
-        self.assertEqual(result.returncode, 0, text(result.stderr))
-        self.assertGreater(self.hits(self.report()), 20)
+        self.attach_until_hits("-p", f"{worker.pid},{sleeper.pid}")
+        self.assertGreater(self.hits(self.report()), 0)
 
     def test_options_of_other_commands__are_none_here(self):
         self.assert_refused(["-p", "1", "--kernel"], "--kernel: no such option", "ntprof help attach")
@@ -359,7 +534,7 @@ class Refused(Attach):
             result = self.attach("-p", target.pid, "-o", "x.pb.gz")
             said = text(result.stderr)
             if result.returncode == 0:
-                self.assertIn(f"ntprof: {self.hal}", said)
+                self.assertRegex(said, harness.SUMMARY)
             else:
                 self.assertEqual(result.returncode, 125, said)
                 self.assertIn("ended", said)

@@ -3,13 +3,14 @@
 """ntprof run at its edges: files that clash or wait, JIT code anywhere, lost records of mappings."""
 import json
 import os
+import pathlib
 import platform
 import subprocess
 import time
 import unittest
 
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user, for_each_user_if_long, text
 
 # Code that runs some 40 ms in memory mapped with the flags of argv[1], and a perf map for it.
 JIT = """
@@ -78,7 +79,12 @@ loop = bytes.fromhex("48c7c00000400048ffc875fbc3")
 memory = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)
 memory.write(loop)
 base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-shared = "/tmp/perf-%d.map" % os.getpid()
+def path_of(pid):
+    path = "/tmp/perf-%d.map" % pid
+    if os.path.lexists(path):
+        os.unlink(path)  # of a process that had the pid before
+    return path
+shared = path_of(os.getpid())
 with open(shared, "x") as file:
     file.truncate(int(sys.argv[1]))
     file.seek(0, 2)
@@ -88,7 +94,7 @@ for _ in range(3):
     child = os.fork()
     if child == 0:
         break
-    paths.append("/tmp/perf-%d.map" % child)
+    paths.append(path_of(child))
     os.link(shared, paths[-1])
 else:
     child = 1
@@ -154,7 +160,7 @@ class Files(CommandTest):
                 self.assertIn("cannot write", text(result.stderr))
 
 
-@for_each_user
+@for_each_user_if_long
 class Mappings(CommandTest):
     @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
     def test_jit_code__is_named_in_private_and_in_shared_memory(self):
@@ -167,7 +173,7 @@ class Mappings(CommandTest):
     @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
     def test_code_in_files_that_are_no_elf_files__said_what_they_are(self):
         for kind, said in {"file": "it could not be read, or has neither symbols nor a build-id",
-                           "memfd": "it is memory that a program put code into",
+                           "memfd": "it has no perf map, /tmp/perf-PID.map, which many runtimes write",
                            "deep": "Linux does not report which file has a path of more than 4000 bytes"}.items():
             with self.subTest(kind):
                 result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", RAW, kind)
@@ -188,9 +194,9 @@ class Mappings(CommandTest):
 
     @unittest.skipUnless(platform.machine() == "x86_64", "the code is for x86-64")
     def test_code_that_mremap_always_moves__its_hits_are_said_and_nothing_is_complete(self):
-        result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", MOVED, "always")
+        result = self.profile("-v", "-o", "p", "--", "/usr/bin/python3", "-S", "-c", MOVED, "always")
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        for said in (text(result.stderr), text(self.ntprof("report", "p").stdout)):
+        for said in (text(result.stderr), text(self.ntprof("report", "-v", "p").stdout)):
             line, = (line for line in said.splitlines() if ", taken " in line and ", outside " in line)
             self.assertRegex(line, r"; \d+ hits? \([\d.]+%\) in no row: in code that moved")
             self.assertNotIn("complete", line)
@@ -204,7 +210,7 @@ class Mappings(CommandTest):
         """What was said, and the rows of JIT code."""
         result = self.profile("-o", "p", "--", "/usr/bin/python3", "-S", "-c", JITS, str(size))
         for path in text(result.stdout).split("\n")[0].split():
-            os.unlink(path)
+            pathlib.Path(path).unlink(missing_ok=True)  # another test may have cleaned up
         self.assertEqual(result.returncode, 0, text(result.stderr))
         shown = self.ntprof("report", "--json", "--rows", "0", "--by", "image,function", "p")
         rows = [row for row in json.loads(shown.stdout)["rows"] if row["image"].startswith("[anon:")]
@@ -226,11 +232,12 @@ class Mappings(CommandTest):
         self.assertIn("the perf maps of 4 processes were not read", said)
 
     def test_storm_of_mappings__statistics_add_up_and_lost_records_are_no_hits(self):
+        began = time.monotonic()
         report = self.report_json("--", "/usr/bin/python3", "-S", "-c", MAPS)
+        took_s = time.monotonic() - began
         self.assert_statistics(report)
-        source, = report["sources"]
-        # A hit takes a millisecond; the records of the mappings are many more.
-        self.assertLessEqual(source["expected"], 1000 * report["duration_ns"] / 1e9 * 2 + 100)
+        # Its one thread has no more hits than time has passed; the records of the mappings are many more.
+        self.assert_has_at_most(report, took_s)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ class EnvironmentTest(CommandTest):
             self.skipTest(NO_SANITIZER)
         super().setUp()
         self.folder.chmod(0o777)
-        ntprof = str(harness.stage() / "tool" / "ntprof")
-        self.entered = environments.Entered(self.environment, [ntprof, SHELL, "/bin/true"], [harness.stage()])
+        files = [*harness.command_files(), SHELL, "/bin/true"]
+        self.entered = environments.Entered(self.environment, files, [harness.stage()])
         self.entered.__enter__()
         self.addCleanup(self.entered.__exit__)
         if self.entered.why:
@@ -107,7 +107,7 @@ class Everywhere(EnvironmentTest):
     def check_run(self, told):
         backend = {command["name"]: command for command in told["commands"]}["run"]["backend"]
         path = self.profile_path()
-        result = self.ntprof("run", "-o", path, "--", *PROGRAM)
+        result = self.ntprof("run", "-v", "-o", path, "--", *PROGRAM)
         said = text(result.stderr)
         if not backend:
             self.assertFalse(self.environment.runs)

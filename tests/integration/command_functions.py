@@ -13,8 +13,6 @@ CALLS = 100
 THREADS = 2
 ALL = CALLS * (3 + THREADS)  # main, its threads, the child, and what that becomes
 
-_uprobes = {}
-
 
 def caller():
     return harness.program("function_caller")
@@ -25,16 +23,6 @@ def fixed_caller():
 
 
 class Functions(CommandTest):
-    def need_uprobes(self):
-        """Where root cannot have them either, the first run says why."""
-        if self.is_user():
-            self.skipTest("uprobes do not work here: not root")
-        if "why" not in _uprobes:
-            result = self.ntprof("run", "-e", f"uprobe:{caller()}+0x40", "-o", "probe.pb.gz", "--", "/bin/true")
-            _uprobes["why"] = "no uprobe_events" in text(result.stderr)
-        if _uprobes["why"]:
-            self.skipTest("uprobes do not work here: the kernel has no uprobe_events")
-
     def rows(self, report):
         return [(row["function"], row["hits"]) for row in report["rows"]]
 
@@ -146,7 +134,7 @@ class Breakpoints(Functions):
         self.assertIn("-no-pie", said)
 
     def test_breakpoints_never_fire__refused_not_empty(self):
-        environment = dict(harness.bare_environment(), NTPROF_TEST_BREAKPOINTS="never")
+        environment = harness.never_firing(harness.bare_environment())
         said = self.refused("run", "-e", "function:counted", "--", fixed_caller(), CALLS, env=environment)
         self.assertIn("opens, but never fires: this machine does not pass debug registers through", said)
         self.assertIn("as root, a uprobe would count it", said)

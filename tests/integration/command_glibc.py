@@ -3,8 +3,8 @@
 """glibc's own tests of signals, timers, contexts, processes and threads under ntprof run --hal timer.
 
 They come from Debian's package glibc-source, installed or downloaded, and are built against the installed glibc, as far
-as that has what they need. Those that pass by themselves must pass under the agent too, each of several runs. Skips
-with the reason where the package cannot be had.
+as that has what they need. Those that pass by themselves must pass with the preload object too, each of several runs.
+Skips with the reason where the package cannot be had.
 """
 import concurrent.futures
 import contextlib
@@ -22,8 +22,8 @@ NAMES = ("rt/tst-timer", "rt/tst-cpu", "signal/tst-", "setjmp/tst-", "stdlib/tst
          "stdlib/tst-swapcontext", "posix/tst-spawn", "posix/tst-exec", "posix/tst-fork", "posix/tst-vfork",
          "nptl/tst-exec", "nptl/tst-signal", "time/tst-itimer", "time/tst-cpuclock", "sysdeps/pthread/tst-",
          "sysdeps/unix/sysv/linux/tst-sig")
-# What the agent does change, as the manual says.
-KNOWN = {"tst-key1": "takes all 1,024 keys, of which the agent has one",
+# What the preload object does change, as the manual says.
+KNOWN = {"tst-key1": "takes all 1,024 keys, of which the preload object has one",
          "tst-key4": "the same",
          "tst-tss-basic": "uses a key that it has not created",
          "tst-minsigstksz-5": "has no room for another handler on its alternate stack"}
@@ -116,7 +116,7 @@ class Glibc(CommandTest):
         except subprocess.TimeoutExpired:
             return "does not end"
         said = text(result.stdout) + text(result.stderr)
-        if not re.search(r"(?m)^ntprof: timer ", said):
+        if not re.search(r"(?m)^ntprof: timer: ", said):
             return "not profiled: " + said
         return "" if result.returncode == 0 else f"status {result.returncode}: {said[-600:]}"
 

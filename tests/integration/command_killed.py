@@ -7,7 +7,6 @@ From the environment: NTPROF_KILLS, how many times for each command; a few unles
 import os
 import pathlib
 import random
-import signal
 import subprocess
 import time
 

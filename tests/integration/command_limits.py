@@ -47,9 +47,7 @@ class Limited(CommandTest):
             wait_for(lambda: (self.folder / FILE).stat().st_ino != inode, "a new file")
 
     def end(self, child):
-        child.send_signal(signal.SIGINT)
-        said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
-        self.assertEqual(child.returncode, 0, said)
+        said = self.interrupt(child)
         (self.folder / FILE).rename(self.folder / "last")
         (self.folder / "last").rename(self.folder / FILE)
         report = self.report()
@@ -210,7 +208,7 @@ class Settings(Limited):
         (SETTINGS / name).write_text(value)
 
     def recordings(self, worker):
-        return [[*words, "-F", "2k"] for words in (["attach", "-p", str(worker.pid)], ["system"])]
+        return [[*words, "-v", "-F", "2k"] for words in (["attach", "-p", str(worker.pid)], ["system"])]
 
     def test_sample_rate_lowered__throttled_hits_are_told(self):
         worker = self.start_worker()
@@ -218,10 +216,10 @@ class Settings(Limited):
             with self.subTest(words):
                 child = self.start_recording(*words)
                 self.change("perf_event_max_sample_rate", "100")
-                wait_for(lambda: self.report()["sources"][0]["throttled"] > 20, "throttled hits")
+                seen = wait_for(lambda: self.report()["sources"][0]["throttled"], "throttled hits")
                 self.doCleanups_of_settings()
                 said, report = self.end(child)
-                self.assertGreater(report["sources"][0]["throttled"], 20)
+                self.assertGreaterEqual(report["sources"][0]["throttled"], seen)
                 self.assertRegex(said, r"throttled \d+")
         self.assertTrue(is_alive(worker.pid))
 
@@ -240,10 +238,9 @@ class Settings(Limited):
                 child = self.start_recording(*words)
                 before = self.report()["sources"][0]["taken"]
                 self.change("perf_event_paranoid", "4")
-                self.next_file()
+                wait_for(lambda: self.report()["sources"][0]["taken"] > before, "more hits")
                 self.doCleanups_of_settings()
-                _, report = self.end(child)
-                self.assertGreater(report["sources"][0]["taken"], before)
+                self.end(child)
 
     def test_processor_time_lowered__statistics_stay_true(self):
         worker = self.start_worker()

@@ -110,20 +110,49 @@ class Merge(ProfilesTest):
         (self.folder / "sum").write_bytes(result.stdout)
         self.assertEqual(self.rows("sum"), added(self.rows("a"), self.rows("a")))
 
-    def test_other_intervals_or_buckets__refused_and_nothing_written(self):
+    def test_other_intervals__values_add_up(self):
         self.record("a", LIGHT)
-        self.record("faster", LIGHT, "-F", "1999")
+        self.record("b", LIGHT, "-F", "500")
+        said = text(self.succeed("merge", "-o", "sum", "a", "b").stderr)
+        reports = [self.report(name) for name in ("a", "b", "sum")]
+        granted = [report["sources"][0]["granted"] for report in reports[:2]]
+        if granted[0] == granted[1]:
+            self.skipTest("both were recorded at one rate")
+        self.assertIn("of time at 2 intervals", said)
+        self.assertEqual([part["granted"] for part in reports[2]["sources"][0]["intervals"]], granted)
+        self.assertEqual(sum(row["hits"] for row in reports[2]["rows"]),
+                         sum(row["hits"] for report in reports[:2] for row in report["rows"]))
+        # Missing hits are counted for by what is there, of each file and of the sum.
+        whole = [sum(row["estimate"] for row in report["rows"]) for report in reports]
+        self.assertAlmostEqual(whole[2] / (whole[0] + whole[1]), 1, places=9)
+        self.assertIn("time at 2 rates: ", text(self.succeed("report", "sum").stdout))
+        self.succeed("merge", "-q", "-o", "twice", "sum", "b")
+        self.assertEqual(len(self.report("twice")["sources"][0]["intervals"]), 2)
+
+    def test_other_buckets__functions_by_their_own_and_addresses_by_the_widest(self):
+        self.record("fine", LIGHT, "--bucket", "4")
         self.record("coarse", LIGHT, "--bucket", "64")
-        for name, words in (("faster", "source time has one hit each"),
-                            ("coarse", "with buckets of 64 bytes")):
-            with self.subTest(name):
-                result = self.ntprof("merge", "-o", "sum", "a", name)
-                self.assertEqual(result.returncode, 125)
-                said = text(result.stderr)
-                self.assertTrue(said.startswith(f"ntprof: merge: {name}: "), said)
-                self.assertIn(words, said)
-                self.assertEqual(said.count("\n"), 1)
-        self.assert_nothing_left("a", "faster", "coarse")
+        self.succeed("merge", "-q", "-o", "sum", "fine", "coarse")
+        parts = [self.report(name, "--by", "process,image") for name in ("fine", "coarse", "sum")]
+        hits = [sum(row["hits"] for row in report["rows"]) for report in parts]
+        self.assertEqual(hits[2], hits[0] + hits[1])
+        summed = self.report("sum", "--by", "process,address,image")
+        self.assertEqual(summed["bucket_bytes"], 64)
+        places = [(row["image"], row["address"], row["process"]) for row in summed["rows"]]
+        self.assertEqual(len(places), len(set(places)))
+        self.assertTrue(all(row["address"] == "" or int(row["address"], 16) % 64 == 0 for row in summed["rows"]))
+
+        def by_function(name):
+            return {(row["image"], row["function"]): row["hits"]
+                    for row in self.report(name, "--image", "*python*")["rows"]}
+        fine, coarse, both = (by_function(name) for name in ("fine", "coarse", "sum"))
+        self.assertEqual(both, {key: fine.get(key, 0) + coarse.get(key, 0) for key in {**fine, **coarse}})
+        self.succeed("diff", "fine", "coarse", "--by", "address", "--all")
+        self.succeed("export", "--format", "csv", "-o", "csv", "sum")
+        result = self.ntprof("store", "init", "sqlite:s.db")
+        if result.returncode == 0:
+            refused = self.ntprof("store", "add", "sqlite:s.db", "sum")
+            self.assertIn("buckets of several sizes is not stored", text(refused.stderr))
 
     def test_bad_input__one_line_and_the_old_sum_stays(self):
         self.record("a", LIGHT)
@@ -205,6 +234,15 @@ class Diff(ProfilesTest):
         self.record("ntprof.pb.gz", HEAVY)
         result = self.succeed("diff", "--by", "process")
         self.assertIn("python3", text(result.stdout))
+        said = text(result.stderr)
+        self.assertIn("ntprof: diff: warning: these are runs of different commands, /usr/bin/python3 -S -c for _ in "
+                      "range(20)", said)
+        self.assertIn("name OLD and NEW", said)
+        # Named by the user, or of one command: nothing to warn of.
+        self.assertEqual(self.succeed("diff", "ntprof.pb.gz.old", "ntprof.pb.gz").stderr, b"")
+        (self.folder / "again").write_bytes((self.folder / "ntprof.pb.gz").read_bytes())
+        (self.folder / "again.old").write_bytes((self.folder / "ntprof.pb.gz").read_bytes())
+        self.assertEqual(self.succeed("diff", "again").stderr, b"")
         self.assertEqual(self.ntprof("diff", "--by", "process", "--fail-above", "50").returncode, 1)
         self.assertEqual(self.ntprof("diff", "--by", "process", "--fail-above", "1e9").returncode, 0)
         backwards = self.ntprof("diff", "ntprof.pb.gz", "ntprof.pb.gz.old", "--fail-above", "0",

@@ -58,7 +58,7 @@ WRONG = [
     (["--rows", "many"], ["--rows"]),
     (["--rows"], ["--rows: needs a value"]),
     (["--by", "colour"], ["--by colour: allowed are function", "source"]),
-    (["--by", "thread"], ["--by thread:", "--by process"]),
+    (["--by", "thread"], ["--by thread:", "--threads"]),
     (["--by", "function,cpu"], ["--by cpu: needs --per cpu"]),
     (["-o"], ["-o", "value"]),
     (["--no-such-option"], ["--no-such-option: no such option", "ntprof help run"]),
@@ -69,6 +69,27 @@ WRONG = [
     (["-qZ"], ["-Z: no such option"]),
     (["--quiet=1"], ["--quiet=1: takes no value", "ntprof help run"]),
     (["--hal", ""], ["--hal '':"]),
+    (["--frequenzy", "99"], ["--frequenzy: no such option (did you mean --frequency?)", "ntprof help run"]),
+    (["--durration=1s"], ["--durration=1s: no such option (did you mean --duration?)"]),
+    (["-p", "1"], ["-p: what runs already: ntprof attach -p PID, or ntprof top -p PID"]),
+    (["-a"], ["-a: the whole machine: ntprof system"]),
+    (["--by", "symbol"], ["--by symbol: allowed are", "(did you mean function?)"]),
+    (["--by", "process,srcline"], ["(did you mean line?)"]),
+    (["--by", "dso"], ["(did you mean image?)"]),
+    (["--by", "comm"], ["(did you mean process?)"]),
+    (["--by", "Proccess"], ["(did you mean process?)"]),
+    (["-e", "cpu-clock"], ["-e cpu-clock: there is no such source", "(did you mean time?)"]),
+    (["-e", "time,faults"], ["-e faults:", "(did you mean page-faults?)"]),
+    (["-e", "page-fault"], ["(did you mean page-faults?)"]),
+    (["-e", "cs"], ["(did you mean context-switches?)"]),
+    (["-e", "cpu-cycles"], ["(did you mean cycles?)"]),
+    # What stands as a value and is none: -o -- COMMAND would write a file called so.
+    (["-o"], ["-o: needs a value before --;", "./-x"]),
+    (["-o", "-q"], ["-o: needs a value before -q;"]),
+    (["--output", "--by"], ["--output: needs a value before --by;"]),
+    (["--report", "--json"], ["--report: needs a value before --json;"]),
+    (["-e", "-F"], ["-e: needs a value before -F;"]),
+    (["--output=-x"], ["-x: starts with -", "./-x"]),
 ]
 
 
@@ -77,7 +98,7 @@ class Options(CommandTest):
     def test_wrong_ones__are_named_and_the_command_is_not_started(self):
         for words, wanted in WRONG:
             # The last option takes the command as its value where one is missing.
-            command = [] if words[-1] in ("--rows", "-o", "--per") else ["--", "touch", "started"]
+            command = [] if words[-1] in ("--rows", "--per") else ["--", "touch", "started"]
             with self.subTest(words):
                 result = self.profile(*words, *command)
                 said = text(result.stderr)
@@ -88,6 +109,14 @@ class Options(CommandTest):
                     self.assertIn(word, said)
                 self.assertEqual(result.stdout, b"")
                 self.assert_nothing_left()
+
+    def test_names_that_are_suggested__are_those_of_sources(self):
+        listed = json.loads(self.ntprof("sources", "--json").stdout)["sources"]
+        for name in (source["name"] for source in listed):
+            if name.startswith("breakpoint:"):
+                continue
+            said = text(self.profile("-e", name + "y", "--", "true").stderr)
+            self.assertIn(f"(did you mean {name}?)", said)
 
     def test_source_that_the_machine_lacks__says_why(self):
         listed = json.loads(self.ntprof("sources", "--json").stdout)
@@ -117,13 +146,17 @@ class Options(CommandTest):
 
 @for_each_user
 class OtherCommands(CommandTest):
+    def refused(self, *words):
+        """The one line that is said of these words."""
+        result = self.ntprof(*words)
+        said = text(result.stderr)
+        self.assertEqual((result.returncode, result.stdout), (125, b""), (words, said))
+        self.assertEqual(len(said.splitlines()), 1, said)
+        return said
+
     def test_no_or_unknown_command__125_and_one_line(self):
         for words in ([], ["no-such"], ["\x1b[1m"], ["--no-such"]):
-            result = self.ntprof(*words)
-            said = text(result.stderr)
-            self.assertEqual(result.returncode, 125)
-            self.assertEqual(len(said.splitlines()), 1, said)
-            self.assertNotIn("\x1b", said)
+            self.assertNotIn("\x1b", self.refused(*words))
 
     def test_words_of_perf__told_what_to_type_instead(self):
         for words, wanted in ((["record", "-g", "true"], "record: ntprof counts places, not callers; "),
@@ -134,11 +167,55 @@ class OtherCommands(CommandTest):
                               (["system", "--call-graph", "fp"], "system: --call-graph: ntprof counts places"),
                               (["report", "-g"], "report: -g: ntprof counts places, not callers")):
             with self.subTest(words):
-                result = self.ntprof(*words)
-                said = text(result.stderr)
-                self.assertEqual((result.returncode, result.stdout), (125, b""), said)
-                self.assertIn(wanted, said)
-                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertIn(wanted, self.refused(*words))
+
+    def test_commands_of_others__what_to_type_instead(self):
+        for words, wanted in (
+                (["script"], "script: the rows of a profile for other tools: ntprof export --format folded"),
+                (["list"], "list: the sources that work here: ntprof sources"),
+                (["probe"], "ntprof run -e function:NAME"), (["trace", "ls"], "records no single events"),
+                (["sched", "record"], "-e context-switches"), (["mem"], "-e cache-misses"),
+                (["c2c"], "-e cache-misses"), (["lock"], "ntprof run -- COMMAND"), (["evlist"], "--by source"),
+                (["buildid-list"], "--by image"), (["archive"], "--symbolize"), (["inject"], "--symbolize"),
+                (["kvm"], "ntprof system --kernel"), (["timechart"], "hits over time"),
+                (["ftrace"], "ntprof system --kernel"), (["kmem"], "ntprof system --kernel"),
+                (["bench"], "no benchmarks"), (["config"], "ntprof doctor"), (["data"], "ntprof export"),
+                (["test"], "test: what works here: ntprof doctor; the program of that name: ntprof run -- test"),
+                (["repotr"], "no command named 'repotr' (did you mean report?); see: ntprof help"),
+                (["annotat"], "(did you mean annotate?)"), (["flamegraph"], "(did you mean export?)"),
+                (["help", "diffs"], "help: diffs: no such command (did you mean diff?); see: ntprof help")):
+            with self.subTest(words):
+                self.assertIn(wanted, self.refused(*words))
+
+    def test_options_before_the_command__the_line_to_type(self):
+        for words, line in ((["-F", "99", "ls", "-l"], "-F: options stand behind a command: ntprof run -F 99 ls -l"),
+                            (["-o", "x", "--", "sh", "-c", "a b"], "ntprof run -o x -- sh -c 'a b'"),
+                            (["-p", "12"], "ntprof attach -p 12, or to look at it now: ntprof top -p 12"),
+                            (["--pid=12", "-F", "99"], "ntprof attach --pid=12 -F 99, or to look at it now: ntprof "
+                                                       "top --pid=12 -F 99"),
+                            (["-F", "99", "-a"], "ntprof system -F 99"),
+                            (["--json", "report", "x"], "ntprof report --json x"),
+                            (["-o", "\x1b"], "ntprof run -o '\\x1b'")):
+            with self.subTest(words):
+                said = self.refused(*words)
+                self.assertTrue(said.endswith(line + "\n"), said)
+
+    def test_options_of_others__what_to_type_instead(self):
+        for words, wanted in ((["report", "-i", "x"], "-i: the file is a word: ntprof report FILE"),
+                              (["report", "--input=x"], "ntprof report FILE"),
+                              (["annotate", "-i", "x", "f"], "ntprof annotate NAME FILE"),
+                              (["diff", "-i", "x"], "ntprof diff OLD NEW"),
+                              (["report", "--sort", "dso"], "--sort: what a row is: --by process,image,function"),
+                              (["report", "--no-children"], "leave it out"), (["report", "--stdio"], "leave it out"),
+                              (["report", "--dsos=libc"], "--image GLOB"), (["attach", "-a"], "ntprof system"),
+                              (["report", "--ros", "3"], "(did you mean --rows?)"),
+                              (["export", "--format", "collapsed"], "(did you mean folded?)"),
+                              (["export", "--format", "flamegraph"], "(did you mean folded?)"),
+                              (["export", "--format", "svg"], "(did you mean html?)"),
+                              (["export", "--format", "speedscop"], "(did you mean speedscope?)"),
+                              (["export", "-o", "--format", "csv"], "-o: needs a value before --format;")):
+            with self.subTest(words):
+                self.assertIn(wanted, self.refused(*words))
 
     def test_program_as_first_word__is_run(self):
         (self.folder / "program").write_text("#!/bin/sh\necho \"$@\"\nexit 7\n")
@@ -156,9 +233,9 @@ class OtherCommands(CommandTest):
         self.assertEqual(result.returncode, 127)
         self.assertIn("cannot run ./none: No such file", text(result.stderr))
         # Neither a folder nor what cannot be executed is a program.
-        (self.folder / "data").write_text("no program\n")
+        (self.folder / "plain").write_text("no program\n")
         (self.folder / "folder").mkdir()
-        for name in ("data", "folder"):
+        for name in ("plain", "folder"):
             result = self.ntprof(name, env=dict(harness.bare_environment(), PATH="."))
             self.assertEqual(result.returncode, 125)
             self.assertIn(f"no command named '{name}'", text(result.stderr))
@@ -186,11 +263,7 @@ class OtherCommands(CommandTest):
         for words in (["sources", "--jsn"], ["doctor", "x\x1b"], ["version", "--json"],
                       ["version", "1"], ["help", "-q"], ["help", "no-such"], ["help", "a", "b"],
                       ["sources", "--json=1"]):
-            result = self.ntprof(*words)
-            said = text(result.stderr)
-            self.assertEqual((result.returncode, result.stdout), (125, b""), words)
-            self.assertEqual(len(said.splitlines()), 1, said)
-            self.assertNotIn("\x1b", said)
+            self.assertNotIn("\x1b", self.refused(*words))
 
     def test_sources__lists_time_and_reasons(self):
         listed = json.loads(self.ntprof("sources", "--json").stdout)
@@ -258,7 +331,7 @@ class OtherCommands(CommandTest):
             self.assertIn(line, lines[subject])
 
     def test_breakpoints_that_never_fire__said_everywhere(self):
-        environment = {**harness.bare_environment(), "NTPROF_TEST_BREAKPOINTS": "never"}
+        environment = harness.never_firing(harness.bare_environment())
         why = "opens, but never fires: this machine does not pass debug registers through"
         result = self.profile("-e", "breakpoint:0x401136", "--", "touch", "started",
                               env=environment)

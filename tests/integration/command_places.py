@@ -8,7 +8,6 @@ exceed once in a million.
 """
 import json
 import math
-import os
 import pathlib
 import re
 import shutil

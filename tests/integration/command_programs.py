@@ -42,7 +42,7 @@ class OneProcess(ProgramTest):
         shares = self.shares(report)
         both = shares["right_three_units"] + shares["right_one_unit"]
         self.assertGreater(both, 0.7)
-        self.assertGreater(report["sources"][0]["counted"], 300)
+        self.assert_counts_time(report, 0.8)
         self.assertAlmostEqual(shares["right_three_units"] / both, 0.75, delta=0.1)
 
     def test_rows__have_file_line_image_and_build_id(self):
@@ -71,7 +71,6 @@ class OneProcess(ProgramTest):
         self.assert_statistics(report)
         self.assertGreater(self.shares(report)["hot_constructor"], 0.7)
         self.assertGreater(self.shares(report, "image")[program("hot_library.so")], 0.7)
-        self.assertEqual(report["sources"][0]["lost"], 0)
 
     def test_mangled_names__are_demangled(self):
         shares = self.shares(self.report_json("--", program("mangled")))
@@ -105,12 +104,18 @@ class OneProcess(ProgramTest):
         else:
             self.assertGreater(images["[kernel]"], 0.3)
             names = [row["function"] for row in report["rows"] if row["image"] == "[kernel]"]
-            self.assertTrue([name for name in names if not name.startswith("[kernel]+")], names)
+            self.assertTrue([name for name in names if not name.startswith("[no symbols]")], names)
 
     def test_rates__more_hits_at_a_higher_one(self):
-        taken = [self.report_json("-F", rate, "--", program("shares"), "400")
-                 ["sources"][0]["taken"] for rate in ("100", "2k")]
-        self.assertGreater(taken[1], 5 * taken[0])
+        granted = []
+        for rate, asked in (("100", 100000), ("2k", 5000)):
+            report = self.report_json("-F", rate, "--", program("shares"), "400")
+            source, = report["sources"]
+            self.assertEqual(source["asked"], asked)
+            self.assertGreaterEqual(source["granted"], asked)
+            self.assert_counts_time(report, 0.4)
+            granted.append(source["granted"])
+        self.assertLess(granted[1], granted[0])
 
 
 @for_each_user_if_long
@@ -118,16 +123,16 @@ class Images(ProgramTest):
     # A shell's words: the program runs, and has for a while.
     begun = f"./program 300 & {harness.until_runs('./program')}; sleep 0.1"
 
-    def test_stripped_program__shows_offsets_and_drops_nothing(self):
+    def test_stripped_program__a_row_a_function_and_drops_nothing(self):
         strip = self.tool("strip")
         copy = self.folder / "stripped"
         subprocess.run([strip, "-o", copy, program("shares")], check=True)
         copy.chmod(0o755)
         report = self.report_json("--", copy, "300")
         names = self.shares(report)
-        offsets = sum(share for name, share in names.items()
-                      if re.fullmatch(r"stripped\+0x[0-9a-f]+", name))
-        self.assertGreater(offsets, 0.7, names)
+        bounds = sum(share for name, share in names.items()
+                     if re.fullmatch(r"stripped!0x[0-9a-f]+", name))
+        self.assertGreater(bounds, 0.7, names)
         self.assertNotIn("right_three_units", names)
 
     def test_separate_debug_file__gives_the_names(self):
@@ -148,28 +153,28 @@ class Images(ProgramTest):
         shutil.copy(program("shares_namesake"), self.folder / "other")
         report = self.report_json("--", "sh", "-c", f"{self.begun}; mv other program; wait")
         self.assert_statistics(report)
-        names = self.shares(report)
+        names = {row["function"]: row["hits"] for row in report["rows"]}
         self.assertFalse([name for name in names if name.startswith("wrong_")], names)
-        mine = sum(share for name, share in names.items()
-                   if name.startswith(("right_", "program")))
-        self.assertGreater(mine, 0.5, names)
+        mine = sum(hits for name, hits in names.items() if name.startswith(("right_", "program")))
+        self.assertGreater(mine, 0, names)
+        self.assert_has_time(report, mine, 0.3)
 
     def test_program_deleted_while_it_runs__hits_stay(self):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)
         report = self.report_json("--", "sh", "-c", f"{self.begun}; rm program; wait")
         self.assert_statistics(report)
-        mine = sum(share for name, share in self.shares(report).items()
-                   if name.startswith(("right_", "program")))
-        self.assertGreater(mine, 0.5, self.shares(report))
+        self.assert_has_time(report, sum(row["hits"] for row in report["rows"]
+                                         if row["function"].startswith(("right_", "program"))), 0.3)
 
     def test_two_programs_of_one_name__keep_apart(self):
         for folder, name in (("one", "shares"), ("two", "shares_namesake")):
             (self.folder / folder).mkdir()
             shutil.copy(program(name), self.folder / folder / "same")
-        shares = self.shares(self.report_json("--", "sh", "-c", "one/same 300; two/same 300"))
+        report = self.report_json("--", "sh", "-c", "one/same 300; two/same 300")
         for name in ("right_three_units", "wrong_three_units"):
-            self.assertGreater(shares.get(name, 0), 0.2, shares)
+            hits = sum(row["hits"] for row in report["rows"] if row["function"] == name)
+            self.assert_has_time(report, hits, 0.75 * 0.3)
 
     def test_go_pprof__reads_the_file(self):
         go = self.tool("go")
@@ -188,6 +193,7 @@ class Namespaces(ProgramTest):
     def test_kernel_without_names__the_reason_is_said(self):
         if not harness.is_root():
             self.skipTest("an ordinary user sees no hits in the kernel")
+        self.need_mount_namespace()
         for lines, said in (("0000000000000000 T _stext\n0000000000000000 T _etext\n", "kernel.kptr_restrict"),
                             ("", "/proc/kallsyms cannot be read: it is empty")):
             (self.folder / "kallsyms").write_text(lines)
@@ -204,6 +210,7 @@ class Namespaces(ProgramTest):
     def test_kernel_with_other_names__its_addresses_are_not_blamed(self):
         if not harness.is_root():
             self.skipTest("an ordinary user sees no hits in the kernel")
+        self.need_mount_namespace()
         (self.folder / "kallsyms").write_text("ffffffff81000000 T _stext\nffffffff81000001 T other\n"
                                               "ffffffff81000002 T _etext\n")
         words = self.arguments("run", "-o", "p", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=20000")
@@ -215,9 +222,8 @@ class Namespaces(ProgramTest):
     def test_namesake_in_another_mount_namespace__the_mapped_file_gives_the_names(self):
         copy = self.folder / "program"
         shutil.copy(program("shares"), copy)
-        unshare = [self.tool("unshare"), "-m"] if harness.is_root() else ["unshare", "-rm"]
-        if self.run_bare([*unshare, "true"]).returncode != 0:
-            self.skipTest("mount namespaces cannot be made here")
+        unshare = ["unshare", "--mount"] if harness.is_root() else ["unshare", "--mount", "--map-root-user"]
+        self.need_mount_namespace(*unshare[2:])
         report = self.report_json("--", *unshare, "sh", "-c",
                                   f"mount --bind {program('shares_namesake')} program && "
                                   "exec ./program 400")
@@ -263,27 +269,28 @@ class Processes(ProgramTest):
             self.assertIn("ASAN_OPTIONS", os.environ)  # too slow for it beside the programs
             return
         self.assertEqual(report["gaps"], "")
-        # A dynamic program has some dozens of faults before it has done anything.
+        # What the shell does without programs is a small part.
+        before = harness.children_faults()
+        self.run_bare(["sh", "-c", "for i in $(seq 100); do /bin/true; done"])
+        all_faults = 10 * (harness.children_faults() - before)
         rows = self.report_by("process")["rows"]
         by_process = {row["process"]: row["by_source"]["page-faults"] for row in rows}
-        self.assertGreater(by_process["true"], 20000)
+        self.assertGreater(by_process["true"] + by_process["sh"] + faults["outside"], all_faults / 2)
+        self.assertGreater(by_process["true"], by_process["sh"])
         self.assertIn("sh", by_process)
         # In between two programs, when the old one is gone, hits have no place.
         self.assertLess(faults["outside"], faults["taken"] / 10)
 
     def test_forks_without_exec__children_are_counted(self):
-        script = ("import os\n"
+        script = ("import os, time\n"
                   "for n in range(4):\n"
                   "    if os.fork() == 0:\n"
-                  "        for m in range(30): sum(range(100000))\n"
+                  "        while time.process_time() < 0.2: pass\n"
                   "        os._exit(0)\n"
                   "for n in range(4): os.wait()\n")
-        parent_only = script.replace("range(30)", "range(0)")
-        busy = self.report_json("--", "/usr/bin/python3", "-S", "-c", script)
-        idle = self.report_json("--", "/usr/bin/python3", "-S", "-c", parent_only)
-        self.assert_statistics(busy)
-        self.assertEqual(busy["sources"][0]["lost"], 0)
-        self.assertGreater(busy["sources"][0]["counted"], 3 * idle["sources"][0]["counted"] // 2)
+        report = self.report_json("--", "/usr/bin/python3", "-S", "-c", script)
+        self.assert_statistics(report)
+        self.assert_counts_time(report, 4 * 0.2, 0.9)
 
     def test_children_that_outlive_the_command__counted_until_its_end(self):
         result = self.profile("--json", "--report", "report.json", "--", "sh", "-c",

@@ -3,19 +3,20 @@
 """Rates asked for, granted and measured; the guard against starvation and --max-overhead."""
 import json
 import re
+import subprocess
 
 import harness
-from harness import CommandTest, for_each_user, text
+from harness import CommandTest, for_each_user_if_long, text
 
 FILE = "ntprof.pb.gz"
 WORK = ["/usr/bin/python3", "-S", "-c", "for _ in range(200): sum(range(10000))"]
 
 
-@for_each_user
+@for_each_user_if_long
 class Rates(CommandTest):
     def run_for_source(self, *words):
         """What a run says, and its source of time."""
-        result = self.profile(*words, "--", *WORK)
+        result = self.profile("-v", *words, "--", *WORK)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         report = json.loads(self.ntprof("report", "--json", FILE).stdout)
         self.assert_statistics(report)
@@ -39,6 +40,20 @@ class Rates(CommandTest):
         self.assertRegex(said, r"time asked 500 Hz, granted 500 Hz")
         self.assertEqual((source["asked"], source["granted"]), (20000, 20000))
         self.assertNotIn("was granted", said)
+
+    def test_high_rate__its_share_of_the_time_is_said(self):
+        result = self.profile("-F", "20k", "--no-guard", "--", *WORK)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        found = re.search(r"at (\d+) Hz hits take about (\d+)% of the program's time, ([0-9.]+) us each", said)
+        if found is None:
+            # A hit takes less than 2.5 us here, or cannot be measured.
+            self.assertNotIn("hits take about", said)
+            self.skipTest("hits cost little here")
+        self.assertAlmostEqual(int(found[2]), int(found[1]) * float(found[3]) / 1e4, delta=2)
+        self.assertGreaterEqual(int(found[2]), 5)
+        self.assertIn(found[0], json.loads(self.ntprof("report", "--json", FILE).stdout)["limits"])
+        self.assertNotIn("hits take about", text(self.profile("--", *WORK).stderr))
 
     def test_interval_that_starves__lengthened_and_said(self):
         said, source, report = self.run_for_source("--interval", "100ns")
@@ -72,7 +87,7 @@ class Rates(CommandTest):
     def test_interval_that_is_lengthened__same_in_a_report_of_the_file(self):
         said, _, _ = self.run_for_source("--interval", "100ns")
         summary, = [line for line in said.splitlines() if "a hit costs" in line and "asked" in line]
-        self.assertIn(summary, text(self.ntprof("report", FILE).stdout))
+        self.assertIn(summary, text(self.ntprof("report", "-v", FILE).stdout))
 
     def test_no_guard__as_asked_within_limits(self):
         said, source, report = self.run_for_source("--no-guard", "--interval", "20us")
@@ -104,14 +119,16 @@ class Rates(CommandTest):
         self.assertEqual(source["asked"], 10030)
 
     def test_control_interval__guard_applies(self):
-        script = "import time\nend = time.time() + 1\nwhile time.time() < end: pass"
         fifo = self.folder / "ctl"
         self.run_bare(["mkfifo", fifo])
-        child = self.start_profile("--control", "ctl", "--", "/usr/bin/python3", "-S", "-c", script)
+        child = self.start_profile("--control", "ctl", "--", "/bin/cat", stdin=subprocess.PIPE)
         with open(fifo, "wb", buffering=0) as stream:
             stream.write(b"interval 100ns\n")
-            self.assertEqual(child.wait(harness.TIME_LIMIT_S), 0)
-        self.assertIn("a hit costs", text(child.stderr.read()))
+            answer = text(child.stderr.readline())
+        _, said = child.communicate(timeout=harness.TIME_LIMIT_S)
+        self.assertEqual(child.returncode, 0, text(said))
+        self.assertIn("interval: ", answer)
+        self.assertIn("a hit costs", answer + text(said))
 
 
 if __name__ == "__main__":

@@ -52,19 +52,26 @@ class Places(RegionTest):
         for image in (library, link, f"{library.parent}/hot_lib*.so"):
             with self.subTest(image=image):
                 report = self.region_json(f"{image}:hot_constructor", "-F", "2k", "--", program("loader"), library, 2)
-                self.assertGreater(report["sources"][0]["counted"], 10)
+                self.assertGreater(report["sources"][0]["counted"], 0)
                 self.assertEqual(report["region"]["image"], str(library))
 
     def test_attach__the_running_program(self):
         child = self.start([program("shares"), "60000"])
-        report = self.folder / "report.json"
-        result = self.ntprof("attach", "-p", child.pid, "--region", "right_three_units", "-F", "5k",
-                             "--duration", "2s", "--json", "--rows", 0, "--report", report)
-        self.assertEqual(result.returncode, 0, text(result.stderr))
-        report = json.loads(report.read_text())
+        path = self.folder / "report.json"
+        recorder = self.start(self.arguments("attach", "-p", child.pid, "--region", "right_three_units", "-F", "5k",
+                                             "--every", "100ms", "--json", "--rows", 0, "--report", path))
+
+        def counted():
+            if not (self.folder / "ntprof.pb.gz").exists():
+                return recorder.poll() is not None
+            return json.loads(self.ntprof("report", "--json").stdout)["sources"][0]["counted"] > 0
+
+        harness.wait_for(counted, "hits")
+        self.interrupt(recorder)
+        report = json.loads(path.read_text())
         self.assert_statistics(report)
         self.assert_in_region(report)
-        self.assertGreater(report["sources"][0]["counted"], 10)
+        self.assertGreater(report["sources"][0]["counted"], 0)
         self.assertEqual(os.path.basename(report["region"]["image"]), "shares")
 
 
@@ -72,7 +79,8 @@ class Clock(RegionTest):
     def test_function_of_a_program__its_hits_and_no_others(self):
         report = self.region_json("right_three_units", "-F", "5k", "--", program("shares"), 200)
         source = report["sources"][0]
-        self.assertGreater(source["counted"], 100)
+        self.assert_counts_time(report, 0.2)
+        self.assertGreater(source["counted"], source["outside"])
         self.assertGreater(source["outside"], 0)
         self.assertEqual({row["function"] for row in report["rows"]},
                          {"right_three_units", "[outside of the region]"})
@@ -94,7 +102,7 @@ class Clock(RegionTest):
         self.assertEqual(built.returncode, 0, text(built.stderr))
         report = self.region_json("ns::foo", "--", self.folder / "app")
         self.assertEqual(report["region"]["symbol"], "ns::foo")
-        self.assertGreater(report["sources"][0]["counted"], 10)
+        self.assertGreater(report["sources"][0]["counted"], 0)
 
     def test_table__a_row_for_each_instruction_and_what_is_outside(self):
         result = self.profile("--region", "right_three_units", "-F", "5k", "--", program("shares"), 200)
@@ -160,11 +168,7 @@ class Exact(RegionTest):
         self.assertEqual((outside["expected"], outside["counted"], outside["outside"]), (calls, 0, calls))
 
     def test_uprobe__each_call_of_all_processes_and_threads(self):
-        if not harness.is_root():
-            self.skipTest("uprobes do not work here: not root")
-        probe = self.profile("-e", f"uprobe:{program('function_caller')}+0x40", "-o", "probe.pb.gz", "--", "/bin/true")
-        if "no uprobe_events" in text(probe.stderr):
-            self.skipTest("uprobes do not work here: the kernel has no uprobe_events")
+        self.need_uprobes()
         for name in ("function_caller", "function_caller_fixed"):
             self.check_calls(program(name), ALL, THREADS)
 

@@ -8,13 +8,26 @@ import platform
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import command_every
 import harness
-from harness import CommandTest, text, wait_for
+from harness import CommandTest, processor_ticks, text, wait_for
 
 FILE = "ntprof.pb.gz"
+
+
+# Processes in the table that are none: hits in no row of the file.
+NO_ROW = {"[no image]", "[user mode]", "[kernel, unknown]"}
+
+
+def kernel_hits(rows, process=None):
+    """Of the kernel and its modules, all of which have names in brackets."""
+    return sum(row["hits"] for row in rows
+               if row["image"].startswith("[") and row["image"] not in ("[vdso]", "[vdso32]") and
+               not row["image"].startswith("[anon") and row["process"] not in NO_ROW and
+               process in (None, row["process"]))
 
 
 class Whole(CommandTest):
@@ -34,17 +47,17 @@ class Whole(CommandTest):
         shutil.copy(harness.program("shares"), path)
         return path
 
+    def copy_of(self, program, name):
+        """A program of the machine, by another name."""
+        path = self.folder / name
+        shutil.copy(shutil.which(program), path)
+        return path
+
     def start_system(self, *words, **given):
         """ntprof system that has begun."""
         child = self.start(self.arguments("system", "--every", "100ms", *words), **given)
         wait_for(lambda: (self.folder / FILE).exists() or child.poll() is not None, "the first file")
         return child
-
-    def end(self, child):
-        child.send_signal(signal.SIGINT)
-        said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
-        self.assertEqual(child.returncode, 0, said)
-        return said
 
     def report(self, *words):
         result = self.ntprof("report", "--json", "--rows", "0", *words, FILE)
@@ -72,22 +85,32 @@ class System(Whole):
     def test_processes_of_before_and_later__are_all_counted(self):
         before = self.start([self.copy("work-before"), "300000"])
         child = self.start_system()
+        before_s = harness.children_s()
         later = self.run_bare([self.copy("work-later"), "300"], user=harness.USER)
+        used_s = harness.children_s() - before_s
         self.assertEqual(later.returncode, 0)
-        said = self.end(child)
-        self.assertIn(f"ntprof: {self.hal}", said)
+        said = self.interrupt(child)
+        self.assertRegex(said, harness.SUMMARY)
         self.assertIsNone(before.poll())
-        for name in ("work-before", "work-later"):
-            self.assertGreater(self.hits("process", name, "--by", "process"), 20, name)
+        report = self.report("--by", "process")
+        hits = {row["process"]: row["hits"] for row in report["rows"]}
+        self.assertGreater(hits.get("work-before", 0), 0, report)
+        self.assert_has_time(report, hits.get("work-later", 0), used_s)
 
     def test_short_lived_processes__each_is_counted(self):
-        """Two hundred of them have the processor time that all of them took."""
+        """Two hundred of them have the processor time that all of them took; until each executes its
+        program it is the shell."""
         path = self.copy("work-short")
+        shell = self.copy_of("sh", "work-sh")
         child = self.start_system("-F", "5k")
-        self.run_bare(["sh", "-c", f"for i in $(seq 200); do {path} 4; done"])
-        self.end(child)
-        counted = self.hits("process", "work-short", "--by", "process")
-        self.assertGreater(counted, 0.5 * 200 * 0.004 * 5000)
+        before_s = harness.children_s()
+        self.run_bare([shell, "-c", f"for i in $(seq 200); do {path} 4; done"])
+        used_s = harness.children_s() - before_s
+        self.interrupt(child)
+        report = self.report("--by", "process")
+        hits = {row["process"]: row["hits"] for row in report["rows"]}
+        self.assert_has_time(report, hits["work-short"] + hits.get("work-sh", 0), used_s, 0.7)
+        self.assertGreater(hits["work-short"], hits.get("work-sh", 0))
 
     def test_program_that_is_gone__keeps_its_names(self):
         path = self.copy("work-gone")
@@ -97,7 +120,7 @@ class System(Whole):
         path.unlink()
         worker.kill()
         worker.wait()
-        self.end(child)
+        self.interrupt(child)
         rows = [row for row in self.report("--by", "address")["rows"] if "work-gone" in row["image"]]
         self.assertTrue(rows)
         functions = {row["function"] for row in rows}
@@ -110,18 +133,73 @@ class System(Whole):
             with self.subTest(words):
                 result = self.ntprof("system", "--duration", "500ms", *words)
                 self.assertEqual(result.returncode, 0, text(result.stderr))
-                kernel = self.hits("process", "[kernel]", "--by", "process")
-                rows = self.report("--by", "process")["rows"]
+                rows = self.report("--by", "process,image")["rows"]
+                kernel = kernel_hits(rows)
                 left_out = sum(row["hits"] for row in rows if row["process"] == "[user mode]")
                 others = sum(row["hits"] for row in rows) - kernel - left_out
                 if words == ("--user",):
                     self.assertEqual(kernel, 0)
                 else:
-                    self.assertGreater(kernel, 20)
+                    self.assertGreater(kernel, 0)
                 if words == ("--kernel",):
                     self.assertEqual(others, 0)
                     self.assertEqual(left_out, self.report()["sources"][0]["outside"])
                     self.assertNotIn("in no row", text(result.stderr))
+
+    def test_kernel_time__belongs_to_the_process_that_was_interrupted(self):
+        """A row of a process is its user and kernel time, as the kernel accounts it."""
+        writer = self.start([self.copy_of("dd", "work-dd"), "if=/dev/zero", "of=/dev/null", "bs=64k"],
+                            stderr=subprocess.DEVNULL)
+        child = self.start_system()
+        began = processor_ticks(writer.pid)
+        wait_for(lambda: self.hits("process", "work-dd", "--by", "process") > 400, "hits")
+        user, system = (now - before for now, before in zip(processor_ticks(writer.pid), began))
+        self.interrupt(child)
+        rows = self.report("--by", "process,image")["rows"]
+        hits = sum(row["hits"] for row in rows if row["process"] == "work-dd")
+        kernel = kernel_hits(rows, "work-dd")
+        self.assertAlmostEqual(kernel / hits, system / (user + system), delta=0.25)
+        self.assertGreater(kernel, 0.3 * hits)
+        nobody = sum(row["hits"] for row in rows if row["process"] == "[kernel]")
+        self.assertLess(nobody, 0.05 * sum(row["hits"] for row in rows))
+
+    def test_kernel_of_short_lived_processes__is_theirs_to_the_end(self):
+        """Most of what they do is the kernel's work to make and to free them."""
+        path = self.copy_of("true", "work-true")
+        shell = self.copy_of("sh", "work-sh")
+        child = self.start_system("-F", "5k")
+        before_s = harness.children_s()
+        self.run_bare([shell, "-c", f"for i in $(seq 400); do {path}; done"])
+        used_s = harness.children_s() - before_s
+        self.interrupt(child)
+        report = self.report("--by", "process,image")
+        rows = report["rows"]
+        self.assertGreater(kernel_hits(rows, "work-true"), 0)
+        self.assert_has_time(report, sum(row["hits"] for row in rows if row["process"] in ("work-true", "work-sh")),
+                             used_s)
+        # Others' short processes are made and freed at the same time.
+        nobody = kernel_hits(rows, "[kernel]")
+        self.assertLess(nobody, 0.2 * (kernel_hits(rows) - nobody - kernel_hits(rows, "[idle]")))
+
+    def test_idle_processors__are_a_row_and_no_process(self):
+        result = self.ntprof("system", "--duration", "500ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        rows = self.report("--by", "process,image")["rows"]
+        idle = [row for row in rows if row["process"] == "[idle]"]
+        self.assertEqual(sum(row["hits"] for row in idle), kernel_hits(rows, "[idle]"))
+        self.assertNotIn("swapper", {row["process"] for row in rows})
+
+    def test_pid_namespace__all_outside_are_one_row(self):
+        """They have no numbers in it, so nothing tells them apart."""
+        self.start(["dd", "if=/dev/zero", "of=/dev/null", "bs=64k"], stderr=subprocess.DEVNULL)
+        command = ["unshare", "--pid", "--fork", "--mount-proc"]
+        if subprocess.run([*command, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("unshare makes no pid namespace here")
+        result = self.run_bare([*command, *self.arguments("system", "--duration", "500ms")])
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        rows = self.report("--by", "process,image")["rows"]
+        self.assertGreater(kernel_hits(rows, "[others]"), 0)
+        self.assertEqual(kernel_hits(rows, "dd") + kernel_hits(rows, "[idle]"), 0)
 
     def test_one_processor__half_of_what_two_have(self):
         began = time.monotonic()
@@ -131,9 +209,18 @@ class System(Whole):
         self.assertEqual(text(result.stderr), "")
         self.assertEqual(json.loads(result.stdout)["sources"], self.report()["sources"])
         source = self.report()["sources"][0]
-        self.assertGreater(source["expected"], 900)
+        self.assertGreater(source["expected"] * source["granted"] / 1e7, 0.9)
         # It begins and ends as slowly as it likes, and has no more than that time of the processor.
-        self.assertLess(source["expected"], 1010 * took_s)
+        self.assert_has_at_most(self.report(), took_s)
+
+    def test_name_with_a_newline__is_whole(self):
+        name = "import ctypes; ctypes.CDLL(None).prctl(15, b'two\\nlines', 0, 0, 0); print(flush=True)\n"
+        worker = self.start(["/usr/bin/python3", "-S", "-c", name + "while True: sum(range(500))"])
+        worker.stdout.readline()
+        child = self.start_system()
+        wait_for(lambda: self.hits("process", r"two\x0alines", "--by", "process") > 0, "its hits")
+        self.interrupt(child)
+        self.assertGreater(self.hits("process", r"two\x0alines", "--by", "process"), 0)
 
     def test_files__only_grow(self):
         self.start([self.copy("work-on"), "300000"])
@@ -147,7 +234,7 @@ class System(Whole):
                 self.assertGreaterEqual(rows.get(key, 0), hits, key)
             before = rows
             wait_for(lambda: (self.folder / FILE).stat().st_ino != inode, "a new file")
-        self.end(child)
+        self.interrupt(child)
 
     def test_many_processes__all_are_there_and_it_begins_and_ends(self):
         sleepers = self.start(["sh", "-c", "for i in $(seq 500); do sleep 300 & done; echo; wait"],
@@ -156,7 +243,7 @@ class System(Whole):
         sleepers.stdout.readline()
         result = self.ntprof("system", "--duration", "500ms")
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        self.assertIn(f"ntprof: {self.hal}", text(result.stderr))
+        self.assertRegex(text(result.stderr), harness.SUMMARY)
         self.report()
 
     def test_more_names_than_are_told_apart__the_rest_is_other(self):
@@ -165,10 +252,10 @@ class System(Whole):
         for number in range(1, 300):
             path = path.rename(self.folder / f"work-{number}")
             self.run_bare([path, "3"])
-        self.end(child)
+        self.interrupt(child)
         names = {row["process"] for row in self.report("--by", "process")["rows"]}
         self.assertIn("[other]", names)
-        self.assertLessEqual(len(names), 257)
+        self.assertLessEqual(len(names - NO_ROW), 257)
 
     def test_mistakes__are_named(self):
         for words, wanted in ((["--kernel", "--user"], "--kernel and --user"), (["-p", "1"], "-p"),
@@ -245,7 +332,7 @@ class Memory(Whole):
         self.assertTrue(rows)
         self.assertIn("right_three_units", {row["function"] for row in rows})
 
-    def test_names_of_a_jit_that_has_ended__given_up_and_said(self):
+    def test_names_of_a_jit_that_has_ended__read_again_from_the_map_that_was_kept(self):
         (self.folder / "page").write_bytes(command_every.CODE[platform.machine()].ljust(4096, b"\0"))
         maps = []
         self.addCleanup(lambda: [path.unlink(missing_ok=True) for path in maps])
@@ -260,17 +347,18 @@ class Memory(Whole):
         maps[0].unlink()
         self.next_file()
         said = self.end_shell(child)
-        self.assertIn("names of 1 JIT that exited were dropped because of --max-memory", said)
-        hits = [row for row in self.report("--by", "address")["rows"] if "[anon" in row["image"]]
-        self.assertGreater(sum(row["hits"] for row in hits), 20)
+        self.assertNotIn("were dropped because of --max-memory", said)
+        rows = [row for row in self.report("--by", "address")["rows"] if "[anon" in row["image"]]
+        self.assertGreater(sum(row["hits"] for row in rows), 0)
+        self.assertEqual({row["function"] for row in rows}, {"jit_work"})
 
     def test_enough_memory__nothing_is_said(self):
         said = text(self.ntprof("system", "--duration", "300ms", "--max-memory", "4G").stderr)
-        self.assertIn(f"ntprof: {self.hal}", said)
+        self.assertRegex(said, harness.SUMMARY)
         self.assertNotIn("max-memory", said)
 
     def test_sizes_that_are_none__are_named(self):
-        for size in ("0", "1", "1023k", "much", "-1M", ""):
+        for size in ("0", "1", "255k", "much", "-1M", ""):
             with self.subTest(size):
                 result = self.ntprof("system", "--max-memory", size)
                 said = text(result.stderr)
@@ -287,8 +375,8 @@ class Cgroup(Whole):
         self.mount = next((line.split()[1] for line in pathlib.Path("/proc/self/mounts").read_text()
                            .splitlines() if line.split()[2] == "cgroup2"), None)
         if self.mount is None:
-            self.mount = str(self.folder / "cgroup2")
-            os.mkdir(self.mount)
+            self.mount = tempfile.mkdtemp(prefix="ntprof-cgroup2-")  # not in the folder, whose files are looked at
+            self.addCleanup(os.rmdir, self.mount)
             subprocess.run(["mount", "-t", "cgroup2", "none", self.mount], check=True)
             self.addCleanup(subprocess.run, ["umount", self.mount], check=True)
         self.name = f"ntprof-test-{os.getpid()}"
@@ -320,9 +408,11 @@ class Cgroup(Whole):
         for group, others in ((self.name, []), ("/" + self.name, []), (str(self.directory), []),
                               (f"{self.name}/below", ["work-in"])):
             with self.subTest(group):
-                result = self.ntprof("system", "-G", group, "--duration", "400ms")
-                self.assertEqual(result.returncode, 0, text(result.stderr))
-                self.assertGreater(self.hits("process", "work-below", "--by", "process"), 20)
+                (self.folder / FILE).unlink(missing_ok=True)
+                child = self.start_system("-G", group)
+                wait_for(lambda: self.hits("process", "work-below", "--by", "process") > 0, "its hits")
+                self.interrupt(child)
+                self.assertGreater(self.hits("process", "work-below", "--by", "process"), 0)
                 for name in ["work-out", *others]:
                     self.assertEqual(self.hits("process", name, "--by", "process"), 0, name)
 
@@ -341,7 +431,7 @@ class Cgroup(Whole):
         self.next_file()
         self.next_file()
         self.assertEqual(self.hits("process", "work-joins", "--by", "process"), before)
-        self.end(child)
+        self.interrupt(child)
 
     def test_kernel__for_the_cgroup_alone(self):
         def join():
@@ -352,19 +442,23 @@ class Cgroup(Whole):
         self.start(writer, stderr=subprocess.DEVNULL)
 
         def kernel():
-            result = self.ntprof("system", "--kernel", "-G", self.name, "--duration", "400ms")
-            self.assertEqual(result.returncode, 0, text(result.stderr))
-            return self.hits("process", "[kernel]", "--by", "process")
+            return kernel_hits(self.report("--by", "process,image")["rows"])
 
+        result = self.ntprof("system", "--kernel", "-G", self.name, "--duration", "400ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
         self.assertEqual(kernel(), 0)
+        (self.folder / FILE).unlink()
         self.start(writer, stderr=subprocess.DEVNULL, preexec_fn=join)
-        self.assertGreater(kernel(), 20)
+        child = self.start_system("--kernel", "-G", self.name)
+        wait_for(lambda: kernel() > 0, "hits in the kernel")
+        self.interrupt(child)
+        self.assertGreater(kernel(), 0)
 
     def test_cgroup_without_processes_or_gone_meanwhile__ends_well(self):
         child = self.start_system("-G", self.name)
         self.directory.rmdir()
         self.next_file()
-        said = self.end(child)
+        said = self.interrupt(child)
         self.assertIn("too few hits", said)
         self.directory.mkdir()
 
@@ -409,7 +503,7 @@ class Refused(CommandTest):
         result = self.ntprof("system", "--duration", "100ms")
         said = text(result.stderr)
         if result.returncode == 0:  # where perf_event_paranoid is 0 or less
-            self.assertIn("ntprof: perf", said)
+            self.assertRegex(said, harness.SUMMARY)
             return
         self.assertEqual(result.returncode, 125, said)
         self.assertEqual(len(said.splitlines()), 1, said)

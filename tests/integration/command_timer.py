@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import harness
-from harness import CommandTest, for_each_user, program, text
+from harness import CommandTest, for_each_user, for_each_user_if_long, program, text
 
 CLOCK_REALTIME_COARSE = 5
 FILE = "ntprof.pb.gz"
@@ -75,24 +75,32 @@ class PidNamespaces(TimerTest):
         if self.run_bare(["unshare", "--pid", "--mount", "--fork", "true"]).returncode != 0:
             self.skipTest("this user may not make PID namespaces here")
 
-    def assert_believed(self, report):
+    def assert_believed(self, words, hal="timer"):
+        """400 ms of processor time are counted, but for a tick of each of few threads, once, with what it takes to
+        start, which a run without ntprof tells. Returns the report."""
+        before_s = harness.children_s()
+        self.run_bare(words)
+        bare_s = harness.children_s() - before_s
+        report = self.report_json("--hal", hal, "--", *words)
+        self.assert_statistics(report)
         self.assertEqual(report["gaps"], "")
         source, = report["sources"]
         self.assertEqual(source["outside"], 0)
-        # 400 ms of processor time, and little else: 40 ms and a tick for each of few threads.
-        self.assertAlmostEqual(source["expected"] * source["granted"] / 1e7, 0.4, delta=0.1)
+        counted_s = source["expected"] * source["granted"] / 1e7
+        self.assertGreater(counted_s, 0.3)
+        self.assertLess(counted_s, 1.5 * bare_s)
+        return report
 
     def test_program__has_its_shares_and_all_its_time(self):
-        report = self.timer_json("unshare", "--pid", "--fork", program("shares"), "400")
+        report = self.assert_believed(["unshare", "--pid", "--fork", program("shares"), "400"])
         shares = self.shares(report)
         self.assertGreater(shares["right_three_units"], shares["right_one_unit"])
-        self.assert_believed(report)
 
     def test_perf__has_the_same(self):
         command = ["unshare", "--pid", "--fork", program("shares"), "400"]
         if self.profile("--hal", "perf", "-q", "--", "true").returncode != 0:
             self.skipTest("no perf events here")
-        self.assert_believed(self.report_json("--hal", "perf", "--", *command))
+        self.assert_believed(command, "perf")
 
     def test_library_loaded_inside__is_named(self):
         report = self.timer_json("unshare", "--pid", "--fork", program("loader"), program("hot_library.so"), "20")
@@ -100,19 +108,18 @@ class PidNamespaces(TimerTest):
 
     def test_killed_inside__is_believed(self):
         """The number of process 1 there is that of another process here."""
-        report = self.timer_json("unshare", "--pid", "--fork", "/bin/sh", "-c",
-                                 f"/usr/bin/python3 -S -c '{KILLS_ITSELF}'; exit 0")
-        self.assert_believed(report)
+        self.assert_believed(["unshare", "--pid", "--fork", "/bin/sh", "-c",
+                              f"/usr/bin/python3 -S -c '{KILLS_ITSELF}'; exit 0"])
 
     def test_forked_with_another_proc__is_counted_by_its_own_clock(self):
-        self.assert_believed(self.timer_json("/usr/bin/python3", "-S", "-c", FORKS_INSIDE))
+        self.assert_believed(["/usr/bin/python3", "-S", "-c", FORKS_INSIDE])
 
     def test_executed_with_another_proc__said_as_not_counted(self):
         report = self.timer_json("unshare", "--pid", "--fork", "--mount-proc", program("shares"), "50")
-        self.assertIn("loaded no agent", report["gaps"])
+        self.assertIn("loaded no preload object", report["gaps"])
 
 
-@for_each_user
+@for_each_user_if_long
 class Counted(TimerTest):
     def test_work_of_three_to_one__has_these_shares(self):
         report = self.timer_json(program("shares"), "1600")
@@ -131,7 +138,7 @@ class Counted(TimerTest):
                 result = self.refused("perf_event_open", error, "run", "--", program("shares"), "400")
                 said = text(result.stderr)
                 self.assertEqual(result.returncode, 0, said)
-                self.assertRegex(said, r"(?m)^ntprof: timer \(perf: .*seccomp.*; to allow: .*kernel tick .*\): time ")
+                self.assertRegex(said, r"(?m)^ntprof: timer: perf: .*seccomp.*; to allow: .*kernel tick ")
                 self.assertIn("right_three_units", said)
 
     def test_granted_rate__is_that_of_the_kernel_tick_with_its_cause(self):
@@ -163,7 +170,7 @@ class Counted(TimerTest):
         both = hits.get("right_three_units", 0) + hits.get("right_one_unit", 0)
         self.assertGreater(both, report["sources"][0]["expected"] * 0.1, report)
 
-    def test_programs_without_agent__said_as_not_counted(self):
+    def test_programs_without_preload_object__said_as_not_counted(self):
         static = harness.stage() / "programs" / "shares_static"
         if not static.exists():
             self.skipTest("no static C library here")
@@ -173,7 +180,7 @@ class Counted(TimerTest):
                       ["/usr/bin/python3", "-S", "-c", f"{spawn}; {spawn}"]):
             with self.subTest(words):
                 report = self.timer_json(*words)
-                self.assertIn("2 processes executed a program that loaded no agent", report["gaps"])
+                self.assertIn("2 processes executed a program that loaded no preload object", report["gaps"])
         report = self.timer_json("/bin/sh", "-c", f"{program('shares')} 50; exec {program('shares')} 50")
         self.assertEqual(report["gaps"], "")
 
@@ -181,16 +188,16 @@ class Counted(TimerTest):
         shares = self.shares(self.timer_json(program("loader"), program("hot_library.so"), "20"))
         self.assertGreater(shares.get("hot_constructor", 0), 0.3, shares)
 
-    def test_32_bit_program__is_seen_or_its_agent_is_missed(self):
+    def test_32_bit_program__is_seen_or_its_preload_object_is_missed(self):
         shares_i386 = harness.stage() / "programs" / "shares_i386"
-        agent = harness.stage() / "preload" / "libntprof-agent-i386.so"
+        library = harness.stage() / "preload" / "libntprof-agent-i386.so"
         if not shares_i386.exists():
             self.skipTest("no compiler of 32-bit programs here")
-        hidden = agent.rename(agent.with_suffix(".hidden"))
+        hidden = library.rename(library.with_suffix(".hidden"))
         try:
             refused = self.ntprof("run", "--hal", "timer", "--", shares_i386, "10")
         finally:
-            hidden.rename(agent)
+            hidden.rename(library)
         self.assertEqual(refused.returncode, 125)
         self.assertIn("libntprof-agent-i386.so is not installed", text(refused.stderr))
         try:
@@ -215,8 +222,9 @@ class Counted(TimerTest):
         self.assertEqual(self.profile("--hal", "timer", "-q", "--", *words).stdout, self.run_bare(words).stdout)
 
     def test_python__is_seen(self):
-        report = self.timer_json("/usr/bin/python3", "-S", "-c", "for _ in range(100): sum(range(200000))")
-        self.assertGreater(report["sources"][0]["taken"], 20)
+        report = self.timer_json("/usr/bin/python3", "-S", "-c",
+                                 "import time\nwhile time.process_time() < 0.5: sum(range(20000))")
+        self.assert_counts_time(report, 0.5)
         self.assertGreater(len(report["rows"]), 3)
 
     def test_killed_program__keeps_its_hits(self):
@@ -224,18 +232,18 @@ class Counted(TimerTest):
         self.assertEqual(result.returncode, -signal.SIGKILL, text(result.stderr))
         report = json.loads(self.ntprof("report", "--json", FILE).stdout)
         self.assert_statistics(report)
-        self.assertGreater(report["sources"][0]["taken"], 50)
+        self.assert_counts_time(report, 0.4)
 
     def test_exit_status_and_output__are_the_programs(self):
         result = self.profile("--hal", "timer", "-q", "--", "/bin/sh", "-c", "echo out; exit 7")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (7, b"out\n", b""))
 
-    def test_descriptors__are_those_without_the_agent(self):
+    def test_descriptors__are_those_without_the_preload_object(self):
         listing = ["/bin/sh", "-c", "ls /proc/$$/fd"]
         self.assertEqual(self.profile("--hal", "timer", "-q", "--", *listing).stdout,
                          self.run_bare(listing).stdout)
 
-    def test_preloaded_already__stays_after_the_agent(self):
+    def test_preloaded_already__stays_after_the_preload_object(self):
         environment = harness.bare_environment()
         environment["LD_PRELOAD"] = program("hot_library.so")
         environment["ASAN_OPTIONS"] = "verify_asan_link_order=0"  # of ntprof itself, where it has a sanitizer
@@ -270,7 +278,7 @@ class Refused(TimerTest):
         path.chmod(0o4755)  # of root, who runs this
         self.assert_refused(self.profile("--hal", "timer", "--", path, "10"), "set-user-ID", "a copy without")
 
-    def test_address_sanitizer__refuses_the_agent_unless_told_otherwise(self):
+    def test_address_sanitizer__refuses_the_preload_object_unless_told_otherwise(self):
         (self.folder / "work.c").write_text("int main(void) { volatile long n = 0; while (n < 200000000) n++; }\n")
         built = self.run_bare(["gcc", "-fsanitize=address", "work.c", "-o", "work"])
         if built.returncode != 0:
@@ -279,7 +287,7 @@ class Refused(TimerTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("verify_asan_link_order=0", text(result.stderr).split("ntprof: warning: ", 1)[1])
         report = self.report_json("--hal", "timer", "--", "env", "ASAN_OPTIONS=verify_asan_link_order=0", "./work")
-        self.assertGreater(sum(row["hits"] for row in report["rows"] if row["function"] == "main"), 10)
+        self.assertGreater(sum(row["hits"] for row in report["rows"] if row["function"] == "main"), 0)
 
     def test_other_sources__refused_with_the_reason(self):
         for words, reason in ((["-e", "page-faults"], "only source time"), (["-e", "time,page-faults"], "only source"),

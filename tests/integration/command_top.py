@@ -9,9 +9,10 @@ import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import harness
-from harness import CommandTest, children_of, for_each_user, is_alive, text, wait_for
+from harness import CommandTest, children_of, for_each_user, for_each_user_if_long, is_alive, text, wait_for
 
 FILE = "ntprof.pb.gz"
 HOT = "right_three_units"
@@ -19,6 +20,29 @@ COLD = "right_one_unit"
 FIRST_ROW = 4
 COLUMNS, LINES = 100, 30
 HELP_WORD = "the other way round"
+
+
+INLINED = """\
+volatile unsigned sink;
+static inline __attribute__((always_inline)) void inner_step(unsigned x)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        sink += x * i;
+    }
+}
+__attribute__((noinline)) void outer_loop(void)
+{
+    for (unsigned i = 0; i < 1000; i++) {
+        inner_step(i);
+    }
+}
+int main(void)
+{
+    for (;;) {
+        outer_loop();
+    }
+}
+"""
 
 
 class Top(CommandTest):
@@ -115,8 +139,7 @@ class Top(CommandTest):
     def assert_ended_well(self):
         said = self.wait_left()
         self.assertIn("status=0", said)
-        self.assertIn("ntprof: perf", said)
-        self.assertIn("taken", said)
+        self.assertRegex(said, harness.SUMMARY)
 
     def header_hits(self, lines):
         """-1: none, as on a screen that is half drawn."""
@@ -133,7 +156,7 @@ class Top(CommandTest):
         return self.wait_screen(is_drawn, "[paused]")
 
 
-@for_each_user
+@for_each_user_if_long
 class Shows(Top):
     def test_hot_function__is_first_with_its_share(self):
         worker = self.start_with_worker()
@@ -158,6 +181,28 @@ class Shows(Top):
         lines = self.wait_screen("of " + harness.program("shares"))
         self.assertIn(HOT, lines[FIRST_ROW])
         self.assertFalse([line for line in lines[FIRST_ROW:] if "kernel" in line], lines)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_processes__have_rows_of_their_own(self):
+        self.start_with_worker()
+        self.press("P")
+        lines = self.wait_screen("processes since the last look")
+        self.assertTrue(lines[FIRST_ROW].rstrip().endswith(" shares"), lines)
+        self.press("q")
+        self.assert_ended_well()
+
+    def test_busy_children_that_are_not_profiled__are_named(self):
+        parent = self.start(["sh", "-c", f"{harness.program('shares')} 300000 & echo $!; wait"])
+        busy = int(parent.stdout.readline())
+        self.addCleanup(harness.kill_quietly, busy)
+        self.start_top(parent.pid)
+        self.wait_screen(f"children are running: {busy} s")
+        self.press("q")
+        said = "".join(self.wait_left())
+        self.assertIn(f"ntprof top --children {parent.pid}", said)
+        self.start_top("--children", parent.pid)
+        self.wait_row(HOT)
         self.press("q")
         self.assert_ended_well()
 
@@ -273,6 +318,32 @@ class Shows(Top):
         self.press("q")
         self.assert_ended_well()
 
+    @unittest.skipIf(shutil.which("gcc") is None, "needs gcc")
+    def test_inlined_functions__are_shown_with_what_they_are_in_and_annotated(self):
+        source = self.folder / "inlined.c"
+        source.write_text(INLINED)
+        program = self.folder / "inlined"
+        built = self.run_bare(["gcc", "-O2", "-g", "-o", program, source])
+        self.assertEqual(built.returncode, 0, text(built.stderr))
+        worker = self.start_worker(program)
+        self.start_top("-p", worker.pid)
+        self.wait_row(" outer_loop ")
+        self.press("v")
+        self.wait_row(" inner_step inlined in outer_loop ")
+        self.press("Enter")
+        lines = self.wait_screen(lambda lines: lines[0].startswith("inner_step, where it was inlined, in "))
+        self.assertRegex(lines[1], r"^time: [1-9]\d* hits, [\d.]+% of all")
+        self.press("q")
+        self.wait_row(" inner_step inlined in outer_loop ")
+        self.press("v")
+        self.wait_row(" outer_loop ")
+        self.press("Enter")
+        self.wait_screen(lambda lines: lines[0].startswith("outer_loop in "))
+        self.press("q")
+        self.wait_row(" outer_loop ")
+        self.press("q")
+        self.assert_ended_well()
+
     def test_annotate_and_back_at_once__is_back_and_goes_on(self):
         self.start_with_worker()
         for _ in range(5):
@@ -347,23 +418,8 @@ class Shows(Top):
         self.assert_ended_well()
         self.assertIsNone(worker.poll())
 
-    def test_whole_machine__is_shown_or_what_would_allow_it_is_said(self):
-        if not self.is_user():
-            self.start_worker()
-            self.start_top("-a")
-            lines = self.wait_screen(HOT)
-            self.assertIn("all processes by perf", lines[0])
-            self.press("q")
-            self.assert_ended_well()
-            return
-        self.type_top()
-        said = self.wait_left()
-        self.assertIn("status=125", said)
-        self.assertIn("CAP_PERFMON", said)
-        self.assertIn("ntprof top -p PID", said)
 
-
-@for_each_user
+@for_each_user_if_long
 class Stores(Top):
     URL = "sqlite:s.db"
 
@@ -402,7 +458,7 @@ class Stores(Top):
         self.press("q")
         said = self.wait_left()
         self.assertIn("status=0", said)
-        self.assertIn("taken 30", said)
+        self.assertIn("all of what was followed: 30 hits", said)
         report = self.ntprof("report", FILE, "--json")
         self.assertEqual(sorted(row["hits"] for row in json.loads(report.stdout)["rows"]), [2, 8, 20])
 
@@ -442,7 +498,7 @@ class Stores(Top):
                 self.assertIn(wanted, said)
 
 
-@for_each_user
+@for_each_user_if_long
 class Leaves(Top):
     def test_signals_that_end_it__table_is_left_in_order(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGALRM):
@@ -455,7 +511,7 @@ class Leaves(Top):
         self.start_with_worker()
         self.press("C-c")
         said = self.wait_left()
-        self.assertIn("ntprof: perf", said)
+        self.assertRegex(said, harness.SUMMARY)
 
     def test_stopped_and_continued__comes_back_to_its_screen(self):
         self.start_with_worker()
@@ -486,6 +542,21 @@ class Leaves(Top):
 
 @for_each_user
 class Refused(Top):
+    def test_whole_machine__is_shown_or_what_would_allow_it_is_said(self):
+        if not self.is_user():
+            self.start_worker()
+            self.start_top("-a")
+            lines = self.wait_screen(HOT)
+            self.assertIn("all processes by perf", lines[0])
+            self.press("q")
+            self.assert_ended_well()
+            return
+        self.type_top()
+        said = self.wait_left()
+        self.assertIn("status=125", said)
+        self.assertIn("CAP_PERFMON", said)
+        self.assertIn("ntprof top -p PID", said)
+
     def assert_refused(self, words, *wanted, **given):
         result = self.ntprof("top", *words, **given)
         said = text(result.stderr)
@@ -511,8 +582,9 @@ class Refused(Top):
                               (["-a", "-p", "1"], "-a is for all"), (["-p", "x"], "-p x:"),
                               (["--kernel", "--user"], "--kernel"), (["--json"], "--json"),
                               (["-q"], "-q: no such option"), (["--every", "1s"], "--every"),
-                              (["--", "true"], "true: only options"),
-                              (["--host", "web1"], "--host"), (["nothing:p.db"], "only options"),
+                              (["--", "no-such"], "no-such: no running process"),
+                              (["--host", "web1"], "--host"), (["--children"], "--children PID"),
+                              (["nothing:p.db"], "no running process"),
                               (["-e", "nonsense,"], "-e")):
             with self.subTest(words):
                 self.assert_refused(words, wanted)

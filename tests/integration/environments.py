@@ -364,7 +364,7 @@ def bind(source, target):
 
 def make_root(spec):
     """Mounts the new root; the process's working folder becomes it."""
-    top = tempfile.mkdtemp(prefix="root-", dir="/tmp")
+    top = "/mnt"  # is there already, so that nothing stays behind
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("none", top, "tmpfs")
     new = f"{top}/new"

@@ -6,18 +6,18 @@ rules: create-buffer-too-small, create-buffer-too-small-defect, create-310, crea
 rules: hit-region, hit-region-end-inside, hit-behind-counters, hit-bug-check, hit-corruption
 rules: hit-halted, halted-calls
 """
+import errno
 import json
 import os
 import re
 import shutil
 import sys
 import threading
-import unittest
 import urllib.error
 import urllib.request
 
 import harness
-from harness import CommandTest, for_each_user, program, text
+from harness import CommandTest, for_each_user, for_each_user_if_long, program, text
 
 # In order; those around the limits of each rule that the demonstrations meet.
 VERSIONS = ["3.10", "3.50", "3.51", "5.2", "6.0", "6.1", "6.2", "6.3", "1607", "1703", "1803", "1809",
@@ -38,7 +38,7 @@ def irql(version, abi):
     return 27 if VERSIONS.index(version) <= VERSIONS.index("5.2") else 31
 
 
-@for_each_user
+@for_each_user_if_long
 class Procrash(CommandTest):
 
     def setUp(self):
@@ -129,11 +129,26 @@ class Procrash(CommandTest):
                 self.assertTrue(text(result.stderr).startswith("usage: procrash 1|2 "))
 
 
-@for_each_user
+@for_each_user_if_long
 class Self(CommandTest):
 
     def test_self_profile__most_hits_where_most_work_is(self):
-        result = self.run_bare([program("self")])
+        self.check_hits([program("self")])
+
+    def test_no_perf_events__counted_by_timers(self):
+        for error in (errno.EPERM, errno.ENOSYS):
+            with self.subTest(errno.errorcode[error]):
+                self.check_hits([program("refuse"), "perf_event_open", str(error), program("self")])
+
+    def test_neither_perf_events_nor_timers__both_refusals_told(self):
+        result = self.run_bare([program("refuse"), "perf_event_open", "1",
+                                program("refuse"), "timer_create", "1", program("self")])
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 1, said)
+        self.assertRegex(said, "ntprof_session_open: .* perf: a seccomp filter refuses .*; timer: cannot make a timer")
+
+    def check_hits(self, command):
+        result = self.run_bare(command)
         self.assertEqual(result.returncode, 0, text(result.stderr))
         hits = {name: int(count) for count, name
                 in re.findall(r"(\d+) hits in (\w+)", text(result.stdout))}

@@ -1,22 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Writes profile files of known rows (docs/format.md), by no code of ours but this."""
+"""Writes profile files of known rows (docs/format.md), without code of ntprof."""
 import gzip
 
-
-def _varint(number):
-    out = bytearray()
-    while number > 127:
-        out.append(number & 127 | 128)
-        number >>= 7
-    return bytes(out + bytes([number]))
-
-
-def _number(field, value):
-    return _varint(field << 3) + _varint(value) if value else b""
-
-
-def _bytes(field, value):
-    return _varint(field << 3 | 2) + _varint(len(value)) + value
+from protobuf import field, varint
 
 
 class FlatProfile:
@@ -42,36 +28,36 @@ class FlatProfile:
 
     def image(self, path, build_id, start, offset):
         self.image_count += 1
-        self.images += _bytes(3, _number(1, self.image_count) + _number(2, start) +
-                              _number(3, start + 0x100000) + _number(4, offset) +
-                              _number(5, self.text(path)) + _number(6, self.text(build_id)) +
-                              _number(7, 1))
+        self.images += field(3, field(1, self.image_count) + field(2, start) +
+                             field(3, start + 0x100000) + field(4, offset) +
+                             field(5, self.text(path)) + field(6, self.text(build_id)) +
+                             field(7, 1))
         return self.image_count
 
-    def function(self, name, file="", line=0):
+    def function(self, name, file="", line=0, system_name=None):
         self.function_count += 1
-        self.functions += _bytes(5, _number(1, self.function_count) + _number(2, self.text(name)) +
-                                 _number(3, self.text(name)) + _number(4, self.text(file)) +
-                                 _number(5, line))
+        self.functions += field(5, field(1, self.function_count) + field(2, self.text(name)) +
+                                field(3, self.text(system_name or name)) + field(4, self.text(file)) +
+                                field(5, line))
         return self.function_count
 
     def hits(self, image, address, count, function=0, line=0, source="time"):
         self.location_count += 1
-        named = _bytes(4, _number(1, function) + _number(2, line)) if function else b""
-        self.locations += _bytes(4, _number(1, self.location_count) + _number(2, image) +
-                                 _number(3, address) + named)
+        named = field(4, field(1, function) + field(2, line)) if function else b""
+        self.locations += field(4, field(1, self.location_count) + field(2, image) +
+                                field(3, address) + named)
         labels = b"".join(
-            _bytes(3, _number(1, self.text(key)) + _number(2, self.text(value)))
+            field(3, field(1, self.text(key)) + field(2, self.text(value)))
             for key, value in (("source", source), ("process", "app")))
-        labels += _bytes(3, _number(1, self.text("bucket_bytes")) +
-                         _number(3, self.bucket_bytes) + _number(4, self.text("bytes")))
+        labels += field(3, field(1, self.text("bucket_bytes")) +
+                        field(3, self.bucket_bytes) + field(4, self.text("bytes")))
         self.two = self.two or source != "time"
         self.samples.append((self.location_count, source, count, labels))
 
     def values(self, source, count):
         time = (count, count * 1000000) if source == "time" else (0, 0)
         more = (0 if source == "time" else count,) if self.two else ()
-        return b"".join(map(_varint, time + more))
+        return b"".join(map(varint, time + more))
 
     def write(self, path):
         comments = ["flat bucket profile, no call stacks", "ntprof.format 1", "ntprof.command app",
@@ -85,13 +71,13 @@ class FlatProfile:
             comments += ["ntprof.source page-faults nt_name= unit=events column=2 kernel_included=1 "
                          "asked=1 granted=1 measured=1"]
         numbers = [self.text(comment) for comment in comments]
-        types = b"".join(_bytes(1, _number(1, self.text(name)) + _number(2, self.text(unit)))
+        types = b"".join(field(1, field(1, self.text(name)) + field(2, self.text(unit)))
                          for name, unit in columns)
         samples = b"".join(
-            _bytes(2, _bytes(1, _varint(location)) + _bytes(2, self.values(source, count)) + labels)
+            field(2, field(1, varint(location)) + field(2, self.values(source, count)) + labels)
             for location, source, count, labels in self.samples)
         body = types + samples + self.images + self.locations + self.functions
-        body += _bytes(11, _number(1, self.text("cpu")) + _number(2, self.text("nanoseconds")))
-        body += _number(12, 1000000) + b"".join(_number(13, number) for number in numbers)
-        body += b"".join(_bytes(6, value) for value in self.texts)
+        body += field(11, field(1, self.text("cpu")) + field(2, self.text("nanoseconds")))
+        body += field(12, 1000000) + b"".join(field(13, number) for number in numbers)
+        body += b"".join(field(6, value) for value in self.texts)
         path.write_bytes(gzip.compress(body))

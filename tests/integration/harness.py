@@ -2,18 +2,21 @@
 """What the tests of the command share: users, commands, and a runner that names each case.
 
 Every class that is made with @for_each_user runs as the caller and, if that is root, once more as an
-ordinary user. Build folders may be out of that user's reach, so what is run is copied first.
+ordinary user: where rights decide what happens. With @for_each_user_if_long it does so in make check-long only. Build
+folders may be out of that user's reach, so what is run is copied first.
 
 From the environment, set by meson.build: NTPROF (the command), NTPROF_LIBRARY (what it needs),
 NTPROF_AGENT_LIBRARY (what run preloads), NTPROF_PROGRAMS (a list of test programs),
 NTPROF_SCHEMA (of its JSON). NTPROF_TEST_USERS=caller
 leaves the ordinary user out: for sanitizer runs, in which that shows nothing new. NTPROF_TEST_USERS=all, in
-make check-long, adds the ordinary user to commands that only read, to which rights hardly matter.
+make check-long, adds the ordinary user to the others, to which rights hardly matter.
 """
 import gzip
 import json
 import os
 import pathlib
+import re
+import resource
 import shutil
 import signal
 import socket
@@ -25,14 +28,21 @@ import traceback
 import unittest
 
 USER = 65534
-KEPT = "NTPROF_TEST_BREAKPOINTS"  # "never": the library takes them for ones that never fire
+# Preloaded by .ci/run for all of a run, or for one command: breakpoints open and never fire.
+NEVER_FIRE = "libtest-never-fire.so"
 
-# A command for the shell that takes some hundred hits.
-BURN = "/usr/bin/python3 -S -c 'for _ in range(40): sum(range(200000))'"
-TIME_LIMIT_S = 60
+# A command for the shell that takes this much processor time.
+BURN_S = 0.1
+BURN = ("/usr/bin/python3 -S -c 'import time; "
+        f"[sum(range(10000)) for _ in iter(lambda: time.process_time() < {BURN_S}, False)]'")
+TIME_LIMIT_S = 180  # for a machine that is slow and busy
+# The line that says how many hits there are and what is missing.
+SUMMARY = r"(?m)^ntprof: .*\b\d+ (hits?|taken)\b"
+PAGE_DATA = re.compile(rb'<script type="application/json" id="([a-z-]+)">\n(.*?)</script>', re.S)
 
 _stage = None
 _breakpoints_fire = None  # until somebody asks
+_uprobes_work = None
 
 # Who runs the tests in the background of a script has these ignored, and commands would inherit that.
 for _signal in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
@@ -50,19 +60,28 @@ def stage():
     if _stage is None:
         _stage = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-tests-"))
         _stage.chmod(0o755)
-        for folder in ("tool", "src", "preload", "programs"):
-            (_stage / folder).mkdir()
+        for folder in ("tool/modules", "src", "preload", "programs"):
+            (_stage / folder).mkdir(parents=True)
         # The command finds its library beside its own folder.
         shutil.copy(os.environ["NTPROF"], _stage / "tool" / "ntprof")
+        for module in os.environ.get("NTPROF_MODULES", "").split():
+            shutil.copy(module, _stage / "tool" / "modules")
         shutil.copy(os.environ["NTPROF_LIBRARY"], _stage / "src" / "libntprof.so.0")
         if "NTPROF_AGENT_LIBRARY" in os.environ:
             shutil.copy(os.environ["NTPROF_AGENT_LIBRARY"], _stage / "preload" / "libntprof-agent.so")
         if "NTPROF_AGENT_LIBRARY_I386" in os.environ:
             shutil.copy(os.environ["NTPROF_AGENT_LIBRARY_I386"], _stage / "preload" / "libntprof-agent-i386.so")
+        if "NTPROF_TEST_NEVER_FIRE" in os.environ:
+            shutil.copy(os.environ["NTPROF_TEST_NEVER_FIRE"], _stage / "src" / NEVER_FIRE)
         for program in os.environ.get("NTPROF_PROGRAMS", "").split(":"):
             if program:
                 shutil.copy(program, _stage / "programs")
     return _stage
+
+
+def command_files():
+    """The command, and what it loads."""
+    return [str(stage() / "tool" / "ntprof"), *map(str, sorted((stage() / "tool" / "modules").iterdir()))]
 
 
 def remove_stage():
@@ -78,15 +97,25 @@ def bare_environment():
     """Ours without what the build system added."""
     environment = dict(os.environ)
     for name in list(environment):
-        if name != KEPT and name.startswith(("NTPROF", "MESON", "MALLOC_PERTURB_", "LD_LIBRARY_PATH",
-                            "ASAN_", "UBSAN_", "TSAN_")):
+        if name.startswith(("NTPROF", "MESON", "MALLOC_PERTURB_", "LD_LIBRARY_PATH", "ASAN_", "UBSAN_",
+                            "TSAN_")):
             del environment[name]
     environment["LC_ALL"] = "C.UTF-8"
     environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
         if name in os.environ:
             environment[name] = os.environ[name]
+    if NEVER_FIRE in os.environ.get("LD_PRELOAD", ""):
+        return never_firing(environment)
     return environment
+
+
+def never_firing(environment):
+    """The environment on a machine whose breakpoints open and never fire."""
+    changed = {**environment, "LD_PRELOAD": str(stage() / "src" / NEVER_FIRE)}
+    if "ASAN_OPTIONS" in changed:
+        changed["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+    return changed
 
 
 def without_leak_check(environment):
@@ -105,6 +134,18 @@ def breakpoints_fire():
         _breakpoints_fire = any(source["name"].startswith("breakpoint:") and source["supported"]
                                 for source in json.loads(told.stdout)["sources"])
     return _breakpoints_fire
+
+
+def uprobes_work():
+    """Whether root can have uprobes here: found out by using one."""
+    global _uprobes_work
+    if _uprobes_work is None:
+        with tempfile.TemporaryDirectory(dir=stage()) as folder:
+            tried = subprocess.run([stage() / "tool" / "ntprof", "run", "-e", f"uprobe:{program('page_caller')}+0x40",
+                                    "--", "/bin/true"], cwd=folder, stdin=subprocess.DEVNULL, env=bare_environment(),
+                                   capture_output=True, check=False, timeout=TIME_LIMIT_S)
+        _uprobes_work = "no uprobe_events" not in text(tried.stderr)
+    return _uprobes_work
 
 
 class CommandTest(unittest.TestCase):
@@ -132,6 +173,25 @@ class CommandTest(unittest.TestCase):
     def need_breakpoints(self):
         if not breakpoints_fire():
             self.skipTest("breakpoints do not fire here")
+
+    def need_mount_namespace(self, *options):
+        """Where / is no mount point, as below chroot, none can be made private, by root either."""
+        probe = self.run_bare(["unshare", "--mount", *options, "true"])
+        if probe.returncode != 0:
+            self.skipTest(f"no mount namespace can be made here: {text(probe.stderr).strip()}")
+
+    def need_exact_source(self):
+        """Breakpoints, or uprobes: for a test of exact counts that can take either."""
+        if self.is_user():
+            self.need_breakpoints()
+        elif not breakpoints_fire():
+            self.need_uprobes()
+
+    def need_uprobes(self):
+        if self.is_user():
+            self.skipTest("uprobes do not work here: not root")
+        if not uprobes_work():
+            self.skipTest("uprobes do not work here: the kernel has no uprobe_events")
 
     def is_user(self):
         """An ordinary one?"""
@@ -175,6 +235,13 @@ class CommandTest(unittest.TestCase):
     def start_profile(self, *words, **given):
         return self.start(self.arguments("run", *words), **given)
 
+    def interrupt(self, child):
+        """Has a recording end, as Ctrl-C does, and well. Returns what it said."""
+        child.send_signal(signal.SIGINT)
+        said = text(child.communicate(timeout=TIME_LIMIT_S)[1])
+        self.assertEqual(child.returncode, 0, said)
+        return said
+
     def report_json(self, *words, **given):
         """The report of a run as JSON, every row of it; the run must end well."""
         report = self.folder / "report.json"
@@ -187,6 +254,27 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(source["taken"], source["counted"] + source["outside"], source)
             parts = ("taken", "lost", "throttled", "missed", "unfinished", "excluded")
             self.assertEqual(source["expected"], sum(source[part] for part in parts), source)
+
+    def assert_counts_time(self, report, seconds, share=0.5):
+        """Time was counted for at least this share of so many processor seconds, in hits or in hits that are
+        reported as dropped: how many there are depends on the machine, what they add up to does not."""
+        source = report["sources"][0]
+        self.assertGreater(source["taken"], 0)
+        self.assertGreater(source["expected"] * source["granted"] / 1e7, share * seconds, source)
+
+    def assert_has_time(self, report, hits, seconds, share=0.5):
+        """So many hits of a report, with all that were dropped, are at least this share of so many processor
+        seconds."""
+        source = report["sources"][0]
+        dropped = source["expected"] - source["taken"]
+        self.assertGreater(hits, 0, source)
+        self.assertGreater((hits + dropped) * source["granted"] / 1e7, share * seconds, source)
+
+    def assert_has_at_most(self, report, seconds):
+        """Hits, and those that are reported as dropped, are at most this time and an interval."""
+        source = report["sources"][0]
+        interval_s = source["granted"] / 1e7
+        self.assertLessEqual(source["expected"] * interval_s, 1.01 * seconds + interval_s, source)
 
     def assert_profile_file(self, path):
         """A whole profile that the command reads itself."""
@@ -211,12 +299,28 @@ def for_each_user(case):
 
 
 def for_each_user_if_long(case):
-    """for_each_user in make check-long only: for commands that only read, to which rights hardly matter."""
+    """for_each_user in make check-long only: for what does not depend on rights, such as commands that only read."""
     return for_each_user(case) if os.environ.get("NTPROF_TEST_USERS") == "all" else case
+
+
+def children_s():
+    """Processor seconds of all our children that ended and were waited for, and of theirs."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def children_faults():
+    """Page faults of the same that needed no disk."""
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
 
 
 def text(raw):
     return raw.decode("utf-8", "replace")
+
+
+def page_data(page):
+    """The data in a page of `export --format html` or of serve, by the ids of their elements."""
+    return {text(name): json.loads(data) for name, data in PAGE_DATA.findall(page)}
 
 
 def free_port():
@@ -253,6 +357,12 @@ def is_alive(pid):
     except OSError:
         return False
     return stat.rsplit(")", 1)[1].split()[0] not in "ZX"
+
+
+def processor_ticks(pid):
+    """User and system time that a process has used so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]), int(fields[12])
 
 
 def children_of(pid):

@@ -15,7 +15,6 @@ import resource
 import subprocess
 import threading
 import time
-import unittest
 
 import clickhouse
 import harness

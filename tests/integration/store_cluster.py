@@ -214,6 +214,38 @@ class Cluster(store_agents.AgentsCase):
         counts = [int(server.ask("SELECT count() FROM fleet.windows_local")) for server in servers]
         self.assertTrue(all(counts), counts)
 
+    def check_upgrade(self, shards):
+        servers, urls = self.make_store(shards)
+        columns = {"places": ("definition", "has_address", "function_address", "caller_definitions",
+                              "caller_has_addresses", "caller_addresses"), "accounting": ("outside_kernel",)}
+        with_rows = servers if shards else servers[:1]  # replicas follow
+        for server in servers:
+            for table, names in columns.items():
+                for name in names:
+                    server.ask(f"ALTER TABLE fleet.{table} DROP COLUMN {name}")
+        for server in with_rows:
+            for table, names in columns.items():
+                for name in names:
+                    server.ask(f"ALTER TABLE fleet.{table}_local DROP COLUMN {name}")
+            server.ask("TRUNCATE TABLE fleet.ntprof_local")
+        servers[0].ask("INSERT INTO fleet.ntprof_local VALUES (2)")
+        refused = self.ntprof("report", urls[0])
+        self.assertIn("to convert it, once: ntprof store upgrade clickhouse:", text(refused.stderr))
+        for _ in range(2):
+            upgraded = self.ntprof("store", "upgrade", urls[0])
+            self.assertEqual(upgraded.returncode, 0, text(upgraded.stderr))
+        agents = self.run_round(urls, 3, 0, lambda chance: time.sleep(0.1))
+        if not shards:
+            self.wait_for_replicas(servers)
+        for url in urls:
+            self.check_sums(url, agents)
+
+    def test_shards_of_the_version_before__upgraded_on_all_servers(self):
+        self.check_upgrade(shards=True)
+
+    def test_replicas_of_the_version_before__upgraded_on_all_servers(self):
+        self.check_upgrade(shards=False)
+
     def test_refusals__say_what_is_missing(self):
         servers, urls = self.make_store(shards=False)
         for words, said in ((("init", "--cluster", "fleet", urls[0]), "exists already"),

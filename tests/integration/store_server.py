@@ -3,7 +3,6 @@
 """Stores on a ClickHouse server: what is selected, folded, removed; and servers that lie, dawdle or are others."""
 import http.server
 import json
-import pathlib
 import shutil
 import signal
 import ssl
@@ -11,7 +10,6 @@ import subprocess
 import tempfile
 import threading
 import time
-import unittest
 import urllib.request
 
 import clickhouse
@@ -65,6 +63,10 @@ class Stores(ServerCase):
     def report(self, *words):
         return json.loads(self.succeed("report", self.url, "--json", "--rows", "0", *words).stdout)
 
+    def rows(self, url):
+        rows = json.loads(self.succeed("report", url, "--json", "--rows", "0", "--by", "image,address,process").stdout)
+        return sorted(json.dumps(row, sort_keys=True) for row in rows["rows"])
+
     def hits(self, *words):
         return sum(row["hits"] for row in self.report(*words)["rows"])
 
@@ -97,9 +99,16 @@ class Stores(ServerCase):
                          sorted(json.dumps(source, sort_keys=True) for source in found["sources"])))
         self.assertEqual(rows[0], rows[1])
 
-    def test_intervals__are_not_added_silently(self):
+    def test_intervals__values_add_up(self):
         self.agent(WINDOWS[0], WINDOWS[1].replace("10000", "20000"))
-        self.refuse("several intervals", "report", self.url)
+        time.sleep(1.1)
+        for folded in False, True:
+            if folded:
+                self.succeed("store", "fold", self.url)
+            report = self.report()
+            self.assertEqual({row["function"]: (row["hits"], row["estimate"]) for row in report["rows"]},
+                             {"work_40": (5, 9 * 10**6), "work_41": (2, 2 * 10**6)})
+            self.assertEqual([part["granted"] for part in report["sources"][0]["intervals"]], [10000, 20000])
         one = json.loads(self.succeed("report", self.url + "?interval=20000", "--json").stdout)
         self.assertEqual([row["hits"] for row in one["rows"]], [4])
 
@@ -180,8 +189,11 @@ class Stores(ServerCase):
         return page
 
     def test_pages__have_what_the_server_has(self):
-        self.agent(*WINDOWS)
         page = self.serve()
+        data = page("")
+        self.assertIn("the store has no windows yet", data["refused"])
+        self.assertEqual(data["commands"][0][1], "sudo ntprof agent --store " + self.url)
+        self.agent(*WINDOWS)
         data = page("")
         self.assertEqual(data["refused"], "")
         self.assertEqual(data["hosts"], ["db';", "web1", "web2"])
@@ -189,6 +201,8 @@ class Stores(ServerCase):
         self.assertEqual(data["sources"], ["time"])
         self.assertEqual([build.split()[0] for build in data["builds"]], ["aa11", "bb22"])
         self.assertIn("nginx.service", data["units"])
+        self.assertEqual(data["images"], ["/bin/x", "/bin/y'\\"])
+        self.assertEqual(data["intervals"], ["10000 100ns time"])
         self.assertEqual(sum(data["hits"]), 31)
         self.assertEqual(sum(page("?host=web1")["hits"]), 7)
         self.assertEqual(page("?host=web1&old.host=web2")["refused"], "")
@@ -239,8 +253,92 @@ class Stores(ServerCase):
         self.refuse("there is no such store", "report", self.url + "_other")
         self.server.ask(f"CREATE TABLE {self.base}_other.hits (a UInt8) ENGINE = MergeTree ORDER BY a")
         self.refuse("does not have the columns", "store", "init", self.url + "_other")
-        self.server.ask(f"INSERT INTO {self.base}.ntprof VALUES (3)")
+        self.server.ask(f"INSERT INTO {self.base}.ntprof VALUES (4)")
         self.refuse("another version", "report", self.url)
+
+    def test_store_of_the_version_before__upgraded_by_a_command(self):
+        made = self.run_bare([program("profile-maker"), "functions", "a"])
+        self.assertEqual(made.returncode, 0, text(made.stderr))
+        self.succeed("store", "add", self.url, "--host", "inlined", "a")
+        self.agent(*WINDOWS)
+        agents = self.url + "?host=web*"
+        rows = self.rows(agents)
+        for column in ("definition", "has_address", "function_address", "caller_definitions",
+                       "caller_has_addresses", "caller_addresses"):
+            self.server.ask(f"ALTER TABLE {self.base}.places DROP COLUMN {column}")
+        self.server.ask(f"ALTER TABLE {self.base}.accounting DROP COLUMN outside_kernel")
+        self.server.ask(f"TRUNCATE TABLE {self.base}.ntprof")
+        self.server.ask(f"INSERT INTO {self.base}.ntprof VALUES (2)")
+        self.refuse("to convert it, once: ntprof store upgrade clickhouse:", "report", self.url)
+        for _ in range(2):
+            self.succeed("store", "upgrade", self.url)
+            self.succeed("store", "check", self.url)
+            self.assertEqual(self.rows(agents), rows)
+        self.assertEqual([(row["innermost"], row["hits"]) for row in
+                          self.report("--host", "inlined", "--by", "inline", "--image", "/usr/bin/app")["rows"]],
+                         [("inner", 8), ("[no symbols] in app", 4), ("same", 2), ("same", 1)])
+        # The same place again, by an agent that knows where its function begins.
+        self.agent("web1 e7 2000 60 10000 - - /bin/x aa11 0x1000@0x1000:400")
+        row = json.loads(self.succeed("report", agents, "--json", "--build-id", "aa").stdout)["rows"][0]
+        self.assertEqual((row["function"], row["function_address"]), ("work_40", "0x1000"))
+        self.assertEqual(self.outside("--host", "web*"), ({}, 0, 0))
+        self.agent("web1 e8 2000 60 10000 - - /bin/x aa11 0x1000:1 outside:9:4")
+        self.assertEqual(self.outside("--host", "web*"), ({"[kernel, unknown]": 4, "[no image]": 5}, 9, 4))
+
+    def outside(self, *words):
+        """Rows of hits outside, and the statistics of these."""
+        report = self.report(*words)
+        return ({row["function"]: row["hits"] for row in report["rows"]
+                 if row["image"] in ("[kernel, unknown]", "[no image]", "[user mode]")},
+                report["sources"][0]["outside"], report["sources"][0]["outside_kernel"])
+
+    def test_outside_in_kernel_mode__as_in_the_files(self):
+        for name, outside, kernel in ("a", "90", "60"), ("b", "7", "7"):
+            made = self.run_bare([program("profile-maker"), "outside", name, outside, kernel])
+            self.assertEqual(made.returncode, 0, text(made.stderr))
+            self.succeed("store", "add", self.url, "--host", name, name)
+        # Of the states of one window the largest counts.
+        window = "web1 e1 1000 60 10000 - - /bin/x aa11 0x1000:1 outside:"
+        self.agent(window + "5:2", window + "9:4", window + "3:1")
+        self.assertEqual(self.outside(), ({"[kernel, unknown]": 71, "[no image]": 35}, 106, 71))
+        self.assertEqual(self.outside("--host", "a"), ({"[kernel, unknown]": 60, "[no image]": 30}, 90, 60))
+        self.assertEqual(self.outside("--host", "b"), ({"[kernel, unknown]": 7}, 7, 7))
+        self.succeed("store", "check", self.url)
+
+    def test_user_mode_left_out__only_where_all_windows_left_it_out(self):
+        for name, outside, kernel, *more in ("a", "90", "60", "--kernel"), ("b", "7", "3"):
+            made = self.run_bare([program("profile-maker"), "outside", name, outside, kernel, *more])
+            self.assertEqual(made.returncode, 0, text(made.stderr))
+            self.succeed("store", "add", self.url, "--host", name, name)
+        self.assertEqual(self.outside("--host", "a"), ({"[kernel, unknown]": 60, "[user mode]": 30}, 90, 60))
+        self.assertEqual(self.outside(), ({"[kernel, unknown]": 63, "[no image]": 34}, 97, 63))
+
+    def test_figures_that_contradict__refused(self):
+        self.agent(WINDOWS[0] + " outside:9:4")
+        columns = "day, host, epoch, start_ns, source, period, nt_name, unit, kernel, user_left_out, asked, measured"
+        for outside, kernel in (9, 10), (100, 4):
+            with self.subTest((outside, kernel)):
+                self.server.ask(f"INSERT INTO {self.base}.accounting ({columns}, expected, taken, outside, "
+                                f"outside_kernel, version) SELECT {columns}, expected, taken, toUInt64({outside}), "
+                                f"toUInt64({kernel}), version + 100 FROM {self.base}.accounting LIMIT 1")
+                for words in ("report", self.url), ("store", "check", self.url):
+                    self.refuse("has more hits outside than taken, or more of them in kernel mode", *words)
+                self.server.ask(f"TRUNCATE TABLE {self.base}.accounting")
+                self.agent(WINDOWS[0] + " outside:9:4")
+        self.succeed("report", self.url)
+
+    def test_functions__are_those_of_the_files(self):
+        for name in "ab":
+            made = self.run_bare([program("profile-maker"), "functions", name])
+            self.assertEqual(made.returncode, 0, text(made.stderr))
+            self.succeed("store", "add", self.url, "--host", name, name)
+        self.succeed("merge", "-q", "-o", "sum", "a", "b")
+        for keys in "function", "inline", "function,inline", "line", "address":
+            with self.subTest(keys=keys):
+                stored, merged = (json.loads(self.succeed("report", name, "--json", "--rows", "0", "--by",
+                                                          keys).stdout)["rows"] for name in (self.url, "sum"))
+                self.assertEqual(sorted(json.dumps(row, sort_keys=True) for row in stored),
+                                 sorted(json.dumps(row, sort_keys=True) for row in merged))
 
     def test_passwords__from_a_file(self):
         (self.folder / "right").write_text("se'cret\n")
@@ -299,7 +397,13 @@ class Hostile(ServerCase):
                 handler.wfile.write(b"x")
                 time.sleep(0.05)
 
+        def endless_header(handler):
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+            while True:
+                handler.wfile.write(b"x" * 65536)
+
         for part, answer in (
+                ("a header that is longer than libcurl takes", endless_header),
                 ("what no server of ClickHouse does", lambda h: self.reply(h, 200, b"<html>hello")),
                 ("what no server of ClickHouse does", lambda h: self.reply(h, 200, b"")),
                 ("no such store", lambda h: self.reply(h, 200, bytes(8))),
@@ -319,6 +423,32 @@ class Hostile(ServerCase):
         self.refuse("[::1/d: ", "report", "clickhouse://[::1/d")
         self.refuse("no time such as", "report", "clickhouse://h/d?timeout=x")
         self.refuse("is no parameter", "report", "clickhouse://h/d?x=1")
+
+    def test_secrets__are_never_shown(self):
+        secret = "s3cr3t"
+        (self.folder / "password").write_text(secret + "\n")
+        self.refuse("so the answer is not shown", "report", self.serve(
+            lambda h: self.reply(h, 500, h.headers["X-ClickHouse-Key"].encode())) + "&password-file=password")
+        logging = {**harness.bare_environment(), "NTPROF_LOG": "debug"}
+        url = self.serve(lambda h: self.reply(h, 500, h.headers["X-ClickHouse-Key"].encode()))
+        logged = text(self.ntprof("report", url + "&password-file=password", env=logging).stderr)
+        self.assertRegex(logged, r"debug: store 127.0.0.1:\d+/\w+: SELECT ")
+        self.assertRegex(logged, r"debug: store 127.0.0.1:\d+/\w+: HTTP status 500, ")
+        self.assertNotIn(secret, logged)
+        pages = self.folder / "pages"
+        for url in (f"clickhouse://u:{secret}@h/d", f"clickhouse://u:{secret}/x@h/d", f"clickhouse://u:1/{secret}@h/d",
+                    f"clickhouse://u:a@{secret}@h/d", f"clickhouse://u:a {secret}@h/d", f"clickhouse:u:{secret}@h/d",
+                    f"clickhouses://u:{secret}@h/d?since=1h", f"clickhouse://u:{secret}", f"clickhouse://u:{secret}/d",
+                    f"clickhouse://h/d?password={secret}", f"clickhouse://h/d?Password={secret}&host=x",
+                    f"clickhouse://h/d?password=a&{secret}", f"clickhouse://h/d?token={secret}",
+                    f"clickhouse://h/d?host=x&api_key={secret}", f"clickhouse://u@h/d?secret={secret}",
+                    f"https://u:{secret}@h/d", f"https://{secret}@h/d", f"sqlite:x?password={secret}"):
+            for command in (("report",), ("store", "stat"), ("store", "init"), ("store", "prune", "--before", "1d"),
+                            ("diff", "none"), ("merge", "-o", "x"), ("export", "-o", pages), ("top",), ("serve",),
+                            ("annotate",), ("agent", "--spool", self.folder / "spool", "--check-config", "--store")):
+                result = self.ntprof(*command, url, env=logging)
+                self.assertTrue(result.returncode != 0 or command[0] == "agent", (command, url))
+                self.assertNotIn(secret, text(result.stderr) + text(result.stdout), (command, url))
 
     def test_certificates__must_be_believed(self):
         made = self.run_bare(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out",

@@ -240,6 +240,49 @@ class CheckLayers(Folder):
         self.assertEqual(status, 1)
         self.assertIn("public headers only", text)
 
+    def test_tool__rooms_below__no_breach(self):
+        for path, name in (("view/report/table.c", "profile/group.h"), ("store/sqlite/add.c", "store/engine.h"),
+                           ("record/collect/preloaded.c", "preload/shared.h"), ("cli/run.c", "record/run.h")):
+            root = "" if name.startswith("preload/") else "tool/"
+            self.assertEqual(self.check(f"tool/{path}", f'"{name}"', root + name)[0], 0, path)
+
+    def test_tool__rooms_above__breach(self):
+        for path, name in (("base/text.c", "profile/profile.h"), ("symbols/reader/elf.c", "symbols/client/image.h"),
+                           ("daemon/daemon.c", "cli/cmd.h"), ("daemon/daemon.c", "serve/serve.h"),
+                           ("cli/run.c", "symbols/reader/reader.h"), ("record/collect/hits.c", "record/pace.h")):
+            status, text = self.check(f"tool/{path}", f'"{name}"', f"tool/{name}")
+            self.assertEqual(status, 1, path)
+            self.assertIn(f'may not include "{name}"', text)
+
+    def test_tool__public_headers_and_shared_memory__only_where_recorded(self):
+        for name in ("<ntprof/ntprof.h>", '"preload/shared.h"'):
+            status, text = self.check("tool/profile/x.c", name, "preload/shared.h")
+            self.assertEqual(status, 1, name)
+            self.assertIn("profile may not include", text)
+
+    def test_tool__folder_without_rule__breach(self):
+        status, text = self.check("tool/misc/x.c", "<stdio.h>")
+        self.assertEqual(status, 1)
+        self.assertIn("no rule for tool/misc", text)
+
+    def test_tool__private_header_of_another_room__breach(self):
+        self.write("tool/view/listing/listing.h", LICENCE)
+        self.assertEqual(self.check("tool/view/listing/make.c", '"view/listing/listingp.h"',
+                                    "tool/view/listing/listingp.h")[0], 0)
+        status, text = self.check("tool/cli/run.c", '"view/listing/listingp.h"')
+        self.assertEqual(status, 1)
+        self.assertIn("private to view/listing", text)
+
+    def test_two_headers__one_name_or_guard__breach(self):
+        self.write("tool/ke/x.h", LICENCE)
+        status, text = self.check("src/ke/ke.c", '"ke/x.h"', "src/ke/x.h")
+        self.assertEqual(status, 1)
+        self.assertIn("included by one name with src/ke/x.h", text)
+        for name in ("tool/base/a.h", "tool/base/b.h"):
+            self.write(name, f"{LICENCE}#ifndef BASE_A_H\n#define BASE_A_H\n#endif\n")
+        status, text = run(SCRIPTS / "check_layers.py", self.folder)
+        self.assertIn("tool/base/b.h: of one include guard with tool/base/a.h", text)
+
     def test_embedder_includes_layer_of_core__no_breach(self):
         self.assertEqual(self.check("examples/embed/embed.c", '"ex/ex.h"', "src/ex/ex.h")[0], 0)
         self.assertEqual(self.check("examples/embed/embed.c", "<ntprof/hal.h>")[0], 0)
@@ -260,6 +303,85 @@ class CheckLayers(Folder):
 
     def test_empty_tree__is_an_error(self):
         self.assertEqual(run(SCRIPTS / "check_layers.py", self.folder)[0], 1)
+
+
+class Repository(Folder):
+    """A folder with a repository of its own and one script in it."""
+
+    script = None
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("git") is None:
+            self.skipTest("git is missing; type: apt-get install git")
+        (self.folder / "scripts").mkdir()
+        shutil.copy(SCRIPTS / self.script, self.folder / "scripts")
+        self.git("init", "-q")
+
+    def try_git(self, *words):
+        return run("git", "-C", self.folder, "-c", "user.name=somebody", "-c", "user.email=a@b.invalid", *words)
+
+    def git(self, *words):
+        status, said = self.try_git(*words)
+        self.assertEqual(status, 0, said)
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "change")
+
+
+class CheckSizes(Repository):
+    """Code has limits, comments and folders have none; the table shows both."""
+
+    script = "check_sizes.py"
+
+    def check(self, text, *words):
+        self.write("src/ke/index.c", text)
+        self.git("add", "-A")
+        return run(self.folder / "scripts/check_sizes.py", *words)
+
+    def row(self, said, folder):
+        return next(line.split()[1:] for line in said.splitlines() if line.split()[:1] == [folder])
+
+    def test_800_lines_of_code__no_fault__801__fault(self):
+        self.assertEqual(self.check("int a;\n" * 800)[0], 0)
+        status, said = self.check("int a;\n" * 801)
+        self.assertEqual(status, 1)
+        self.assertIn("src/ke/index.c: 801 lines of code, more than 800", said)
+
+    def test_comments_and_empty_lines__not_counted(self):
+        status, said = self.check("/* one\n * two\n */\n\n// three\n" * 400 + "int a; /* here */\n" * 800)
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.row(said, "src/ke"), ["800", "-", "1600", "67", "%", "-"])
+
+    def test_comment_in_a_string__is_code(self):
+        status, said = self.check("const char *a = \"/*\";\n" + "int a;\n" * 800 + "char b = '\"'; /* \" */\n")
+        self.assertEqual(status, 1)
+        self.assertIn("802 lines of code", said)
+
+    def test_function_of_60_lines_and_comments__no_fault__of_61__fault(self):
+        body = "    a();\n" * 60 + "    /* why\n     * so */\n\n" * 10
+        self.assertEqual(self.check(f"void\nlong_one(void)\n{{\n{body}}}\n")[0], 0)
+        status, said = self.check(f"void\nlong_one(void)\n{{\n{body}    a();\n}}\n")
+        self.assertEqual(status, 1)
+        self.assertIn("src/ke/index.c: long_one has 61 lines of code, more than 60", said)
+
+    def test_commit__change_since_then(self):
+        self.check("int a;\n/* b */\n" * 30)
+        self.git("commit", "-q", "-m", "then")
+        status, said = self.check("int a;\n" * 20 + "/* b */\n" * 60, "HEAD")
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.row(said, "src/ke"), ["20", "-10", "60", "75", "%", "50", "%"])
+        self.git("tag", "v1")
+        self.assertEqual(self.row(self.check("int a;\n" * 31)[1], "all"), ["31", "+1", "0", "0", "%", "50", "%"])
+
+    def test_no_such_commit__refused(self):
+        status, said = self.check("int a;\n", "nowhere")
+        self.assertEqual(status, 1)
+        self.assertIn("no commit is called nowhere", said)
+
+    def test_empty_tree__is_an_error(self):
+        self.assertEqual(run(self.folder / "scripts/check_sizes.py")[0], 1)
 
 
 class CheckHeaders(Folder):
@@ -331,28 +453,47 @@ class CheckEvents(Folder):
         self.assertEqual(run(SCRIPTS / "check_events.py", self.folder)[0], 1)
 
 
-class MakeDist(Folder):
-    """The archive is what is committed, and the same commit gives the same bytes."""
+class PreCommit(Repository):
+    """git refuses a commit for which make quick fails, where somebody asked for that."""
+
+    script = "pre-commit"
 
     def setUp(self):
         super().setUp()
-        if shutil.which("git") is None:
-            self.skipTest("git is missing; type: apt-get install git")
-        (self.folder / "scripts").mkdir()
-        shutil.copy(SCRIPTS / "make_dist.sh", self.folder / "scripts")
+        if shutil.which("make") is None:
+            self.skipTest("make is missing; type: apt-get install make")
+
+    def try_commit(self, recipe):
+        self.write("Makefile", f"quick:\n\t@{recipe}\n")
+        self.git("add", "-A")
+        return self.try_git("-c", "core.hooksPath=scripts", "commit", "-q", "-m", "change")
+
+    def test_quick_fails__no_commit(self):
+        status, said = self.try_commit("echo that is wrong; false")
+        self.assertNotEqual(status, 0)
+        self.assertIn("that is wrong", said)
+        self.assertNotEqual(self.try_git("rev-parse", "HEAD")[0], 0)
+
+    def test_quick_passes__commit(self):
+        self.assertEqual(self.try_commit("true")[0], 0)
+        self.git("rev-parse", "HEAD")
+
+    def test_tests_that_use_git__are_not_led_to_this_repository(self):
+        status, said = self.try_commit('test -z "$$GIT_DIR$$GIT_INDEX_FILE"')
+        self.assertEqual(status, 0, said)
+
+
+class MakeDist(Repository):
+    """The archive is what is committed, and the same commit gives the same bytes."""
+
+    script = "make_dist.sh"
+
+    def setUp(self):
+        super().setUp()
         self.write("meson.build", "project('ntprof', 'c',\n  version : '1.2.3',\n  license : 'MIT')\n")
         self.results = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.results)
-        self.git("init", "-q")
         self.commit()
-
-    def git(self, *words):
-        status, said = run("git", "-C", self.folder, "-c", "user.name=somebody", "-c", "user.email=a@b.invalid", *words)
-        self.assertEqual(status, 0, said)
-
-    def commit(self):
-        self.git("add", "-A")
-        self.git("commit", "-q", "-m", "change")
 
     def make(self):
         status, said = run(self.folder / "scripts/make_dist.sh", self.results)
@@ -379,6 +520,61 @@ class MakeDist(Folder):
         self.assertEqual(status, 1)
         self.assertIn("?? new.c", said)
         self.assertEqual(list(self.results.iterdir()), [])
+
+
+class Release(Folder):
+    """All files name one version, and a release writes a later one into each."""
+
+    CHANGES = "# Changelog\n\n## Not yet released\n\n### Added\n\n- A thing.\n\n## 1.2.3 - 2026-01-02\n\n- First.\n"
+
+    def setUp(self):
+        super().setUp()
+        self.write("meson.build", "project('ntprof', 'c',\n  version : '1.2.3',\n  meson_version : '>=1.0')\n")
+        self.write("CHANGELOG.md", self.CHANGES)
+        self.write("debian/changelog", "ntprof (1.2.3) unstable; urgency=medium\n\n  * First.\n\n"
+                                       " -- somebody <a@b.invalid>  Fri, 02 Jan 2026 12:00:00 +0000\n")
+
+    def release(self, *words):
+        return run(SCRIPTS / "release.py", *words, self.folder)
+
+    def text(self, name):
+        return (self.folder / name).read_text()
+
+    def test_this_tree__one_version(self):
+        self.assertEqual(run(SCRIPTS / "release.py", "--check")[0], 0)
+
+    def test_later_version__in_each_file(self):
+        status, said = self.release("1.10.0")
+        self.assertEqual(status, 0, said)
+        self.assertIn("  version : '1.10.0',\n  meson_version : '>=1.0'", self.text("meson.build"))
+        self.assertRegex(self.text("CHANGELOG.md"), r"\A# Changelog\n\n## Not yet released\n\n"
+                         r"## 1\.10\.0 - \d{4}-\d\d-\d\d\n\n### Added\n\n- A thing\.\n\n## 1\.2\.3 - 2026-01-02\n")
+        self.assertRegex(self.text("debian/changelog"),
+                         r"\Antprof \(1\.10\.0\) .*\n\n.*\n\n -- somebody <a@b\.invalid>  .*\n\nntprof \(1\.2\.3\)")
+        self.assertEqual(self.release("--check")[0], 0)
+
+    def test_no_later_version__refused_and_nothing_changed(self):
+        for version in ("1.2.3", "1.2.2", "2", "1.2.3.4", "v2.0.0"):
+            with self.subTest(version):
+                self.assertEqual(self.release(version)[0], 1)
+                self.assertIn("'1.2.3'", self.text("meson.build"))
+                self.assertEqual(self.text("CHANGELOG.md"), self.CHANGES)
+
+    def test_no_changes__refused(self):
+        self.write("CHANGELOG.md", self.CHANGES.replace("### Added\n\n- A thing.\n\n", ""))
+        status, said = self.release("1.3.0")
+        self.assertEqual(status, 1)
+        self.assertIn("no changes", said)
+
+    def test_versions_differ__named(self):
+        self.write("meson.build", "project('ntprof', 'c',\n  version : '1.2.4',\n  meson_version : '>=1.0')\n")
+        status, said = self.release("--check")
+        self.assertEqual(status, 1)
+        self.assertIn("meson.build '1.2.4', debian/changelog '1.2.3'", said)
+
+    def test_changes_without_a_section__fault(self):
+        self.write("CHANGELOG.md", self.CHANGES.replace("## Not yet released\n\n### Added\n\n- A thing.\n\n", ""))
+        self.assertEqual(self.release("--check")[0], 1)
 
 
 class TestSummary(Folder):
@@ -416,19 +612,41 @@ class TestSummary(Folder):
     def test_program_without_cases__counts_once(self):
         self.assertIn("counts 1 0", self.summary({"name": "x", "stdout": "", "result": "OK"})[1])
 
-    def again(self, second):
+    def again(self, second, listed="x: waits 10 ms for a signal\n"):
         out = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[  FAILED  ] b\n"
         path = self.write("second.json", json.dumps({"name": "p / x", **second}) + "\n")
         return self.summary({"name": "p / x", "stdout": out, "result": "FAIL"},
-                            options=("--counts", "--again", str(path)))
+                            options=("--counts", "--again", str(path), "--unstable",
+                                     str(self.write("unstable.txt", "# comment\n\n" + listed))))
 
-    def test_second_run_passes__counted_and_first_failure_named(self):
-        out = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[       OK ] b\n"
-        status, text = self.again({"stdout": out, "result": "OK"})
+    PASSED = "[ RUN      ] a\n[       OK ] a\n[ RUN      ] b\n[       OK ] b\n"
+
+    def test_second_run_passes_and_is_listed__counted_and_first_failure_named(self):
+        status, text = self.again({"stdout": self.PASSED, "result": "OK"})
         self.assertEqual(status, 0)
         self.assertIn("counts 2 0", text)
+        self.assertIn("unstable: x is listed: waits 10 ms for a signal\n", text)
         self.assertIn("unstable: x: FAIL\nunstable:   case b\n", text)
         self.assertIn(", 1 unstable", text)
+
+    def test_second_run_passes_and_is_not_listed__is_a_failure(self):
+        for listed in ("", "y: another program\n", "#x: no longer\n"):
+            status, text = self.again({"stdout": self.PASSED, "result": "OK"}, listed)
+            self.assertEqual(status, 1)
+            self.assertIn("counts 2 1", text)
+            self.assertIn("unstable:   case b\n", text)
+            self.assertIn("failed: x: failed, then passed alone;", text)
+
+    def test_listed_without_a_cause__refused(self):
+        for listed in ("x\n", "x:\n"):
+            status, text = self.again({"stdout": self.PASSED, "result": "OK"}, listed)
+            self.assertEqual(status, 1)
+            self.assertIn("unstable.txt:3: a line is PROGRAM: CAUSE", text)
+            self.assertNotIn("counts", text)
+
+    def test_unstable_list_of_the_tree__can_be_read(self):
+        status, text = self.summary({"name": "x", "stdout": "", "result": "OK"})
+        self.assertEqual((status, text.count("counts 1 0")), (0, 1))
 
     def test_second_run_fails__is_a_failure(self):
         out = "[ RUN      ] a\n[  FAILED  ] a\n"
@@ -451,13 +669,81 @@ class TestSummary(Folder):
         self.assertEqual(self.failed(stderr="x.c:1:2: runtime error: overflow"), "")
 
 
+class RunTests(Folder):
+    """With a meson of its own, whose first run has failed programs and whose second run passes."""
+
+    def run_tests(self, listed, failed=("x",)):
+        logs = self.folder / "build" / "meson-logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        log = "\n".join(json.dumps({"name": name, "result": "FAIL", "returncode": 1}) for name in failed)
+        again = json.dumps({"name": failed[0], "result": "OK", "returncode": 0})
+        meson = self.write("meson", f"""#!/bin/sh
+case "$*" in
+*second*) echo "alone: $*"; echo '{again}' >{logs}/second.json ;;
+*) echo '{log}' >{logs}/testlog.json; exit 1 ;;
+esac
+""")
+        meson.chmod(0o755)
+        environment = {**os.environ, "MESON": str(meson),
+                       "NTPROF_UNSTABLE": str(self.write("unstable.txt", listed))}
+        return run(SCRIPTS / "run_tests.sh", str(self.folder / "build"), env=environment)
+
+    def test_unstable_program_that_is_not_listed__fails_the_run(self):
+        status, said = self.run_tests("")
+        self.assertEqual(status, 1)
+        self.assertRegex(said, r"alone: test .* --num-processes 1 .* x\n")
+        self.assertIn("failed: x: failed, then passed alone;", said)
+
+    def test_unstable_program_that_is_listed__passes(self):
+        status, said = self.run_tests("x: waits 10 ms for a signal\n")
+        self.assertEqual(status, 0, said)
+        self.assertIn("unstable: x is listed: waits 10 ms for a signal\n", said)
+
+    def test_more_than_three_failed__not_run_again(self):
+        status, said = self.run_tests("x: waits 10 ms for a signal\n", failed=("x", "a", "b", "c"))
+        self.assertEqual(status, 1)
+        self.assertNotIn("alone: ", said)
+
+
+class FindI386Compiler(Folder):
+    """By compilers that are scripts: what they lack decides."""
+
+    def compiler(self, name, body):
+        path = self.write(name, f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def find(self, *commands):
+        return run(TREE / "preload" / "find_i386_compiler.sh", *commands)
+
+    def test_links_but_has_no_headers_of_the_kernel__the_next_one(self):
+        native = self.compiler("native", 'case "$*" in *preload/*.c*)\n'
+                               'echo "x.h:1: fatal error: asm/errno.h: No such" >&2; exit 1 ;; esac')
+        cross = self.compiler("cross", "exit 0")
+        status, said = self.find(native + " -m32", cross)
+        self.assertEqual(status, 0)
+        self.assertEqual(said.splitlines(), [f"{native} -m32: x.h:1: fatal error: asm/errno.h: No such", cross])
+
+    def test_builds_the_preload_object_but_no_program__no_compiler(self):
+        native = self.compiler("native", 'case "$*" in *main.c*) echo "ld: cannot find crt1.o" >&2; exit 1 ;; esac')
+        status, said = self.find(native, str(self.folder / "none"))
+        self.assertEqual(status, 1)
+        self.assertIn("cannot find crt1.o", said)
+        self.assertIn("not found", said)
+
+    def test_flags__are_given_to_the_preload_object(self):
+        native = self.compiler("native", 'case "$*" in *preload/*.c*-Wl,-z,now*|*main.c*) ;; *) exit 1 ;; esac')
+        self.assertEqual(self.find(native, "--", "-Wl,-z,now"), (0, native + "\n"))
+        self.assertEqual(self.find(native)[0], 1)
+
+
 class InstallPackages(Folder):
     """With commands of its own on PATH: dpkg-query knows what `installed` says."""
 
     def install(self, *installed, tier="build", user=0, sudo=False, packages=None, apt_status=0):
         self.bin = self.folder / "bin"
         self.bin.mkdir(exist_ok=True)
-        for name in ["sh", "dirname", "sed", "grep", "printf", "env", "cat"]:
+        for name in ["sh", "dirname", "sed", "tr", "grep", "printf", "env", "cat"]:
             target = self.bin / name
             if not target.exists():
                 target.symlink_to(shutil.which(name))
@@ -510,6 +796,54 @@ class InstallPackages(Folder):
         self.assertEqual(self.install(tier="long", packages=packages)[1],
                          "install_packages: installing: one three five six\n")
         self.assertEqual(self.install("one", packages=packages)[1], "")
+
+    def refuse(self, *packages):
+        """apt-get will install nothing that has one of these in it."""
+        conflicts = "|".join(f"*' {package}'|*' {package} '*" for package in packages)
+        self.command("apt-get", f'echo "apt-get $*" >>{self.folder}/apt.log\n'
+                     f'case "$*" in {conflicts}) exit 100 ;; esac')
+        self.command("apt-cache", "")
+        self.write("apt.log", "")
+        environment = {"PATH": str(self.bin), "NTPROF_PACKAGES": str(self.folder / "packages.txt")}
+        status, said = run(SCRIPTS / "install_packages.sh", "check", env=environment)
+        log = (self.folder / "apt.log").read_text().splitlines()
+        return status, said, [line.split(" install ")[1] for line in log if " install " in line and " -s " not in line]
+
+    def test_optional_packages_conflict__they_are_left_out_and_said(self):
+        packages = "build one\ncheck? cross,headers\ncheck? other\n"
+        self.install("one", packages=packages)
+        status, said, installed = self.refuse("cross")
+        self.assertEqual((status, installed), (0, ["other"]), said)
+        self.assertIn("left out, since apt-get cannot install it beside what is installed: cross headers\n", said)
+        self.install("one", packages="build one\ncheck? cross,headers\n")
+        self.assertEqual(self.refuse("cross")[2], [])
+
+    def test_package_of_tests_conflicts__the_others_are_installed(self):
+        self.install("two", packages="build one\ncheck two\ncheck three\ncheck four\n")
+        status, said, installed = self.refuse("three")
+        self.assertEqual((status, installed), (0, ["one three four", "one four"]), said)
+        self.assertIn("installed: three\n", said)
+
+    def test_package_of_tests_conflicts__nobody_without_rights_is_told_to_install_it(self):
+        self.install("two", packages="build one\ncheck two\ncheck three\ncheck four\n")
+        self.command("id", "echo 1000")
+        status, said, installed = self.refuse("three")
+        self.assertEqual((status, installed), (1, []), said)
+        self.assertIn("install --no-install-recommends one four\n", said)
+
+    def test_package_of_the_build_conflicts__is_an_error(self):
+        self.install("two", packages="build one\ncheck two\ncheck three\n")
+        status, said, _ = self.refuse("one")
+        self.assertEqual(status, 1)
+        self.assertIn("could not install: one", said)
+
+    def test_command_that_serves_as_well__is_run(self):
+        self.install("one")
+        for answer, installed in ((0, []), (1, ["cross headers"])):
+            probe = self.write("probe", f"#!/bin/sh\nexit {answer}\n")
+            probe.chmod(0o755)
+            self.install("one", packages=f"build one\ncheck? cross,headers {probe}\n")
+            self.assertEqual(self.refuse("nothing")[2], installed)
 
     def test_build_tier__leaves_check_alone(self):
         self.assertEqual(self.install("one", "two", tier="build"), (0, "", ""))
