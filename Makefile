@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo check check-long attack bench fuzz install dist clean packages-build packages-check packages-bench packages-long
+.PHONY: all demo quick check check-long attack bench fuzz install dist clean packages-build packages-check packages-bench packages-long
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -34,6 +34,10 @@ demo: packages-build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD) tool/ntprof:executable self busy
 	@scripts/demo.sh $(BUILD)
+
+# Before each commit: checks of the text, unit and golden tests.
+quick:
+	@scripts/quick.sh $(BUILD)
 
 # Tests need cmocka, which `make demo` did not ask for: with the packages there, turn them on.
 check: packages-check
@@ -68,6 +72,10 @@ install: all
 	@$(MESON) configure $(BUILD) --prefix $(abspath $(PREFIX)) --libdir lib
 	$(MESON) install -C $(BUILD)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+	@if [ -z "$(DESTDIR)" ] && [ "$$(pkg-config --variable=prefix ntprof 2>/dev/null)" != "$(abspath $(PREFIX))" ]; then \
+	    echo "To build and run programs with this library, type:"; \
+	    echo "export PKG_CONFIG_PATH=$(abspath $(PREFIX))/lib/pkgconfig LD_LIBRARY_PATH=$(abspath $(PREFIX))/lib"; \
+	fi
 
 # ntprof-VERSION.tar.gz of what is committed.
 dist:

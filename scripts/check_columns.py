@@ -4,12 +4,11 @@
 
 usage: check_columns.py [COMMITS]
 
-Left out are generated files, tables of Markdown, what clang-format is told to leave, output shown in code
+Left out are generated files, tables of Markdown, what clang-format is asked to leave, output shown in code
 blocks, and lines that are one word. Of commits the last COMMITS are read, 40 if not given; where there is no
 history, none.
 """
 import pathlib
-import re
 import subprocess
 import sys
 

@@ -6,14 +6,24 @@ set -eu
 
 cd "$(dirname "$0")/.."
 build=${1:-build}
-prefix=$(mktemp -d)
-trap 'rm -rf "$prefix"' EXIT
+home=$(mktemp -d)
+prefix=$home/.local
+trap 'rm -rf "$home"' EXIT
 
-make --no-print-directory install BUILD="$build" PREFIX="$prefix" >"$prefix/install.log" 2>&1 || {
-    cat "$prefix/install.log"
+# The README's own lines install the library and use it; what they make goes into $home.
+ln -s "$PWD/examples" "$home/examples"
+sed -n '/^```sh$/,/^```$/p' README.md | sed -n '/^make install/,/^```$/{/^```/!p}' | sed '1a cd' >"$home/lines"
+grep -q 'pkg-config' "$home/lines"
+env -u PKG_CONFIG_PATH -u LD_LIBRARY_PATH HOME="$home" BUILD="$build" sh -eu "$home/lines" \
+    >"$home/install.log" 2>&1 || {
+    cat "$home/install.log"
     exit 1
 }
-for file in bin/ntprof lib/ntprof/libntprof-agent.so include/ntprof/ntprof.h lib/libntprof.so lib/pkgconfig/ntprof.pc \
+# make prints it for who does not read it.
+grep -q "^export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/lib\$" "$home/install.log"
+grep -q ' hits in mix$' "$home/install.log"
+for file in bin/ntprof lib/ntprof/libntprof-agent.so lib/ntprof/ntprof-reader.so \
+    include/ntprof/ntprof.h lib/libntprof.so lib/pkgconfig/ntprof.pc \
     share/man/man1/ntprof.1 share/man/man3/libntprof.3 share/man/man3/NtCreateProfileEx.3 \
     share/man/man3/ntprof_session_close.3 share/man/man5/ntprof-profile.5 \
     share/bash-completion/completions/ntprof share/zsh/site-functions/_ntprof \
@@ -26,8 +36,16 @@ done
 
 # No help from the environment: the command must find its library by itself.
 env -i PATH=/usr/bin:/bin "$prefix/bin/ntprof" version
-# And its agent.
+# And its preload object.
 (cd "$prefix" && env -i PATH=/usr/bin:/bin bin/ntprof run --hal timer -q -- true)
+# And its modules.
+(cd "$prefix" &&
+    env -i PATH=/usr/bin:/bin bin/ntprof run -q -o busy.pb.gz -- \
+        sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done' &&
+    env -i PATH=/usr/bin:/bin bin/ntprof report --by function --csv busy.pb.gz >functions &&
+    grep -q 'libc\.so\.6' functions && grep -v '\[' functions | grep -q 'libc\.so\.6' &&
+    ! { [ -e lib/ntprof/ntprof-sqlite.so ] &&
+        env -i PATH=/usr/bin:/bin bin/ntprof store init sqlite:busy.db 2>&1 | grep -q 'install'; })
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 # shellcheck disable=SC2046 # the flags are words

@@ -1,14 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What takes too long for each change: the long tests, both sanitizer builds with every user and
-# repetition, and fuzzing. Usage: check_long.sh BUILD [SECONDS of fuzzing, 600]
+# What takes too long for each change: the long tests, all tests for every user, version of NT and way to build,
+# both sanitizer builds with these and every repetition, and fuzzing.
+# Usage: check_long.sh BUILD [SECONDS of fuzzing, 600]
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
 build=${1:-build}
 seconds=${2:-600}
 failed=
-export NTPROF_TEST_USERS=all
+export NTPROF_TEST_USERS=all NTPROF_TEST_VERSIONS=all NTPROF_TEST_BUILDS=all
 
 step() { # NAME COMMAND...
     local name=$1 start=$SECONDS
@@ -23,11 +24,18 @@ step() { # NAME COMMAND...
 }
 
 step 'long tests' scripts/run_tests.sh "$build" --suite long
+step 'every user, version and build' scripts/run_tests.sh "$build" --timeout-multiplier 3 \
+    --suite unit --suite conformance --suite integration --no-suite long
+step 'breakpoints that never fire' env LD_PRELOAD="$(realpath "$build")/tests/libtest-never-fire.so" \
+    scripts/run_tests.sh "$build" --timeout-multiplier 3 --suite breakpoints --suite clocks
 step 'storms of kills, stops and threads' env NTPROF_KILLS=20 NTPROF_STOPS=5000 scripts/run_tests.sh "$build" \
     --timeout-multiplier 2 \
-    integration-command-killed integration-live_counters integration-threads integration-threads-by-uprobes
+    integration-command-killed integration-live_counters integration-live_counters-bpf integration-threads \
+    integration-threads-by-uprobes
 step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined --no-suite scripts
 step 'TSan' scripts/run_sanitized.sh "$build-tsan" thread --suite threads --no-suite integration
+step 'features disabled' scripts/check_features.sh "$build-features" all
+step 'mutations' scripts/mutations.py "$build-mutated"
 step 'Debian packages' scripts/check_package.sh
 step 'model' "$build/tests/model/sim-model" --seconds "$seconds"
 step 'fuzzing' scripts/fuzz.sh "$seconds"

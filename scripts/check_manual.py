@@ -5,7 +5,7 @@
 usage: check_manual.py [--examples FOLDER] [TREE]
 
 Section 3: each function of include/ntprof/*.h has a page, by its own name, whose synopsis is the header's;
-each parameter, constant and member is told; statuses stand in the header's order, and rules are rules of
+each parameter, constant and member is documented; statuses stand in the header's order, and rules are rules of
 docs/behaviour.md; each page has threads and an example. Examples compile without a warning ($CC or cc).
 Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; keys of
 a source those that pprof_encode.c writes, members of JSON those of docs/schema. What is installed under several
@@ -22,10 +22,10 @@ import subprocess
 import sys
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
-# NT's calls under other names; their pages tell of them by name alone.
+# NT's calls under other names; their pages have only their names.
 TWIN = re.compile(r"^(?:Zw|ntprof_Nt)(?!.*310$)")
-# Members of these are told by a page each; what only embedders see is told by the headers.
-TOLD = re.compile(r"^(?:ntprof_\w+|OBJECT_(?:BASIC|TYPE)_INFORMATION|KE_HIT|HOST_TABLE|HAL_TABLE)$")
+# Members of these have a page each; what only embedders see is documented by the headers.
+DOCUMENTED = re.compile(r"^(?:ntprof_\w+|OBJECT_(?:BASIC|TYPE)_INFORMATION|KE_HIT|HOST_TABLE|HAL_TABLE)$")
 RULE = re.compile(r"^\| ([a-z]+(?:-[a-z0-9]+)+) \|", re.M)
 
 faults = []
@@ -82,7 +82,7 @@ def structs(header):
     """name: members, of the structs that a header defines."""
     found = {}
     for body, name in re.findall(r"typedef struct \w+ \{(.*?)\n\} (\w+);", COMMENT.sub("", header), re.S):
-        if not TOLD.match(name):
+        if not DOCUMENTED.match(name):
             continue
         found[name] = []
         for member in body.split(";"):
@@ -145,14 +145,14 @@ def examples(text):
 
 def check_functions(headers, pages):
     declared = {name: form for header in headers.values() for name, form in prototypes(header).items()}
-    told = {name: order for header in headers.values() for name, order in statuses(header).items()}
+    documented = {name: order for header in headers.values() for name, order in statuses(header).items()}
     named = {}
     for page, text in pages.items():
         for name in page_names(text):
             named.setdefault(name, []).append(page)
     for name, form in declared.items():
         places = named.get(name, [])
-        if name in ("ntprof_notify", "ntprof_log"): # types of functions, told where they are passed
+        if name in ("ntprof_notify", "ntprof_on_hit", "ntprof_log"): # types of functions: where they are passed
             places = [page for page, text in pages.items() if name in page_prototypes(text)]
         if len(places) != 1:
             fault(f"{name}: {'no page' if not places else ' and '.join(places)} has it in its NAME")
@@ -169,11 +169,11 @@ def check_functions(headers, pages):
         for argument in form[1]:
             word = re.search(r"(\w+)$", argument)[1]
             if word != "void" and not re.search(rf"\bFa {word}\b", body):
-                fault(f"{name}: {places[0]} does not tell of {word}")
-        if page_statuses(text).get(name, []) != told.get(name, []) and \
-                (name in page_statuses(text) or form[0] == "NTSTATUS" and told.get(name)):
+                fault(f"{name}: {places[0]} does not have {word}")
+        if page_statuses(text).get(name, []) != documented.get(name, []) and \
+                (name in page_statuses(text) or form[0] == "NTSTATUS" and documented.get(name)):
             fault(f"{name}: statuses of {places[0]} are {page_statuses(text).get(name)}, "
-                  f"the header has {told.get(name)}")
+                  f"the header has {documented.get(name)}")
     for page, text in pages.items():
         for name in list(page_prototypes(text)) + [n for n in page_names(text) if n != page[:-2]]:
             if name not in declared:
@@ -186,7 +186,7 @@ def check_words(headers, pages):
     for file, header in headers.items():
         for name in constants(header):
             if not re.search(rf"\bDv {name}\b", whole):
-                fault(f"{file}: no page tells of {name}")
+                fault(f"{file}: no page has {name}")
         for name, members in structs(header).items():
             part = re.search(rf"^\.Ss {name}\n(.*?)(?=^\.S[hs] |\Z)", whole, re.M | re.S)
             if part is None and name == "KE_HIT":
@@ -198,7 +198,7 @@ def check_words(headers, pages):
                 continue
             for member in members:
                 if not re.search(rf"\bV[at] (?:\w+ , )*{member}\b", part[1]):
-                    fault(f"{name}: no page tells of its member {member}")
+                    fault(f"{name}: no page has its member {member}")
 
 
 def check_page(page, text, rules):
@@ -247,13 +247,13 @@ def check_files(tree):
     for name, value in re.findall(r'#define ((?:COMMENT|LABEL)_\w+) "([^"]*)"', fields):
         listed = ".It Va " if name.startswith("LABEL") else ".It Li "
         if listed + value not in section(text, name.split("_")[0] + "S"):
-            fault(f"{path.name}: does not tell of {name}, {value}")
+            fault(f"{path.name}: does not have {name}, {value}")
         if f"`{value}" not in prose:
-            fault(f"docs/format.md: does not tell of {name}, {value}")
+            fault(f"docs/format.md: does not have {name}, {value}")
     encoder = (tree / "tool/profile/pprof_encode.c").read_text()
     for key in re.findall(r'[" ]([a-z_]+)=["%]', encoder):
         if not re.search(rf"^\.It Va (?:\w+ , )*{key}\b", section(text, "COMMENTS"), re.M):
-            fault(f"{path.name}: does not tell of the key {key} of a source")
+            fault(f"{path.name}: does not have the key {key} of a source")
     for schema in sorted((tree / "docs/schema").glob("*.schema.json")):
         content = json.loads(schema.read_text())
         name = content["properties"]["schema"]["const"]
@@ -264,7 +264,7 @@ def check_files(tree):
         listed = {word for line in re.findall(r"^\.It Va (.*)$", part[1], re.M)
                   for word in line.split(" , ")}
         for member in sorted(schema_members(content) - listed):
-            fault(f"{path.name}: {name} has a member {member}, which is not told")
+            fault(f"{path.name}: {name} has a member {member}, which is not documented")
         for member in sorted(listed - schema_members(content)):
             fault(f"{path.name}: {name} has no member {member}")
 
