@@ -6,7 +6,7 @@
  *   breakpoint cost HOW CALLS
  *   breakpoint delay BACKEND MEMORY CALLS
  *
- *   HOW      "none"; "event": a bare event of the kernel's, of which nobody is told;
+ *   HOW      "none"; "event": a bare event of the kernel's, which nobody reads;
  *            else the back end that counts each call
  *   MEMORY   "shared": counters of ntprof_buffer_alloc; "own": four in a page of ours
  *   CALLS    cost: rounded up to whole batches

@@ -5,7 +5,7 @@ from figures import QUICK, ratios, say, show, show_at_most, turns
 SIZES = (2_500, 10_000) if QUICK else (250_000, 1_000_000)
 IMAGES = 1000
 MERGED = 10
-HITS = 20_000  # of each row: those of a pair take longest to tell from chance
+HITS = 20_000  # of each row: those of a pair take longest to distinguish from chance
 DIFF_ROWS = 2_000 if QUICK else 200_000
 DIFF_LIMIT_S = 2
 TURNS = 1 if QUICK else 3
@@ -29,7 +29,7 @@ def profiles_of(commands, size):
 
 
 def show_diffs(commands):
-    """diff, where no row is cheap to tell from chance."""
+    """diff, where no row is cheap to distinguish from chance."""
     paths = [str(commands.folder / f"hits-{seed}.pb.gz") for seed in (1, 2)]
     for seed, path in enumerate(paths, 1):
         commands.run([commands.rows, str(DIFF_ROWS), str(IMAGES), path, str(seed), str(HITS)])

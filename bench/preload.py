@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What the preloaded agent of `ntprof run --hal timer` costs: the start of a process, and a hit."""
+"""What the preload object of `ntprof run --hal timer` costs: the start of a process, and a hit."""
 import subprocess
 import sys
 
 from figures import QUICK, say, show_at_most, show_below
 
 STARTS = 50 if QUICK else 400
-# Under run: starts a program with the agent and without, in turn, and prints pairs of milliseconds.
+# Under run: starts a program with the preload object and without, in turn, and prints pairs of milliseconds.
 STARTER = """
 import os, sys, time
 bare = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "NTPROF_AGENT")}
@@ -25,7 +25,7 @@ def figure_preload(commands):
                               str(STARTS)],
                              check=True, capture_output=True, text=True).stdout
     pairs = [tuple(map(float, line.split())) for line in printed.splitlines()]
-    show_at_most("`true` with the agent over `true` without", [agent - bare for agent, bare in pairs], 2, "ms")
+    show_at_most("`true` with the preload object over `true` without", [agent - bare for agent, bare in pairs], 2, "ms")
     say(f"of {STARTS} starts each, in turn")
     costs = {"hot": [], "spread": []}
     for _ in range(5):

@@ -118,7 +118,7 @@ def show_reading(program, results, by, tools):
 
     def both_cpu(turn, tool):
         report = turn[by, tool]
-        # What was stopped was waited for all the time, and told nothing of the processes that it had started.
+        # What was stopped was waited for all the time, and reported nothing of the processes that it had started.
         return turn[first[tool]].profiler_cpu_ns + (report.wall_ns if report.cut else report.cpu_ns)
 
     def memory(turn, tool):

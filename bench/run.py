@@ -347,7 +347,7 @@ def hits_walk(commands):
 def figure_hits(commands):
     say("a worker jumps at random among the regions of all profiles, hit by the clock at 20 kHz: cold hits.")
     say("BPF: the kernel's own time of the program; less an empty one's in the same work, as most of that is")
-    say("the kernel's two looks at the clock. Counting without a search: a program that is told which process")
+    say("the kernel's two readings of the clock. Counting without a search: a program that is given the process")
     say("it is and where its counter is, so the least that there is to do. Delivery: processor time of")
     say("ntprof_session_poll.")
     hals = usable(commands)
@@ -377,7 +377,7 @@ def breakpoint_perf(commands):
 
 def figure_whole(commands):
     say("each call of a function is a hit, by an execution breakpoint at interval 1: the program's time")
-    say("for a call, and the profiler's own. bare: an event of which nobody is told. All is processor time.")
+    say("for a call, and the profiler's own. bare: an event that nobody reads. All is processor time.")
     hals = usable(commands)
     actions = {"bare": lambda: breakpoint_cost(commands, "event")}
     actions |= {hal: lambda hal=hal: breakpoint_cost(commands, hal) for hal in hals}
@@ -570,7 +570,7 @@ def figure_shares(commands):
     if not commands.perf:
         say("no perf: nothing to compare with")
         return
-    say("half the sum over all functions of the difference of their shares; names as each tool tells.")
+    say("half the sum over all functions of the difference of their shares; names as each tool prints.")
     for hz in (1000, 10000):
         shares_one(commands, hz, name_rate(hz))
     say("by timers: in user mode, at the rate of the kernel's tick.")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Shares of functions as ntprof and perf tell them, and how far two of them lie apart."""
+"""Shares of functions as ntprof and perf print them, and how far two of them lie apart."""
 
 UNNAMED = "?"
 
