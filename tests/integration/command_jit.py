@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Names of code that programs make or move at run time: perf maps of JITs, and code in large pages."""
+import collections
 import json
 import os
 import pathlib
@@ -121,7 +122,11 @@ class Maps(Profiled):
     def test_code_where_a_library_was_unloaded__is_not_taken_for_the_library(self):
         said = self.run_jit("unloaded", NAME, "200")
         self.assert_jitted(said)
-        self.assertNotIn("libz", {pathlib.Path(row["image"]).name.split(".")[0] for row in self.rows("image")})
+        hits = collections.Counter()
+        for row in self.rows("image"):
+            hits[pathlib.Path(row["image"]).name.split(".")[0].split(":")[0]] += row["hits"]
+        # libz itself ran for a moment while it was loaded: a hit or two of that are its own.
+        self.assertLess(hits["libz"], hits["[anon"] / 10, hits)
 
     def test_attach__map_that_is_removed_before_the_end__named(self):
         worker = self.start([program("jit_code"), "memfd", NAME, "300000"])
