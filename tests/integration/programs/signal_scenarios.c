@@ -117,6 +117,8 @@ signals_at_start(void)
 
 /* ---- waiting for signals ---- */
 
+static sem_t taken; /* posted for each signal that wait_for_all() has printed */
+
 /* A thread that takes all signals, as servers have it. */
 static void *
 wait_for_all(void *argument)
@@ -130,12 +132,15 @@ wait_for_all(void *argument)
 
         must(sigwait(&all, &number) == 0, "sigwait");
         printf("got %s\n", strsignal(number));
+        sem_post(&taken);
         if (number == SIGTERM) {
             return NULL;
         }
     }
 }
 
+/* Each signal is sent when the one before was taken: of several that wait, sigwait
+ * takes the lowest number first. */
 static void
 sigwait_thread(void)
 {
@@ -145,10 +150,14 @@ sigwait_thread(void)
 
     sigfillset(&all);
     must(pthread_sigmask(SIG_SETMASK, &all, NULL) == 0, "pthread_sigmask");
+    must(sem_init(&taken, 0, 0) == 0, "sem_init");
     must(pthread_create(&thread, NULL, wait_for_all, NULL) == 0, "pthread_create");
     for (int i = 0; i < 3; i++) {
         burn(15);
         must(pthread_kill(thread, numbers[i]) == 0, "pthread_kill");
+        while (sem_wait(&taken) != 0) {
+            must(errno == EINTR, "sem_wait");
+        }
     }
     must(pthread_join(thread, NULL) == 0, "pthread_join");
 }
