@@ -8,7 +8,7 @@ SECONDS ?= 60
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo quick check check-long attack bench fuzz install dist clean packages-build packages-check packages-bench packages-long
+.PHONY: all demo quick build-tests check check-long attack bench fuzz install dist clean packages-build packages-check packages-bench packages-long
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -40,25 +40,21 @@ quick:
 	@scripts/quick.sh $(BUILD)
 
 # Tests need cmocka, which `make demo` did not ask for: with the packages there, turn them on.
-check: packages-check
+build-tests: packages-check
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(MESON) configure $(BUILD) -Dtests=enabled
 	@$(MAKE) --no-print-directory all
+
+check: build-tests
 	@scripts/run_tests.sh $(BUILD)
 
 # Long tests, sanitizers as every user, SECONDS of model and fuzzing.
 check-long: SECONDS = 600
-check-long: packages-long
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@$(MESON) configure $(BUILD) -Dtests=enabled
-	@$(MAKE) --no-print-directory all
+check-long: packages-long build-tests
 	@scripts/check_long.sh $(BUILD) $(SECONDS)
 
 # What others may do to the installed command, as root and as an ordinary user.
-attack: packages-check
-	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
-	@$(MESON) configure $(BUILD) -Dtests=enabled
-	@$(MAKE) --no-print-directory all
+attack: build-tests
 	@scripts/attack.sh $(BUILD)
 
 bench: packages-bench

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds with sanitizers and runs tests. Usage: run_sanitized.sh BUILD SANITIZERS [meson test options]
+# Builds with sanitizers and runs tests.
+# Usage: run_sanitized.sh BUILD SANITIZERS [meson test options | --only-build]
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -18,6 +19,9 @@ if setarch -R true 2>/dev/null; then steady='setarch -R'; fi
 if [ ! -f "$build/build.ninja" ]; then
     $meson setup "$build" -Dtests=enabled -Db_sanitize="$sanitizers" -Db_lundef=false \
         -Doptimization=1 -Dc_args=-fno-sanitize-recover=all || exit 1
+fi
+if [ "${1:-}" = --only-build ]; then
+    exec $meson compile -C "$build"
 fi
 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
