@@ -293,7 +293,7 @@ class Stores(AgentTest):
             self.skipTest("this ntprof was built without libmicrohttpd")
 
         def is_said():
-            with urlopen(f"http://localhost:{port}/metrics") as answer:
+            with urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
                 return b"\nntprof_agent_store_busy_total 0\n" not in answer.read()
         other = sqlite3.connect(self.folder / "s.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
