@@ -55,6 +55,7 @@ int main(void)
 }
 C
 gcc -O1 -g -gdwarf-4 -o "$place/work" "$place/work.c" || exit 1
+cp "$sources/tests/integration/attack_server.py" "$place" || exit 1 # the user may not see the sources
 maker=$place/profile-maker
 cp "$build/tests/integration/profile-maker" "$maker" 2>/dev/null || maker=
 export place maker
@@ -501,7 +502,7 @@ row_24_server() {
     ntprof store init "sqlite:$PWD/s.db" || fail 'no store'
     ntprof serve --listen "$port" "sqlite:$PWD/s.db" >said 2>&1 &
     server=$!
-    timeout 200 python3 "$sources/tests/integration/attack_server.py" "$port" || status=$?
+    timeout 200 python3 "$place/attack_server.py" "$port" || status=$?
     kill $server
     [ $status -eq 0 ] || fail "$status: $(cat said)"
 }
