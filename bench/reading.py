@@ -21,18 +21,18 @@ PYTHON_WORK = pathlib.Path(__file__).resolve().parent / "programs" / "python_wor
 
 
 class Program:
-    """A large program, and how many rounds of its work take WORK_SECONDS of processor time."""
+    """A program, and how many rounds of its work take so many seconds of processor time."""
 
-    def __init__(self, commands, name, start):
+    def __init__(self, commands, name, start, seconds=WORK_SECONDS):
         self.commands, self.name, self.start = commands, name, start
-        self.rounds = self._calibrate()
+        self.rounds = self._calibrate(seconds)
 
-    def _calibrate(self):
+    def _calibrate(self, seconds):
         rounds, took = 1, None
         while took is None or took.work_cpu_ns < 500_000_000:
             rounds *= 4
             took = self.commands.run([*self.start, str(rounds)])
-        return max(1, round(rounds * WORK_SECONDS * 1e9 / took.work_cpu_ns))
+        return max(1, round(rounds * seconds * 1e9 / took.work_cpu_ns))
 
     @property
     def command(self):
@@ -165,10 +165,14 @@ def large_programs(commands):
         if not pathlib.Path("/usr/lib/debug/.build-id").is_dir():
             say("libc has no debug information here (package libc6-dbg)")
         yield Program(commands, "python3-dbg", [python, str(PYTHON_WORK)])
+    yield million_lines(commands, WORK_SECONDS)
+
+
+def million_lines(commands, seconds):
     path = commands.kept.resolve() / f"million-{UNITS}"
     lines = million.make(path, UNITS, commands.compiler)
     say(f"large: a program of {lines:,} source lines in {UNITS} units, built with -g")
-    yield Program(commands, "large", [str(path)])
+    return Program(commands, "large", [str(path)], seconds)
 
 
 def figure_reading(commands):

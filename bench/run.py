@@ -6,7 +6,7 @@ usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hi
               --breakpoint EXE --rows EXE --storm EXE --folder FOLDER --compiler COMMAND [FIGURE...]
 
 Figures: cost growth drain calls hits whole delay system table start shares reading large page places
-lost guided agent; all if none is named.
+lost guided agent preload names; all if none is named.
 FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
 turns within one run, on the same work, and ratios are made within a turn. In the
 environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
@@ -29,6 +29,7 @@ import figures
 import guided
 import large
 import lost
+import names
 import page
 import preload
 import reading
@@ -615,7 +616,7 @@ FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
            "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page,
            "places": figure_places, "lost": lost.figure_lost, "guided": guided.figure_guided,
-           "agent": agent.figure_agent, "preload": preload.figure_preload}
+           "agent": agent.figure_agent, "preload": preload.figure_preload, "names": names.figure_names}
 
 WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost", "guided", "agent",
                 "preload"}
