@@ -2,7 +2,7 @@
 /* dwarf_aranges.c - reads .debug_aranges: a set of addresses and lengths a unit. */
 #include "symbols/reader/dwarf_aranges.h"
 
-#include "symbols/reader/dwarf_program.h"
+#include "symbols/reader/dwarf_bytes.h"
 
 #include <stdlib.h>
 
@@ -30,41 +30,41 @@ add(struct sym_dwarf_aranges *aranges, uint64_t unit, uint64_t start, uint64_t b
 /* The next set. False: it is damaged, or of a kind that no linker makes, or too much
  * memory. */
 static bool
-read_set(struct sym_dwarf_aranges *aranges, struct sym_dwarf_program *section)
+read_set(struct sym_dwarf_aranges *aranges, struct sym_dwarf_bytes *section)
 {
-    struct sym_dwarf_program set = *section;
-    uint64_t length = sym_dwarf_program_number(&set, 4);
+    struct sym_dwarf_bytes set = *section;
+    uint64_t length = sym_dwarf_bytes_number(&set, 4);
     const size_t width = length == UINT32_MAX ? 8 : 4;
     uint64_t address_bytes;
     uint64_t unit;
 
-    length = width == 8 ? sym_dwarf_program_number(&set, 8) : length;
-    if (set.failed || length > set.size - set.at) {
+    length = width == 8 ? sym_dwarf_bytes_number(&set, 8) : length;
+    if (set.failed || length > sym_dwarf_bytes_left(&set)) {
         return false;
     }
-    set.size = set.at + length;
-    if (sym_dwarf_program_number(&set, 2) != 2) {
+    set.end = set.at + length;
+    if (sym_dwarf_bytes_number(&set, 2) != 2) {
         return false;
     }
-    unit = sym_dwarf_program_number(&set, width);
-    address_bytes = sym_dwarf_program_number(&set, 1);
-    if (sym_dwarf_program_number(&set, 1) != 0 ||
+    unit = sym_dwarf_bytes_number(&set, width);
+    address_bytes = sym_dwarf_bytes_number(&set, 1);
+    if (sym_dwarf_bytes_number(&set, 1) != 0 ||
         (address_bytes != 4 && address_bytes != 8)) {
         return false;
     }
     /* Pairs are aligned to their size from the begin of the set on. */
-    while ((set.at - section->at) % (2 * address_bytes) != 0 && !set.failed) {
-        sym_dwarf_program_pass(&set, 1);
+    while ((uint64_t)(set.at - section->at) % (2 * address_bytes) != 0 && !set.failed) {
+        sym_dwarf_bytes_pass(&set, 1);
     }
-    while (!set.failed && set.size - set.at >= 2 * address_bytes) {
-        const uint64_t start = sym_dwarf_program_number(&set, (size_t)address_bytes);
-        const uint64_t bytes = sym_dwarf_program_number(&set, (size_t)address_bytes);
+    while (!set.failed && sym_dwarf_bytes_left(&set) >= 2 * address_bytes) {
+        const uint64_t start = sym_dwarf_bytes_number(&set, (size_t)address_bytes);
+        const uint64_t bytes = sym_dwarf_bytes_number(&set, (size_t)address_bytes);
 
         if (bytes > 0 && !add(aranges, unit, start, bytes)) {
             return false;
         }
     }
-    section->at = set.size;
+    section->at = set.end;
     return !set.failed;
 }
 
@@ -85,12 +85,13 @@ sym_dwarf_aranges_read(struct sym_dwarf_aranges *aranges,
                        const struct sym_dwarf_image *image)
 {
     const struct sym_dwarf_part *const part = &image->parts[SYM_DWARF_ARANGES];
-    struct sym_dwarf_program section = {.bytes = part->bytes, .size = part->size};
+    struct sym_dwarf_bytes section = {.at = part->bytes,
+                                      .end = part->bytes + part->size};
     const bool refused = image->budget != NULL && image->budget->refused;
     bool read = true;
 
     *aranges = (struct sym_dwarf_aranges){.budget = image->budget};
-    while (read && section.at < section.size) {
+    while (read && section.at < section.end) {
         read = read_set(aranges, &section);
     }
     if (!read) {

@@ -14,8 +14,9 @@
 struct reading {
     struct sym_dwarf_files *files;
     const struct sym_dwarf_image *image;
-    struct sym_dwarf_program header; /* failed: damaged */
-    bool full;                       /* out of memory or budget */
+    struct sym_dwarf_bytes header; /* failed: damaged */
+    uint8_t offset_bytes;
+    bool full; /* out of memory or budget */
 };
 
 static void
@@ -42,7 +43,7 @@ add_file(struct reading *reading, const char *name, uint64_t folder)
     struct sym_dwarf_file_name *larger;
 
     if (name == NULL || folder >= files->folder_count) {
-        reading->header.failed = true;
+        sym_dwarf_bytes_fail(&reading->header);
         return;
     }
     larger = sym_budget_grow(files->budget, files->items, files->count, &files->room,
@@ -68,27 +69,27 @@ goes_on(const struct reading *reading)
 static void
 read_file(struct reading *reading, const char *name)
 {
-    const uint64_t folder = sym_dwarf_program_leb128(&reading->header);
+    const uint64_t folder = sym_dwarf_bytes_leb128(&reading->header);
 
-    (void)sym_dwarf_program_leb128(&reading->header); /* when it was written */
-    (void)sym_dwarf_program_leb128(&reading->header); /* its size */
+    (void)sym_dwarf_bytes_leb128(&reading->header); /* when it was written */
+    (void)sym_dwarf_bytes_leb128(&reading->header); /* its size */
     add_file(reading, name, folder);
 }
 
 static void
 read_lists(struct reading *reading, const char *folder)
 {
-    struct sym_dwarf_program *const header = &reading->header;
+    struct sym_dwarf_bytes *const header = &reading->header;
     const char *text;
 
     add_folder(reading, folder);
-    while (goes_on(reading) && (text = sym_dwarf_program_string(header))[0] != '\0') {
+    while (goes_on(reading) && (text = sym_dwarf_bytes_string(header))[0] != '\0') {
         add_folder(reading, text);
     }
     if (goes_on(reading)) {
         add_file(reading, "???", 0);
     }
-    while (goes_on(reading) && (text = sym_dwarf_program_string(header))[0] != '\0') {
+    while (goes_on(reading) && (text = sym_dwarf_bytes_string(header))[0] != '\0') {
         read_file(reading, text);
     }
 }
@@ -105,10 +106,10 @@ struct format {
 static void
 read_format(struct reading *reading, struct format *format)
 {
-    format->count = (size_t)sym_dwarf_program_number(&reading->header, 1);
+    format->count = (size_t)sym_dwarf_bytes_number(&reading->header, 1);
     for (size_t i = 0; i < format->count; i++) {
-        format->kinds[i] = sym_dwarf_program_leb128(&reading->header);
-        format->forms[i] = sym_dwarf_program_leb128(&reading->header);
+        format->kinds[i] = sym_dwarf_bytes_leb128(&reading->header);
+        format->forms[i] = sym_dwarf_bytes_leb128(&reading->header);
     }
 }
 
@@ -137,43 +138,43 @@ static void
 read_content(struct reading *reading, uint64_t form, const char **text,
              uint64_t *number)
 {
-    struct sym_dwarf_program *const header = &reading->header;
+    struct sym_dwarf_bytes *const header = &reading->header;
 
     switch (form) {
     case DW_FORM_string:
-        *text = sym_dwarf_program_string(header);
+        *text = sym_dwarf_bytes_string(header);
         break;
     case DW_FORM_line_strp:
         *text = section_string(&reading->image->parts[SYM_DWARF_LINE_STR],
-                               sym_dwarf_program_number(header, header->offset_bytes));
+                               sym_dwarf_bytes_number(header, reading->offset_bytes));
         break;
     case DW_FORM_strp:
         *text = section_string(&reading->image->parts[SYM_DWARF_STR],
-                               sym_dwarf_program_number(header, header->offset_bytes));
+                               sym_dwarf_bytes_number(header, reading->offset_bytes));
         break;
     case DW_FORM_udata:
-        *number = sym_dwarf_program_leb128(header);
+        *number = sym_dwarf_bytes_leb128(header);
         break;
     case DW_FORM_data1:
-        *number = sym_dwarf_program_number(header, 1);
+        *number = sym_dwarf_bytes_number(header, 1);
         break;
     case DW_FORM_data2:
-        *number = sym_dwarf_program_number(header, 2);
+        *number = sym_dwarf_bytes_number(header, 2);
         break;
     case DW_FORM_data4:
-        *number = sym_dwarf_program_number(header, 4);
+        *number = sym_dwarf_bytes_number(header, 4);
         break;
     case DW_FORM_data8:
-        *number = sym_dwarf_program_number(header, 8);
+        *number = sym_dwarf_bytes_number(header, 8);
         break;
     case DW_FORM_data16:
-        sym_dwarf_program_pass(header, 16);
+        sym_dwarf_bytes_pass(header, 16);
         break;
     case DW_FORM_block:
-        sym_dwarf_program_pass(header, sym_dwarf_program_leb128(header));
+        sym_dwarf_bytes_pass(header, sym_dwarf_bytes_leb128(header));
         break;
     default:
-        header->failed = true;
+        sym_dwarf_bytes_fail(header);
         break;
     }
 }
@@ -199,6 +200,15 @@ read_entry(struct reading *reading, const struct format *format, uint64_t *folde
     return reading->header.failed ? NULL : path;
 }
 
+/* Each entry takes a byte. */
+static void
+refuse_empty(struct reading *reading, const struct format *format, uint64_t count)
+{
+    if (format->count == 0 && count > 0) {
+        sym_dwarf_bytes_fail(&reading->header);
+    }
+}
+
 static void
 read_tables(struct reading *reading)
 {
@@ -207,15 +217,14 @@ read_tables(struct reading *reading)
     uint64_t count;
 
     read_format(reading, &format);
-    count = sym_dwarf_program_leb128(&reading->header);
-    /* Each entry takes a byte. */
-    reading->header.failed |= format.count == 0 && count > 0;
+    count = sym_dwarf_bytes_leb128(&reading->header);
+    refuse_empty(reading, &format, count);
     for (uint64_t i = 0; i < count && goes_on(reading); i++) {
         add_folder(reading, read_entry(reading, &format, &folder));
     }
     read_format(reading, &format);
-    count = sym_dwarf_program_leb128(&reading->header);
-    reading->header.failed |= format.count == 0 && count > 0;
+    count = sym_dwarf_bytes_leb128(&reading->header);
+    refuse_empty(reading, &format, count);
     for (uint64_t i = 0; i < count && goes_on(reading); i++) {
         const char *const path = read_entry(reading, &format, &folder);
 
@@ -230,15 +239,15 @@ sym_dwarf_files_read(struct sym_dwarf_files *files, const struct sym_dwarf_image
                      uint64_t offset, const char *folder, struct sym_budget *budget)
 {
     struct reading reading = {.files = files, .image = image};
+    struct sym_dwarf_program program;
 
     *files = (struct sym_dwarf_files){.budget = budget};
-    if (!sym_dwarf_program_begin(&reading.header, &image->parts[SYM_DWARF_LINE],
-                                 offset)) {
+    if (!sym_dwarf_program_begin(&program, &image->parts[SYM_DWARF_LINE], offset)) {
         return true;
     }
-    reading.header.at = reading.header.tables_at;
-    reading.header.size = reading.header.first_at;
-    if (reading.header.version < 5) {
+    reading.header = program.tables;
+    reading.offset_bytes = program.offset_bytes;
+    if (program.version < 5) {
         read_lists(&reading, folder);
     } else {
         read_tables(&reading);
@@ -253,12 +262,12 @@ void
 sym_dwarf_files_define(struct sym_dwarf_files *files,
                        const struct sym_dwarf_program *program)
 {
-    struct reading reading = {.files = files, .header = *program};
+    struct reading reading = {
+        .files = files, .header = {.at = program->defined, .end = program->bytes.end}};
     const char *name;
 
     if (files->count > 0) {
-        reading.header.at = program->defined_at;
-        name = sym_dwarf_program_string(&reading.header);
+        name = sym_dwarf_bytes_string(&reading.header);
         read_file(&reading, name);
     }
 }

@@ -5,14 +5,12 @@
 #ifndef SYMBOLS_READER_DWARF_PROGRAM_H
 #define SYMBOLS_READER_DWARF_PROGRAM_H
 
+#include "symbols/reader/dwarf_bytes.h"
 #include "symbols/reader/dwarf_image.h"
 
 /* sym_dwarf_program - of a table, and its registers. */
 struct sym_dwarf_program {
-    const unsigned char *bytes; /* the section up to the end of the table */
-    uint64_t size;
-    uint64_t at; /* the next operation, or what is read of the header */
-    bool failed;
+    struct sym_dwarf_bytes bytes; /* the next operation, up to the end of the table */
     uint16_t version;
     uint8_t offset_bytes;
     uint8_t instruction_bytes;
@@ -21,14 +19,13 @@ struct sym_dwarf_program {
     uint8_t line_range;
     uint8_t first_special;
     const unsigned char *operands; /* how many, of operation 1 on */
-    uint64_t tables_at;            /* where folders and files begin */
-    uint64_t first_at;             /* the first operation */
+    struct sym_dwarf_bytes tables; /* folders and files */
     uint64_t address;
     uint64_t operation; /* in its instruction */
     uint64_t file;
     uint64_t line; /* modulo 2^64 */
     uint64_t discriminator;
-    uint64_t defined_at; /* of the last DW_LNE_define_file: its file */
+    const unsigned char *defined; /* of the last DW_LNE_define_file: its file */
 };
 
 /* What an operation did. */
@@ -50,17 +47,5 @@ void sym_dwarf_program_reset(struct sym_dwarf_program *program);
 
 /* Runs the next operation. Whoever takes a row clears the discriminator. */
 enum sym_dwarf_effect sym_dwarf_program_step(struct sym_dwarf_program *program);
-
-/* Of up to 8 bytes. 0 of what is not there, which sets failed, as all of these. */
-uint64_t sym_dwarf_program_number(struct sym_dwarf_program *program, size_t width);
-
-/* Unsigned. */
-uint64_t sym_dwarf_program_leb128(struct sym_dwarf_program *program);
-
-/* Passes bytes. */
-void sym_dwarf_program_pass(struct sym_dwarf_program *program, uint64_t size);
-
-/* A string; "" if it has no end. */
-const char *sym_dwarf_program_string(struct sym_dwarf_program *program);
 
 #endif

@@ -137,10 +137,10 @@ run(struct reading *reading, struct sym_dwarf_program *program)
 {
     struct sequence sequence = {.begun = false};
 
-    while (program->at < program->size) {
+    while (program->bytes.at < program->bytes.end) {
         const enum sym_dwarf_effect effect = sym_dwarf_program_step(program);
 
-        if (program->failed) {
+        if (program->bytes.failed) {
             reading->rows->count = 0;
             return true;
         }
@@ -274,15 +274,15 @@ sym_dwarf_add_sequences(const struct sym_dwarf_part *lines, uint64_t offset,
     if (!sym_dwarf_program_begin(&program, lines, offset)) {
         return true;
     }
-    while (program.at < program.size) {
+    while (program.bytes.at < program.bytes.end) {
         const enum sym_dwarf_effect effect = sym_dwarf_program_step(&program);
 
-        if (program.failed) {
+        if (program.bytes.failed) {
             return true;
         }
         note_effect(&sequence, &program, effect);
         /* The end of the table is one too. */
-        if (effect == SYM_DWARF_END || program.at == program.size) {
+        if (effect == SYM_DWARF_END || program.bytes.at == program.bytes.end) {
             entry.start = sequence.start;
             entry.end = program.address;
             if (sym_elf_code_holds(code, entry.start) &&

@@ -11,11 +11,11 @@
 #include "symbols/reader/dwarf_walk.h"
 
 #include "symbols/border/table.h"
+#include "symbols/reader/dwarf_bytes.h"
 #include "symbols/reader/dwarf_image.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* shape - what an abbreviation says of its entries. */
 struct shape {
@@ -27,20 +27,13 @@ struct shape {
     bool has_children;
 };
 
-/* bytes - of a section, from the next on. */
-struct bytes {
-    const unsigned char *at;
-    const unsigned char *end;
-    bool failed; /* there were too few */
-};
-
 struct sym_dwarf_shapes {
     struct sym_budget *budget;
     Dwarf_CU *unit;
     Dwarf_Half version;
     uint8_t address_bytes;
     uint8_t offset_bytes;
-    struct bytes unit_bytes;
+    struct sym_dwarf_bytes unit_bytes;
     struct shape *items; /* by code */
     size_t count;
     size_t room;
@@ -51,73 +44,11 @@ struct sym_dwarf_shapes {
 
 struct walk {
     const struct sym_dwarf_shapes *shapes;
-    struct bytes entries;
+    struct sym_dwarf_bytes entries;
     uint32_t *around; /* of the entries whose children are walked */
     size_t depth;
     size_t room;
 };
-
-/* --- numbers --- */
-
-static void
-pass(struct bytes *bytes, uint64_t size)
-{
-    if (size > (uint64_t)(bytes->end - bytes->at)) {
-        bytes->failed = true;
-        size = (uint64_t)(bytes->end - bytes->at);
-    }
-    bytes->at += size;
-}
-
-/* Of 1, 2, 4 or 8 bytes, in the order of this machine: others are not read. */
-static uint64_t
-get_number(struct bytes *bytes, size_t size)
-{
-    const unsigned char *const at = bytes->at;
-    uint8_t of_1 = 0;
-    uint16_t of_2 = 0;
-    uint32_t of_4 = 0;
-    uint64_t of_8 = 0;
-
-    pass(bytes, size);
-    if (bytes->failed) {
-        return 0;
-    }
-    switch (size) {
-    case 1:
-        memcpy(&of_1, at, size);
-        return of_1;
-    case 2:
-        memcpy(&of_2, at, size);
-        return of_2;
-    case 4:
-        memcpy(&of_4, at, size);
-        return of_4;
-    default:
-        memcpy(&of_8, at, size);
-        return of_8;
-    }
-}
-
-/* Unsigned; of a signed one only the end is right. */
-static uint64_t
-get_leb128(struct bytes *bytes)
-{
-    uint64_t number = 0;
-    unsigned int shift = 0;
-
-    while (bytes->at < bytes->end) {
-        const uint64_t byte = *bytes->at++;
-
-        number |= shift < 64 ? (byte & 0x7f) << shift : 0;
-        if ((byte & 0x80) == 0) {
-            return number;
-        }
-        shift += 7;
-    }
-    bytes->failed = true;
-    return 0;
-}
 
 /* --- forms --- */
 
@@ -213,52 +144,42 @@ form_size(const struct sym_dwarf_shapes *shapes, uint64_t form)
     }
 }
 
-static void
-pass_string(struct bytes *bytes)
-{
-    const unsigned char *const end =
-        memchr(bytes->at, '\0', (size_t)(bytes->end - bytes->at));
-
-    bytes->failed |= end == NULL;
-    bytes->at = end == NULL ? bytes->end : end + 1;
-}
-
 /* Passes an attribute. */
 static void
 pass_form(struct walk *walk, uint64_t form)
 {
-    struct bytes *const entries = &walk->entries;
+    struct sym_dwarf_bytes *const entries = &walk->entries;
     unsigned int size = form_size(walk->shapes, form);
 
     /* Each indirection takes a byte. */
     while (size == SIZE_INDIRECT && !entries->failed) {
-        size = form_size(walk->shapes, get_leb128(entries));
+        size = form_size(walk->shapes, sym_dwarf_bytes_leb128(entries));
     }
     switch (size) {
     case SIZE_LEB128:
-        (void)get_leb128(entries);
+        (void)sym_dwarf_bytes_leb128(entries);
         break;
     case SIZE_STRING:
-        pass_string(entries);
+        (void)sym_dwarf_bytes_string(entries);
         break;
     case SIZE_BLOCK:
-        pass(entries, get_leb128(entries));
+        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_leb128(entries));
         break;
     case SIZE_BLOCK_1:
-        pass(entries, get_number(entries, 1));
+        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_number(entries, 1));
         break;
     case SIZE_BLOCK_2:
-        pass(entries, get_number(entries, 2));
+        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_number(entries, 2));
         break;
     case SIZE_BLOCK_4:
-        pass(entries, get_number(entries, 4));
+        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_number(entries, 4));
         break;
     case SIZE_UNKNOWN:
     case SIZE_INDIRECT:
-        entries->failed = true;
+        sym_dwarf_bytes_fail(entries);
         break;
     default:
-        pass(entries, size);
+        sym_dwarf_bytes_pass(entries, size);
         break;
     }
 }
@@ -266,7 +187,7 @@ pass_form(struct walk *walk, uint64_t form)
 static void
 pass_attributes(struct walk *walk, const struct shape *shape)
 {
-    pass(&walk->entries, shape->bytes);
+    sym_dwarf_bytes_pass(&walk->entries, shape->bytes);
     for (uint32_t i = 0; i < shape->count && !walk->entries.failed; i++) {
         pass_form(walk, walk->shapes->forms[shape->first + i]);
     }
@@ -299,17 +220,18 @@ add_form(struct sym_dwarf_shapes *shapes, struct shape *shape, uint64_t form)
 
 /* The attributes of an abbreviation. False: too much memory. */
 static bool
-read_forms(struct sym_dwarf_shapes *shapes, struct bytes *table, struct shape *shape)
+read_forms(struct sym_dwarf_shapes *shapes, struct sym_dwarf_bytes *table,
+           struct shape *shape)
 {
     uint64_t name = 1;
     uint64_t form = 1;
 
     shape->first = (uint32_t)shapes->form_count;
     while (!table->failed && (name != 0 || form != 0)) {
-        name = get_leb128(table);
-        form = get_leb128(table);
+        name = sym_dwarf_bytes_leb128(table);
+        form = sym_dwarf_bytes_leb128(table);
         if (form == DW_FORM_implicit_const) {
-            (void)get_leb128(table);
+            (void)sym_dwarf_bytes_leb128(table);
         }
         if (!table->failed && (name != 0 || form != 0) &&
             !add_form(shapes, shape, form)) {
@@ -331,18 +253,18 @@ compare_shapes(const void *left, const void *right)
 /* What is damaged ends the table; what stands before is used. False: too much memory.
  */
 static bool
-read_table(struct sym_dwarf_shapes *shapes, struct bytes table)
+read_table(struct sym_dwarf_shapes *shapes, struct sym_dwarf_bytes table)
 {
     uint64_t last = 0;
     bool ordered = true;
 
     for (;;) {
-        struct shape shape = {.code = get_leb128(&table)};
-        const uint64_t tag = get_leb128(&table);
+        struct shape shape = {.code = sym_dwarf_bytes_leb128(&table)};
+        const uint64_t tag = sym_dwarf_bytes_leb128(&table);
         struct shape *larger;
 
         shape.tag = tag > UINT16_MAX ? UINT16_MAX : (uint16_t)tag;
-        shape.has_children = get_number(&table, 1) != 0;
+        shape.has_children = sym_dwarf_bytes_number(&table, 1) != 0;
         if (shape.code == 0 || table.failed) {
             break;
         }
@@ -367,14 +289,15 @@ read_table(struct sym_dwarf_shapes *shapes, struct bytes table)
 
 /* The bytes of the unit, and its abbreviations. False: it makes no sense. */
 static bool
-find_bytes(struct sym_dwarf_shapes *shapes, const Dwarf_Die *entry, struct bytes *table)
+find_bytes(struct sym_dwarf_shapes *shapes, const Dwarf_Die *entry,
+           struct sym_dwarf_bytes *table)
 {
     const struct sym_dwarf_part info = sym_dwarf_image_part(entry->cu, SYM_DWARF_INFO);
     const struct sym_dwarf_part abbreviations =
         sym_dwarf_image_part(entry->cu, SYM_DWARF_ABBREV);
     const uint64_t at = (uint64_t)((unsigned char *)entry->addr - info.bytes);
     const uint64_t inside = dwarf_cuoffset((Dwarf_Die *)(uintptr_t)entry);
-    struct bytes *const bytes = &shapes->unit_bytes;
+    struct sym_dwarf_bytes *const bytes = &shapes->unit_bytes;
     uint64_t length;
     Dwarf_Off offset;
     Dwarf_Die first;
@@ -385,17 +308,17 @@ find_bytes(struct sym_dwarf_shapes *shapes, const Dwarf_Die *entry, struct bytes
         at >= info.size || inside > at || offset >= abbreviations.size) {
         return false;
     }
-    *bytes =
-        (struct bytes){.at = info.bytes + (at - inside), .end = info.bytes + info.size};
-    length = get_number(bytes, 4);
-    length = shapes->offset_bytes == 8 ? get_number(bytes, 8) : length;
+    *bytes = (struct sym_dwarf_bytes){.at = info.bytes + (at - inside),
+                                      .end = info.bytes + info.size};
+    length = sym_dwarf_bytes_number(bytes, 4);
+    length = shapes->offset_bytes == 8 ? sym_dwarf_bytes_number(bytes, 8) : length;
     /* A unit that is cut off ends with the section. */
-    if (length < (uint64_t)(bytes->end - bytes->at)) {
+    if (length < sym_dwarf_bytes_left(bytes)) {
         bytes->end = bytes->at + length;
     }
     shapes->unit = entry->cu;
-    *table = (struct bytes){.at = abbreviations.bytes + offset,
-                            .end = abbreviations.bytes + abbreviations.size};
+    *table = (struct sym_dwarf_bytes){.at = abbreviations.bytes + offset,
+                                      .end = abbreviations.bytes + abbreviations.size};
     return !bytes->failed;
 }
 
@@ -403,7 +326,7 @@ struct sym_dwarf_shapes *
 sym_dwarf_shapes_read(const Dwarf_Die *entry, struct sym_budget *budget)
 {
     struct sym_dwarf_shapes *const shapes = calloc(1, sizeof(*shapes));
-    struct bytes table;
+    struct sym_dwarf_bytes table;
 
     if (shapes == NULL) {
         return NULL;
@@ -467,7 +390,7 @@ walk_entries(struct walk *walk, uint32_t around, sym_dwarf_visit *visit, void *c
     while (walk->entries.at < walk->entries.end) {
         Dwarf_Die entry = {.addr = (void *)(uintptr_t)walk->entries.at,
                            .cu = walk->shapes->unit};
-        const uint64_t code = get_leb128(&walk->entries);
+        const uint64_t code = sym_dwarf_bytes_leb128(&walk->entries);
         const struct shape *const shape =
             code == 0 ? NULL : find_shape(walk->shapes, code);
         uint32_t inside = around;
