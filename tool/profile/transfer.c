@@ -190,7 +190,7 @@ struct receiver {
 static const char *
 get_name(struct receiver *receiver)
 {
-    return wire_get_name(receiver->wire, &receiver->names);
+    return wire_get_name(receiver->wire, &receiver->names, NAME_BYTES_MAX);
 }
 
 static bool

@@ -265,9 +265,10 @@ wire_put_name(struct wire *wire, struct string_set *sent, const char *text)
 
 /* Takes the text of the next number. */
 static bool
-keep_name(struct wire *wire, struct wire_names *names)
+keep_name(struct wire *wire, struct wire_names *names, size_t most)
 {
-    const char *const text = wire_get_text(wire, names->bytes_left);
+    const char *const text =
+        wire_get_text(wire, most < names->bytes_left ? most : names->bytes_left);
     uint64_t bytes;
     char *copy;
 
@@ -294,11 +295,11 @@ keep_name(struct wire *wire, struct wire_names *names)
 }
 
 const char *
-wire_get_name(struct wire *wire, struct wire_names *names)
+wire_get_name(struct wire *wire, struct wire_names *names, size_t most)
 {
     const uint64_t number = wire_get_most(wire, names->count + 1);
 
-    if (number > names->count && !keep_name(wire, names)) {
+    if (number > names->count && !keep_name(wire, names, most)) {
         wire->failed = true;
     }
     return number == 0 || wire->failed ? "" : names->texts[number - 1];

@@ -72,8 +72,8 @@ struct wire_names {
 /* sent: those of this wire so far. */
 void wire_put_name(struct wire *wire, struct string_set *sent, const char *text);
 
-/* Lives as long as names. */
-const char *wire_get_name(struct wire *wire, struct wire_names *names);
+/* Of at most most bytes. Lives as long as names. */
+const char *wire_get_name(struct wire *wire, struct wire_names *names, size_t most);
 
 void wire_names_finish(struct wire_names *names);
 

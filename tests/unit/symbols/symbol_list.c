@@ -2,10 +2,12 @@
 /* symbol_list.c - functions as the linker listed them, of the samples in argv. */
 #include "fixture.h"
 
+#include "symbols/border/table.h"
 #include "symbols/client/symbol_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -97,6 +99,32 @@ relocations__left_in__found(void **state)
     sym_symbol_list_finish(&list);
 }
 
+/* Readers pass over such names everywhere, and the command takes none. */
+static void
+names__as_long_as_no_name_is__left_out(void **state)
+{
+    enum { LONGEST = SYM_NAME_BYTES_MAX - 1 };
+    static char name[LONGEST + 2];
+    struct sym_symbol_list list;
+    FILE *text;
+
+    (void)state;
+    memset(name, 'a', LONGEST + 1);
+    name[LONGEST + 1] = '\0';
+    text = fopen(fixture_path("l.s"), "w");
+    assert_non_null(text);
+    for (size_t shorter = 0; shorter < 2; shorter++) {
+        fprintf(text, ".type %s, %%function\n%s: .long 0\n", name + shorter,
+                name + shorter);
+    }
+    assert_int_equal(fclose(text), 0);
+    fixture_build("gcc -shared -nostdlib l.s -o l");
+    assert_int_equal(read_list(fixture_path("l"), 0, &list), 0);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(strlen(list.items[0].name), LONGEST);
+    sym_symbol_list_finish(&list);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -104,6 +132,7 @@ main(int argc, char **argv)
         cmocka_unit_test(functions__of_a_program__with_file_and_size),
         cmocka_unit_test(list__stripped_or_no_elf_or_too_large__said),
         cmocka_unit_test(relocations__left_in__found),
+        cmocka_unit_test(names__as_long_as_no_name_is__left_out),
     };
 
     samples = argv + 1;

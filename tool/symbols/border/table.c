@@ -31,16 +31,13 @@ sym_table_take(struct sym_table *table, uint64_t bytes)
     return true;
 }
 
-/* A forged name may be as long as the file, and be that of each symbol. */
-#define NAME_BYTES_MAX (UINT32_C(1) << 16)
-
 bool
 sym_table_add(struct sym_table *table, const struct sym_entry *entry)
 {
     struct sym_entry *larger;
 
     if (entry->start >= entry->end || entry->name[0] == '\0' ||
-        strnlen(entry->name, NAME_BYTES_MAX) == NAME_BYTES_MAX) {
+        strnlen(entry->name, SYM_NAME_BYTES_MAX) == SYM_NAME_BYTES_MAX) {
         return true;
     }
     if (!sym_table_take(table, ENTRY_COST)) {

@@ -83,7 +83,11 @@ struct sym_table {
 /* A table is {0} at first, but for its budget. All that return bool: false if memory or
  * the budget ran out. */
 
-/* Empty ranges, empty names and names of 64 KiB and more are passed over. */
+/* A forged name may be as long as the file, and be that of each symbol: readers pass
+ * over names of so many bytes and more. */
+#define SYM_NAME_BYTES_MAX (UINT32_C(1) << 16)
+
+/* Empty ranges, empty names and names that are too long are passed over. */
 bool sym_table_add(struct sym_table *table, const struct sym_entry *entry);
 
 bool sym_table_add_bound(struct sym_table *table, uint64_t start, uint64_t end);

@@ -18,7 +18,7 @@ enum { ANSWER_FRAMES_MAX = 1 << 19 };
 static const char *
 get_name(struct sym_image *image)
 {
-    return wire_get_name(&image->process.wire, &image->names);
+    return wire_get_name(&image->process.wire, &image->names, TEXT_BYTES_MAX);
 }
 
 static uint32_t

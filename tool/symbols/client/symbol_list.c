@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/command_log.h"
 #include "sandbox/process.h"
+#include "symbols/border/protocol.h"
 #include "symbols/client/readers.h"
 
 #include <errno.h>
@@ -14,15 +15,14 @@
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 #define CPU_NS_MAX (UINT64_C(30) * CLOCK_SECOND_NS)
 
-/* Take a symbol. Its name is as long as its file has it. */
 static void
 get_symbol(struct wire *wire, struct wire_names *names, struct sym_symbol *symbol)
 {
     symbol->start = wire_get(wire);
     symbol->size = wire_get(wire);
     symbol->local = wire_get_most(wire, 1) != 0;
-    symbol->name = wire_get_name(wire, names);
-    symbol->file = wire_get_name(wire, names);
+    symbol->name = wire_get_name(wire, names, TEXT_BYTES_MAX);
+    symbol->file = wire_get_name(wire, names, TEXT_BYTES_MAX);
 }
 
 /* Take the symbols that come. Returns false if they are not in order of their starts,

@@ -37,6 +37,12 @@ has_relocations(const struct sym_elf *file)
     return false;
 }
 
+static bool
+is_too_long(const char *name)
+{
+    return strnlen(name, SYM_NAME_BYTES_MAX) == SYM_NAME_BYTES_MAX;
+}
+
 /* False: it is more than the budget has. */
 static bool
 take_symbol(struct reader *reader, const GElf_Sym *symbol, const char *name)
@@ -47,10 +53,10 @@ take_symbol(struct reader *reader, const GElf_Sym *symbol, const char *name)
     struct sym_symbol *larger;
 
     if (type == STT_FILE) {
-        reader->source = name;
+        reader->source = is_too_long(name) ? "" : name;
     }
     if ((type != STT_FUNC && type != STT_GNU_IFUNC) || symbol->st_shndx == SHN_UNDEF ||
-        symbol->st_value == 0 || name[0] == '\0') {
+        symbol->st_value == 0 || name[0] == '\0' || is_too_long(name)) {
         return true;
     }
     larger = sym_budget_grow(&reader->budget, list->items, list->count, &reader->room,
