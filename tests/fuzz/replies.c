@@ -69,10 +69,13 @@ check_name(const struct sym_name *name, bool found)
     }
 }
 
+/* with_file: names are asked for with the file, as the command does where it knows what
+ * it will look up. */
 static void
-ask_image(int fd)
+ask_image(int fd, bool with_file)
 {
     static const uint64_t places[] = {0, 16, 4096};
+    const struct sym_wanted wanted = {places, 3, 16};
     struct sym_clock clock = {0};
     const struct sym_settings settings = {.memory_max = 1 << 20, .clock = &clock};
     struct sym_image *image;
@@ -82,11 +85,14 @@ ask_image(int fd)
     uint64_t end;
 
     sym_clock_start(&clock, 10);
-    image = sym_image_open(fd, "/forged", "", &settings);
+    image =
+        sym_image_open_places(fd, "/forged", "", &settings, with_file ? &wanted : NULL);
     if (image == NULL) {
         return;
     }
-    sym_image_expect(image, true, places, 3, 16);
+    if (!with_file) {
+        sym_image_expect(image, true, places, 3, 16);
+    }
     for (size_t i = 0; i < 3; i++) {
         check_name(&name, sym_image_lookup_place(image, places[i], 16, &name));
     }
@@ -154,9 +160,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     in_process_work = send_reply;
     reply = data + 1;
     reply_size = size == 0 ? 0 : size - 1;
-    switch (size == 0 ? 0 : data[0] % 5) {
+    switch (size == 0 ? 0 : data[0] % 6) {
     case 0:
-        ask_image(fd);
+        ask_image(fd, false);
         return 0;
     case 1:
         ask_map(fd);
@@ -167,9 +173,12 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 3:
         ask_profile();
         break;
-    default:
+    case 4:
         (void)sym_find_function(fd, "/forged", "main", 0, &found);
         break;
+    default:
+        ask_image(fd, true);
+        return 0;
     }
     close(fd);
     return 0;
