@@ -165,7 +165,7 @@ lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
     uint64_t address;
 
     *name = (struct sym_name){.file = ""};
-    if (!sym_reader_address(image, file_offset, &address)) {
+    if (!sym_reader_bucket(image, file_offset, 1, &address)) {
         return false;
     }
     return sym_reader_lookup_address(image, address, name);

@@ -215,12 +215,30 @@ fixture_open(const char *path, const char *root)
 }
 
 bool
+fixture_address(const struct sym_reader *image, uint64_t file_offset, uint64_t *address)
+{
+    return sym_reader_bucket(image, file_offset, 1, address);
+}
+
+bool
+fixture_range(struct sym_reader *image, uint64_t address, uint64_t *start,
+              uint64_t *end)
+{
+    struct sym_name found;
+
+    (void)sym_reader_lookup_address(image, address, &found);
+    *start = found.code_start;
+    *end = found.code_end;
+    return found.code_end > 0;
+}
+
+bool
 fixture_lookup(struct sym_reader *image, uint64_t file_offset, struct sym_name *name)
 {
     uint64_t address;
 
     *name = (struct sym_name){.file = ""};
-    if (!sym_reader_address(image, file_offset, &address)) {
+    if (!fixture_address(image, file_offset, &address)) {
         return false;
     }
     return sym_reader_lookup_address(image, address, name);

@@ -75,6 +75,14 @@ uint64_t fixture_offset_of(const char *program, const char *function);
 /* Opens or fails the test. */
 struct sym_reader *fixture_open(const char *path, const char *root);
 
+/* The link-time address of a file offset; false if it has none. */
+bool fixture_address(const struct sym_reader *image, uint64_t file_offset,
+                     uint64_t *address);
+
+/* The code of the symbol that covers an address; false if none does. */
+bool fixture_range(struct sym_reader *image, uint64_t address, uint64_t *start,
+                   uint64_t *end);
+
 /* Names the code at a file offset. */
 bool fixture_lookup(struct sym_reader *image, uint64_t file_offset,
                     struct sym_name *name);

@@ -102,7 +102,7 @@ image__cut_before_section_headers__still_has_addresses_and_exported_names(void *
 
     (void)state;
     assert_non_null(image);
-    assert_true(sym_reader_address(image, offset, &address));
+    assert_true(fixture_address(image, offset, &address));
     assert_true(sym_reader_has_symbols(image));
     fixture_assert_name(image, offset, "sample_global");
     assert_string_equal(sym_reader_build_id(image), SAMPLE_BUILD_ID);

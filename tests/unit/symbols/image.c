@@ -97,7 +97,7 @@ file_offset__through_program_headers__link_address(void **state)
         (const Elf64_Phdr *)(const void *)(bytes + header->e_phoff);
 
     (void)state;
-    assert_true(sym_reader_address(fixed, offset, &address));
+    assert_true(fixture_address(fixed, offset, &address));
     for (size_t i = 0; i < header->e_phnum; i++) {
         if (segments[i].p_type == PT_LOAD && (segments[i].p_flags & PF_X) != 0) {
             assert_int_equal(address - offset,
@@ -116,8 +116,8 @@ file_offset__through_program_headers__link_address(void **state)
     assert_false(sym_reader_bucket(fixed, UINT64_MAX - 3, 4, &address));
     assert_false(sym_reader_bucket(fixed, size + 4096, 4096, &address));
     assert_int_equal(address, 1);
-    assert_false(sym_reader_address(fixed, UINT64_MAX, &address));
-    assert_false(sym_reader_address(fixed, size + 4096, &address));
+    assert_false(fixture_address(fixed, UINT64_MAX, &address));
+    assert_false(fixture_address(fixed, size + 4096, &address));
     assert_int_equal(address, 1);
     free(bytes);
     sym_reader_close(fixed);
@@ -275,7 +275,7 @@ code__at_a_link_address__bytes_of_the_file(void **state)
     uint64_t address;
 
     (void)state;
-    assert_true(sym_reader_address(image, offset, &address));
+    assert_true(fixture_address(image, offset, &address));
     assert_int_equal(sym_reader_read(image, address, got, sizeof(got)), sizeof(got));
     assert_memory_equal(got, bytes + offset, sizeof(got));
     assert_int_equal(sym_reader_read(image, UINT64_MAX, got, sizeof(got)), 0);
@@ -300,8 +300,8 @@ range__of_a_symbol__all_of_its_code(void **state)
         uint64_t start;
         uint64_t end;
 
-        assert_true(sym_reader_address(image, offset, &address));
-        assert_true(sym_reader_range(image, address + 1, &start, &end));
+        assert_true(fixture_address(image, offset, &address));
+        assert_true(fixture_range(image, address + 1, &start, &end));
         assert_int_equal(start, address);
         assert_true(end > address + 1 && end < address + 64);
         assert_true(sym_reader_lookup_address(image, end - 1, &name));
@@ -309,7 +309,7 @@ range__of_a_symbol__all_of_its_code(void **state)
         if (sym_reader_lookup_address(image, end, &name)) {
             assert_string_not_equal(name.name, "sample_global");
         }
-        assert_false(sym_reader_range(image, UINT64_MAX, &start, &end));
+        assert_false(fixture_range(image, UINT64_MAX, &start, &end));
         sym_reader_close(image);
     }
     (void)state;
@@ -349,8 +349,8 @@ line_rows__of_a_function__in_order_and_its_own(void **state)
 
         assert_true(fixture_sample_places(samples[i], places) > 0);
         assert_string_equal(places[0].name, "sample_global");
-        assert_true(sym_reader_address(image, places[0].offset, &rows.start));
-        assert_true(sym_reader_range(image, rows.start, &rows.start, &rows.end));
+        assert_true(fixture_address(image, places[0].offset, &rows.start));
+        assert_true(fixture_range(image, rows.start, &rows.start, &rows.end));
         assert_true(sym_reader_line_rows(image, rows.start, rows.end, see_row, &rows));
         assert_true(rows.count >= 2);
         assert_true(rows.first_line >= places[0].line &&
@@ -418,9 +418,9 @@ buckets__of_a_function__are_of_what_starts_last_in_them(void **state)
     uint64_t end;
 
     (void)state;
-    assert_true(sym_reader_address(
-        image, fixture_offset_of(samples[1], "sample_global"), &address));
-    assert_true(sym_reader_range(image, address, &start, &end));
+    assert_true(fixture_address(image, fixture_offset_of(samples[1], "sample_global"),
+                                &address));
+    assert_true(fixture_range(image, address, &start, &end));
     assert_true(sym_reader_line_rows(image, start, end, keep_row, &rows));
     assert_true(rows.count >= 2);
     for (uint64_t bytes = 1; bytes <= 16; bytes *= 2) {

@@ -74,7 +74,7 @@ names__many_at_once_and_one_by_one__those_of_the_reader(void **state)
     (void)state;
     assert_string_equal(sym_image_build_id(image), sym_reader_build_id(reader));
     assert_true(
-        sym_reader_address(reader, fixture_offset_of(sample, "sample_global"), &first));
+        fixture_address(reader, fixture_offset_of(sample, "sample_global"), &first));
     first -= 32;
     for (uint64_t i = 0; i < 64; i++) {
         places[i] = first + i;

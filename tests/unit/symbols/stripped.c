@@ -89,7 +89,7 @@ assert_functions(void)
     assert_true(sym_reader_lookup_address(image, start - 1, &found));
     assert_string_equal(found.name, "bare");
     assert_int_equal(found.start, start - 16);
-    assert_true(sym_reader_range(image, start + 5, &start, &end));
+    assert_true(fixture_range(image, start + 5, &start, &end));
     assert_int_equal(end - start, 32);
     assert_true(sym_reader_has_symbols(image));
     sym_reader_close(image);

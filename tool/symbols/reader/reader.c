@@ -370,13 +370,6 @@ sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t
                                 size, address);
 }
 
-bool
-sym_reader_address(const struct sym_reader *image, uint64_t file_offset,
-                   uint64_t *address)
-{
-    return sym_reader_bucket(image, file_offset, 1, address);
-}
-
 /* --- names --- */
 
 /* Symbols inside of another one are few; a forged table may have many. */
@@ -402,20 +395,6 @@ find_code(const struct sym_reader *image, const struct sym_range *found,
         at++;
         *end = at->entry == found->entry ? at->end : *end;
     }
-}
-
-bool
-sym_reader_range(struct sym_reader *image, uint64_t address, uint64_t *start,
-                 uint64_t *end)
-{
-    const struct sym_range *found;
-
-    load(image);
-    found = sym_table_find(&image->table, address);
-    if (found != NULL) {
-        find_code(image, found, start, end);
-    }
-    return found != NULL;
 }
 
 size_t

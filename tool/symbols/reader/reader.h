@@ -64,8 +64,6 @@ const char *sym_reader_build_id(const struct sym_reader *reader);
 bool sym_reader_has_symbols(struct sym_reader *reader);
 bool sym_reader_is_bounded(const struct sym_reader *reader);
 const char *sym_reader_note(struct sym_reader *reader);
-bool sym_reader_address(const struct sym_reader *reader, uint64_t file_offset,
-                        uint64_t *address);
 bool sym_reader_lookup_address(struct sym_reader *reader, uint64_t address,
                                struct sym_name *name);
 bool sym_reader_lookup_bucket(struct sym_reader *reader, uint64_t address,
@@ -76,8 +74,6 @@ size_t sym_reader_frames(struct sym_reader *reader, uint64_t address,
 struct sym_code sym_reader_code(const struct sym_reader *reader);
 size_t sym_reader_read(const struct sym_reader *reader, uint64_t address, void *to,
                        size_t size);
-bool sym_reader_range(struct sym_reader *reader, uint64_t address, uint64_t *start,
-                      uint64_t *end);
 bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t end,
                           sym_line_row *take, void *context);
 
