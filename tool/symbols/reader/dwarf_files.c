@@ -54,7 +54,7 @@ add_file(struct reading *reading, const char *name, uint64_t folder)
     }
     files->items = larger;
     files->items[files->count++] =
-        (struct sym_dwarf_file_name){files->folders[folder], name};
+        (struct sym_dwarf_file_name){.folder = files->folders[folder], .name = name};
 }
 
 static bool
@@ -278,6 +278,9 @@ sym_dwarf_files_finish(struct sym_dwarf_files *files)
     if (files->budget != NULL) {
         sym_budget_give(files->budget, files->folder_room * sizeof(*files->folders) +
                                            files->room * sizeof(*files->items));
+    }
+    for (size_t i = 0; i < files->count; i++) {
+        free(files->items[i].path);
     }
     free(files->folders);
     free(files->items);

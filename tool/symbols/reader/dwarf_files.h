@@ -12,6 +12,7 @@
 struct sym_dwarf_file_name {
     const char *folder; /* NULL: none */
     const char *name;   /* in the folder, unless it begins with a slash */
+    char *path;         /* of it; NULL until asked for */
 };
 
 struct sym_dwarf_files {

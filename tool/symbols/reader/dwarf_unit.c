@@ -368,17 +368,16 @@ make_path(struct sym_dwarf_unit *unit, const struct sym_dwarf_file_name *file)
 const char *
 sym_dwarf_file(struct sym_dwarf_unit *unit, size_t number)
 {
-    if (unit->paths == NULL) {
-        unit->path_count = unit->files.count;
-        unit->paths = calloc(unit->path_count + 1, sizeof(*unit->paths));
-    }
-    if (unit->paths == NULL || number >= unit->path_count) {
+    struct sym_dwarf_file_name *file;
+
+    if (number >= unit->files.count) {
         return "";
     }
-    if (unit->paths[number] == NULL) {
-        unit->paths[number] = make_path(unit, &unit->files.items[number]);
+    file = &unit->files.items[number];
+    if (file->path == NULL) {
+        file->path = make_path(unit, file);
     }
-    return unit->paths[number] == NULL ? "" : unit->paths[number];
+    return file->path == NULL ? "" : file->path;
 }
 
 void
@@ -393,10 +392,6 @@ sym_dwarf_unit_finish(struct sym_dwarf_unit *unit)
     }
     free(unit->scopes);
     free(unit->containers);
-    for (size_t i = 0; unit->paths != NULL && i < unit->path_count; i++) {
-        free(unit->paths[i]);
-    }
-    free(unit->paths);
     free(unit->rows.items);
     sym_dwarf_files_finish(&unit->files);
     sym_table_finish(&unit->places);

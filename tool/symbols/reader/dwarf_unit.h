@@ -68,8 +68,6 @@ struct sym_dwarf_unit {
     bool containers_sought;
     struct sym_dwarf_rows rows;
     struct sym_dwarf_files files;
-    char **paths; /* of files; each NULL until asked for */
-    size_t path_count;
 };
 
 /* The number that an attribute of an entry has; 0: it has none. */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * units.c - units of debug information as no compiler of today writes them, though the
+ * standard allows it: assembled here.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Two functions of one byte each. */
+#define CODE                    \
+    ".text\n"                   \
+    ".globl main\n"             \
+    ".type main, %function\n"   \
+    "main: nop\n"               \
+    ".size main, . - main\n"    \
+    ".globl second\n"           \
+    ".type second, %function\n" \
+    "second: nop\n"             \
+    ".size second, . - second\n"
+
+/* Abbreviations: a unit with a line table (1) and one without (2), which both say where
+ * they are, and a function (3), and one that is another function's code (4). */
+#define ABBREVIATIONS                                                          \
+    ".section .debug_abbrev, \"\", %progbits\n"                                \
+    ".byte 1, 0x11, 1, 0x10, 0x17, 0x1b, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0\n" \
+    ".byte 2, 0x11, 1, 0x11, 0x01, 0x12, 0x06, 0, 0\n"                         \
+    ".byte 3, 0x2e, 0, 0x03, 0x08, 0x3a, 0x0b, 0x11, 0x01, 0x12, 0x06, 0, 0\n" \
+    ".byte 4, 0x2e, 0, 0x31, 0x10, 0x11, 0x01, 0x12, 0x06, 0, 0\n"             \
+    ".byte 0\n"
+
+/* Up to the root, of number, and with end, which closes the root, too. */
+#define UNIT(number)                                           \
+    ".section .debug_info, \"\", %progbits\n"                  \
+    ".Lunit_" number ": .long .Lunit_end_" number " - . - 4\n" \
+    ".short 4\n"                                               \
+    ".long 0\n"                                                \
+    ".byte WIDTH\n"
+#define UNIT_END(number) ".byte 0\n.Lunit_end_" number ":\n"
+
+/* Where code of one byte is. */
+#define AT(function) ".dc.a " function "\n.long 1\n"
+
+#define UNIT_WITH_TABLE                                \
+    UNIT("a")                                          \
+    ".byte 1\n"                                        \
+    ".long .Ltable\n"                                  \
+    ".asciz \"/src\"\n" AT("main") ".Lmain: .byte 3\n" \
+                                   ".asciz \"main\"\n" \
+                                   ".byte 1\n" AT("main") UNIT_END("a")
+
+/* A line table of a version, with its parameters; what follows is in its header. */
+#define TABLE(version, sizes)                                   \
+    ".section .debug_line, \"\", %progbits\n"                   \
+    ".Ltable: .long .Ltable_end - . - 4\n"                      \
+    ".short " version "\n" sizes ".long .Lheader_end - . - 4\n" \
+    ".byte 1, 1, 1, -3, 12, 13\n"                               \
+    ".byte 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1\n"
+/* Main is of a file and of line 7. */
+#define ROWS(file)            \
+    ".byte 0, WIDTH + 1, 2\n" \
+    ".dc.a main\n"            \
+    ".byte 4, " file "\n"     \
+    ".byte 3, 6, 1\n"         \
+    ".byte 2, 1\n"            \
+    ".byte 0, 1, 1\n"         \
+    ".Ltable_end:\n"
+
+static struct sym_reader *
+assemble(const char *text)
+{
+    fixture_write(fixture_path("units.s"), text, strlen(text));
+    fixture_build("gcc -Wa,--defsym,WIDTH=%zu units.s -o full", sizeof(void *));
+    return fixture_open(fixture_path("full"), "");
+}
+
+/* The one function at a symbol. */
+static const struct sym_frame *
+frame_at(struct sym_reader *image, const char *symbol)
+{
+    const struct sym_frame *frames;
+    uint64_t start;
+    uint64_t end;
+
+    fixture_find_symbol("full", symbol, &start, &end);
+    assert_int_equal(sym_reader_frames(image, start, &frames), 1);
+    return frames;
+}
+
+/* The rows of a table define files behind those of its header, which alone are read for
+ * where a function of another unit is defined. */
+static void
+file__defined_after_others_were_asked_for__found(void **state)
+{
+    static const char text[] = CODE ABBREVIATIONS UNIT_WITH_TABLE UNIT(
+        "b") ".byte 2\n" AT("second") ".byte 4\n"
+                                      ".long .Lmain\n" AT("second") UNIT_END("b")
+                                          TABLE("4", "") ".byte 0\n"
+                                                         ".asciz \"work.c\"\n"
+                                                         ".byte 0, 0, 0\n"
+                                                         ".byte 0\n"
+                                                         ".Lheader_end:\n"
+                                                         ".byte 0, 11, 3\n"
+                                                         ".asciz \"late.c\"\n"
+                                                         ".byte 0, 0, 0\n" ROWS("2");
+    struct sym_reader *const image = assemble(text);
+    const struct sym_frame *frame = frame_at(image, "second");
+
+    (void)state;
+    assert_string_equal(frame->name, "main");
+    assert_string_equal(frame->definition, "/src/work.c");
+    assert_int_equal(frame->line, 0);
+    frame = frame_at(image, "main");
+    assert_string_equal(frame->file, "/src/late.c");
+    assert_int_equal(frame->line, 7);
+    sym_reader_close(image);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(file__defined_after_others_were_asked_for__found),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);
+}
