@@ -139,10 +139,11 @@ read_unit(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
     (void)sym_dwarf_may_have_code(unit);
     if (unit->code != NULL) {
         struct sym_table table = {.budget = split->own->budget};
+        bool any;
 
         (void)sym_dwarf_add_sequences(&split->own->parts[SYM_DWARF_LINE],
                                       sym_dwarf_number(&unit->root, DW_AT_stmt_list),
-                                      unit->code, 0, &table);
+                                      unit->code, 0, &table, &any);
         sym_table_finish(&table);
     }
     if (sym_dwarf_read_lines(unit, split->own)) {

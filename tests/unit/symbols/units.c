@@ -39,8 +39,9 @@
     ".byte WIDTH\n"
 #define UNIT_END(number) ".byte 0\n.Lunit_end_" number ":\n"
 
-/* Where code of one byte is. */
+/* Where code of one byte, or of both functions, is. */
 #define AT(function) ".dc.a " function "\n.long 1\n"
+#define AT_BOTH ".dc.a main\n.long 2\n"
 
 #define UNIT_WITH_TABLE                                \
     UNIT("a")                                          \
@@ -117,11 +118,40 @@ file__defined_after_others_were_asked_for__found(void **state)
     sym_reader_close(image);
 }
 
+/* .debug_aranges has the first of two functions. */
+static void
+unit__without_line_table_partly_in_aranges__has_all_its_functions(void **state)
+{
+    static const char text[] = CODE ABBREVIATIONS UNIT(
+        "a") ".byte 2\n" AT_BOTH ".byte 3\n"
+             ".asciz \"main\"\n"
+             ".byte 0\n" AT(
+                 "main") ".byte 3\n"
+                         ".asciz \"second\"\n"
+                         ".byte 0\n" AT("second")
+                             UNIT_END("a") ".section .debug_aranges, \"\", %progbits\n"
+                                           ".long .Lset_end - . - 4\n"
+                                           ".short 2\n"
+                                           ".long .Lunit_a\n"
+                                           ".byte WIDTH, 0\n"
+                                           ".balign 2 * WIDTH\n"
+                                           ".dc.a main, 1, 0, 0\n"
+                                           ".Lset_end:\n";
+    struct sym_reader *const image = assemble(text);
+
+    (void)state;
+    assert_string_equal(frame_at(image, "main")->name, "main");
+    assert_string_equal(frame_at(image, "second")->name, "second");
+    sym_reader_close(image);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file__defined_after_others_were_asked_for__found),
+        cmocka_unit_test(
+            unit__without_line_table_partly_in_aranges__has_all_its_functions),
     };
 
     return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);

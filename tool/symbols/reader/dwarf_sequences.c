@@ -265,12 +265,13 @@ sym_dwarf_rows_read(struct sym_dwarf_rows *rows, const struct sym_dwarf_part *li
 bool
 sym_dwarf_add_sequences(const struct sym_dwarf_part *lines, uint64_t offset,
                         const struct sym_elf_code *code, uint32_t tag,
-                        struct sym_table *table)
+                        struct sym_table *table, bool *any)
 {
     struct sym_entry entry = {.name = "code", .tag = tag, .sized = true};
     struct sequence sequence = {.begun = false};
     struct sym_dwarf_program program;
 
+    *any = false;
     if (!sym_dwarf_program_begin(&program, lines, offset)) {
         return true;
     }
@@ -283,6 +284,7 @@ sym_dwarf_add_sequences(const struct sym_dwarf_part *lines, uint64_t offset,
         note_effect(&sequence, &program, effect);
         /* The end of the table is one too. */
         if (effect == SYM_DWARF_END || program.bytes.at == program.bytes.end) {
+            *any = true;
             entry.start = sequence.start;
             entry.end = program.address;
             if (sym_elf_code_holds(code, entry.start) &&

@@ -42,9 +42,13 @@ bool sym_dwarf_rows_read(struct sym_dwarf_rows *rows,
                          const struct sym_elf_code *code, struct sym_dwarf_files *files,
                          struct sym_budget *budget);
 
-/* Adds where sequences with code begin and end. False: out of memory or budget. */
+/*
+ * Adds where sequences with code begin and end. False: out of memory or budget.
+ *
+ *   any  out: has the table sequences, added or not?
+ */
 bool sym_dwarf_add_sequences(const struct sym_dwarf_part *lines, uint64_t offset,
                              const struct sym_elf_code *code, uint32_t tag,
-                             struct sym_table *table);
+                             struct sym_table *table, bool *any);
 
 #endif

@@ -48,7 +48,6 @@ struct sym_dwarf_unit {
     uint64_t addr_base;   /* of a skeleton: where its part of .debug_addr begins */
     uint64_t ranges_base; /* of one before version 5: the same of .debug_ranges */
     uint64_t language;    /* of a skeleton that has its other half: that of it */
-    bool placed;          /* it or .debug_aranges says where it is */
     bool split_sought;
     bool scopes_sought;
     bool lines_sought;

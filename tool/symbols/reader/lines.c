@@ -108,23 +108,24 @@ add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
     return true;
 }
 
-/* Adds the next ranges that are of the unit, if there are any. False: out of memory or
- * budget. */
+/* Adds the next ranges that are of the unit; any: are there some? False: out of memory
+ * or budget. */
 static bool
 add_aranges(struct sym_lines *lines, uint32_t number,
-            const struct sym_dwarf_aranges *aranges, size_t *next)
+            const struct sym_dwarf_aranges *aranges, size_t *next, bool *any)
 {
     struct sym_dwarf_unit *const unit = &lines->units[number];
     const uint64_t at = unit->offset - dwarf_cuoffset(&unit->root);
     struct sym_entry place = {.name = "code", .tag = number, .sized = true};
 
+    *any = false;
     while (*next < aranges->count && aranges->items[*next].unit < at) {
         (*next)++;
     }
     for (; *next < aranges->count && aranges->items[*next].unit == at; (*next)++) {
         place.start = aranges->items[*next].start;
         place.end = aranges->items[*next].end;
-        unit->placed = true;
+        *any = true;
         if (sym_dwarf_is_code(&lines->code, place.start) &&
             !sym_table_add(&lines->places, &place)) {
             return false;
@@ -145,12 +146,11 @@ add_places_of_units(struct sym_lines *lines)
 
     sym_dwarf_aranges_read(&aranges, &lines->own);
     for (size_t i = 0; added && i < lines->unit_count; i++) {
-        struct sym_dwarf_unit *const unit = &lines->units[i];
+        bool any;
 
-        added = add_aranges(lines, (uint32_t)i, &aranges, &next) &&
-                (unit->placed ||
-                 sym_dwarf_add_ranges(&unit->root, &lines->code, (uint32_t)i,
-                                      &lines->places, &unit->placed));
+        added = add_aranges(lines, (uint32_t)i, &aranges, &next, &any) &&
+                (any || sym_dwarf_add_ranges(&lines->units[i].root, &lines->code,
+                                             (uint32_t)i, &lines->places, &any));
     }
     sym_dwarf_aranges_finish(&aranges);
     return added;
@@ -246,7 +246,7 @@ sym_lines_note(struct sym_lines *lines)
     return sym_dwarf_split_note(&lines->split);
 }
 
-/* Where functions of a unit are: that of one without rows, if it has any code. */
+/* Where functions of a unit without rows are, if it has any code. */
 static bool
 add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
@@ -272,12 +272,13 @@ add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 }
 
 /* Of a unit by its rows, or else its functions: some units do not say where they are,
- * and the lists of others end early, where a linker threw a function away. */
+ * and the lists of others end early, where a linker threw a function away. Neither
+ * their own lists nor .debug_aranges are believed to be complete. */
 static bool
 add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
-    const size_t before = lines->more_places.entry_count;
     const int tag = dwarf_tag(&unit->root);
+    bool any = false;
     Dwarf_Attribute rows;
     Dwarf_Word at;
 
@@ -287,12 +288,11 @@ add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
     if (dwarf_attr(&unit->root, DW_AT_stmt_list, &rows) != NULL &&
         dwarf_formudata(&rows, &at) == 0 &&
         !sym_dwarf_add_sequences(&lines->own.parts[SYM_DWARF_LINE], at, &lines->code,
-                                 (uint32_t)(unit - lines->units),
-                                 &lines->more_places)) {
+                                 (uint32_t)(unit - lines->units), &lines->more_places,
+                                 &any)) {
         return false;
     }
-    return lines->more_places.entry_count > before || unit->placed ||
-           add_functions(lines, unit);
+    return any || add_functions(lines, unit);
 }
 
 /* Only when an address is in no unit: all line tables are passed through. */
