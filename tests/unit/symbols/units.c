@@ -5,7 +5,7 @@
  */
 #include "fixture.h"
 
-#include <stdio.h>
+#include <dwarf.h>
 #include <string.h>
 
 /* Two functions of one byte each. */
@@ -68,11 +68,14 @@
     ".byte 0, 1, 1\n"         \
     ".Ltable_end:\n"
 
+/* COUNT and LANGUAGE are symbols of the text. */
 static struct sym_reader *
-assemble(const char *text)
+assemble(const char *text, unsigned int count, unsigned int language)
 {
     fixture_write(fixture_path("units.s"), text, strlen(text));
-    fixture_build("gcc -Wa,--defsym,WIDTH=%zu units.s -o full", sizeof(void *));
+    fixture_build("gcc -Wa,--defsym,WIDTH=%zu,--defsym,COUNT=%u,--defsym,LANGUAGE=%u "
+                  "units.s -o full",
+                  sizeof(void *), count, language);
     return fixture_open(fixture_path("full"), "");
 }
 
@@ -105,7 +108,7 @@ file__defined_after_others_were_asked_for__found(void **state)
                                                          ".byte 0, 11, 3\n"
                                                          ".asciz \"late.c\"\n"
                                                          ".byte 0, 0, 0\n" ROWS("2");
-    struct sym_reader *const image = assemble(text);
+    struct sym_reader *const image = assemble(text, 0, 0);
     const struct sym_frame *frame = frame_at(image, "second");
 
     (void)state;
@@ -137,12 +140,89 @@ unit__without_line_table_partly_in_aranges__has_all_its_functions(void **state)
                                            ".balign 2 * WIDTH\n"
                                            ".dc.a main, 1, 0, 0\n"
                                            ".Lset_end:\n";
-    struct sym_reader *const image = assemble(text);
+    struct sym_reader *const image = assemble(text, 0, 0);
 
     (void)state;
     assert_string_equal(frame_at(image, "main")->name, "main");
     assert_string_equal(frame_at(image, "second")->name, "second");
     sym_reader_close(image);
+}
+
+/* Entries have an abbreviation code that is not its place in the table: each that is
+ * passed costs a call of this. */
+size_t __real_sym_count_below(const void *items, size_t count, size_t item_bytes,
+                              uint64_t key);
+size_t __wrap_sym_count_below(const void *items, size_t count, size_t item_bytes,
+                              uint64_t key);
+
+static uint64_t searches;
+
+size_t
+__wrap_sym_count_below(const void *items, size_t count, size_t item_bytes, uint64_t key)
+{
+    searches++;
+    return __real_sym_count_below(items, count, item_bytes, key);
+}
+
+/* Functions of one byte, each in the one before. */
+static const char nested[] =
+    ".text\n"
+    ".globl main\n"
+    ".type main, %function\n"
+    "main: .fill COUNT\n"
+    ".size main, . - main\n"
+    ".section .debug_abbrev, \"\", %progbits\n"
+    ".byte 10, 0x11, 1, 0x13, 0x0b, 0x11, 0x01, 0x12, 0x06, 0, 0\n"
+    ".byte 11, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0\n"
+    ".byte 0\n" UNIT("a") ".byte 10, LANGUAGE\n"
+                          ".dc.a main\n"
+                          ".long COUNT\n"
+                          ".set number, 0\n"
+                          ".rept COUNT\n"
+                          ".byte 11\n"
+                          ".asciz \"f\"\n"
+                          ".dc.a main + number\n"
+                          ".long 1\n"
+                          ".set number, number + 1\n"
+                          ".endr\n"
+                          ".fill COUNT\n" UNIT_END("a");
+
+/* Searches that it takes to look up all of a number of nested functions. */
+static uint64_t
+look_up_nested(unsigned int count, unsigned int language)
+{
+    struct sym_reader *const image = assemble(nested, count, language);
+    uint64_t start;
+    uint64_t end;
+
+    fixture_find_symbol("full", "main", &start, &end);
+    assert_int_equal(end - start, count);
+    searches = 0;
+    for (uint64_t at = start; at < end; at++) {
+        const struct sym_frame *frames;
+
+        assert_int_equal(sym_reader_frames(image, at, &frames), 1);
+        assert_string_equal(frames[0].name + strlen(frames[0].name) - 1, "f");
+    }
+    sym_reader_close(image);
+    return searches;
+}
+
+static void
+functions__nested__work_grows_as_their_number(void **state)
+{
+    static const unsigned int languages[] = {DW_LANG_C11, DW_LANG_C_plus_plus_14};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t few = look_up_nested(400, languages[i]);
+        const uint64_t many = look_up_nested(800, languages[i]);
+
+        print_message("language %u: %llu searches, %llu for twice as many\n",
+                      languages[i], (unsigned long long)few, (unsigned long long)many);
+        /* It would be four times as much if each was passed for each. */
+        assert_true(few >= 400 && many < 3 * few);
+    }
 }
 
 int
@@ -152,6 +232,7 @@ main(void)
         cmocka_unit_test(file__defined_after_others_were_asked_for__found),
         cmocka_unit_test(
             unit__without_line_table_partly_in_aranges__has_all_its_functions),
+        cmocka_unit_test(functions__nested__work_grows_as_their_number),
     };
 
     return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);

@@ -9,14 +9,17 @@
 
 #include "base/buffer.h"
 #include "symbols/border/demangle.h"
-#include "symbols/reader/dwarf_walk.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Real code has some ten; deeper ones are forged. */
-enum { DEPTH_MAX = 64, LINKS_MAX = 16, TYPE_DEPTH_MAX = 8, MEMBERS_MAX = 256 };
+enum { DEPTH_MAX = 64, LINKS_MAX = 16, TYPE_DEPTH_MAX = 8 };
+
+/* Entries below one, at whatever depth, among which its parameters or members are
+ * looked for. A function may have all others of its unit in it. */
+enum { ENTRIES_MAX = 256 };
 
 #define NAME_BYTES_MAX (UINT32_C(1) << 15)
 
@@ -110,26 +113,24 @@ add_container(void *context, Dwarf_Die *entry, int tag, uint32_t around,
     return true;
 }
 
-/* Of the entries that a declaration is among. */
+/* Of the entries that a declaration is among. A skeleton that has its other half has
+ * none but its root. */
 static void
 read_containers(struct sym_dwarf_unit *unit, const Dwarf_Die *declaration,
                 struct sym_budget *budget)
 {
-    const Dwarf_Die *const root =
-        declaration->cu == unit->functions.cu ? &unit->functions : &unit->root;
     struct containers_walk walk = {.unit = unit, .budget = budget};
-    struct sym_dwarf_shapes *shapes;
+    const struct sym_dwarf_shapes *shapes;
 
-    if (unit->containers_sought) {
+    if (unit->containers_sought || declaration->cu != unit->functions.cu) {
         return;
     }
     unit->containers_sought = true;
-    shapes = sym_dwarf_shapes_read(root, budget);
-    if (shapes == NULL ||
-        !sym_dwarf_walk(shapes, root, SYM_DWARF_NO_SCOPE, add_container, &walk)) {
+    shapes = sym_dwarf_unit_shapes(unit, budget);
+    if (shapes == NULL || !sym_dwarf_walk(shapes, &unit->functions, SYM_DWARF_NO_SCOPE,
+                                          add_container, &walk)) {
         unit->container_count = 0;
     }
-    sym_dwarf_shapes_free(shapes);
 }
 
 static const struct sym_dwarf_container *
@@ -239,49 +240,81 @@ add_type(struct buffer *text, Dwarf_Die *entry)
     }
 }
 
+/* What a walk over entries gives as around. */
+enum { CHILD, DEEPER };
+
+/* parameters_walk - what a visit adds parameters to. */
+struct parameters_walk {
+    struct buffer *text;
+    bool any;
+    size_t left; /* entries that may still be looked at */
+};
+
+static bool
+add_parameter(void *context, Dwarf_Die *entry, int tag, uint32_t around,
+              uint32_t *inside)
+{
+    struct parameters_walk *const walk = context;
+    Dwarf_Attribute found;
+
+    *inside = DEEPER;
+    if (around == CHILD && tag == DW_TAG_formal_parameter &&
+        dwarf_attr_integrate(entry, DW_AT_artificial, &found) == NULL) {
+        add_text(walk->text, walk->any ? ", " : "");
+        add_type(walk->text, entry);
+        walk->any = true;
+    }
+    return --walk->left > 0;
+}
+
 /* "(int, const char*)", without what the compiler added. */
 static void
-add_parameters(struct buffer *text, Dwarf_Die *function)
+add_parameters(struct buffer *text, const struct sym_dwarf_shapes *shapes,
+               const Dwarf_Die *function)
 {
-    Dwarf_Die entry;
-    bool more = dwarf_child(function, &entry) == 0;
-    bool first = true;
+    struct parameters_walk walk = {.text = text, .left = ENTRIES_MAX};
 
     add_text(text, "(");
-    for (int i = 0; i < MEMBERS_MAX && more; i++) {
-        Dwarf_Attribute found;
-
-        if (dwarf_tag(&entry) == DW_TAG_formal_parameter &&
-            dwarf_attr_integrate(&entry, DW_AT_artificial, &found) == NULL) {
-            add_text(text, first ? "" : ", ");
-            add_type(text, &entry);
-            first = false;
-        }
-        more = dwarf_siblingof(&entry, &entry) == 0;
-    }
+    (void)sym_dwarf_walk(shapes, function, CHILD, add_parameter, &walk);
     add_text(text, ")");
+}
+
+/* operator_walk - what a visit finds an operator() with. */
+struct operator_walk {
+    Dwarf_Die function;
+    bool found;
+    size_t left; /* entries that may still be looked at */
+};
+
+static bool
+is_call_operator(void *context, Dwarf_Die *entry, int tag, uint32_t around,
+                 uint32_t *inside)
+{
+    struct operator_walk *const walk = context;
+    const char *const name =
+        around == CHILD && tag == DW_TAG_subprogram ? name_of(entry) : NULL;
+
+    *inside = DEEPER;
+    walk->found = name != NULL && strcmp(name, "operator()") == 0;
+    walk->function = *entry;
+    return !walk->found && --walk->left > 0;
 }
 
 /* g++ gives the types of lambdas no name: they have an operator(). */
 static bool
-find_call_operator(Dwarf_Die *type, Dwarf_Die *function)
+find_call_operator(const struct sym_dwarf_shapes *shapes, const Dwarf_Die *type,
+                   Dwarf_Die *function)
 {
-    bool more = dwarf_child(type, function) == 0;
+    struct operator_walk walk = {.left = ENTRIES_MAX};
 
-    for (int i = 0; i < MEMBERS_MAX && more; i++) {
-        const char *const name =
-            dwarf_tag(function) == DW_TAG_subprogram ? name_of(function) : NULL;
-
-        if (name != NULL && strcmp(name, "operator()") == 0) {
-            return true;
-        }
-        more = dwarf_siblingof(function, function) == 0;
-    }
-    return false;
+    (void)sym_dwarf_walk(shapes, type, CHILD, is_call_operator, &walk);
+    *function = walk.function;
+    return walk.found;
 }
 
 static void
-add_unnamed(struct buffer *text, Dwarf_Die *entry)
+add_unnamed(struct buffer *text, const struct sym_dwarf_shapes *shapes,
+            Dwarf_Die *entry)
 {
     Dwarf_Die function;
 
@@ -296,9 +329,9 @@ add_unnamed(struct buffer *text, Dwarf_Die *entry)
         add_text(text, "<unnamed enum>");
         break;
     default:
-        if (find_call_operator(entry, &function)) {
+        if (find_call_operator(shapes, entry, &function)) {
             add_text(text, "<lambda");
-            add_parameters(text, &function);
+            add_parameters(text, shapes, &function);
             add_text(text, ">");
         } else {
             add_text(text, "<unnamed struct>");
@@ -320,7 +353,8 @@ demangled(Dwarf_Die *entry)
 
 /* Adds what an entry in it is qualified with. */
 static void
-add_container_text(struct buffer *text, Dwarf_Die *entry)
+add_container_text(struct buffer *text, const struct sym_dwarf_shapes *shapes,
+                   Dwarf_Die *entry)
 {
     const bool is_function = dwarf_tag(entry) == DW_TAG_subprogram;
     char *const whole = is_function ? demangled(entry) : NULL;
@@ -329,10 +363,10 @@ add_container_text(struct buffer *text, Dwarf_Die *entry)
     if (name != NULL) {
         add_text(text, name);
     } else {
-        add_unnamed(text, entry);
+        add_unnamed(text, shapes, entry);
     }
     if (is_function && whole == NULL) {
-        add_parameters(text, entry);
+        add_parameters(text, shapes, entry);
     }
     free(whole);
 }
@@ -365,6 +399,7 @@ char *
 sym_dwarf_qualify(struct sym_dwarf_unit *unit, Dwarf_Die *declaration, const char *name,
                   struct sym_budget *budget)
 {
+    const struct sym_dwarf_shapes *shapes;
     struct buffer text = {0};
     Dwarf_Die chain[DEPTH_MAX];
     Dwarf_Die at = *declaration;
@@ -377,11 +412,12 @@ sym_dwarf_qualify(struct sym_dwarf_unit *unit, Dwarf_Die *declaration, const cha
             sym_dwarf_find_declaration(&at);
         }
     }
-    if (depth == 0 || is_of_c(declaration, &chain[0])) {
+    shapes = sym_dwarf_unit_shapes(unit, budget);
+    if (shapes == NULL || depth == 0 || is_of_c(declaration, &chain[0])) {
         return NULL;
     }
     for (size_t i = find_whole(chain, depth) + 1; i > 0; i--) {
-        add_container_text(&text, &chain[i - 1]);
+        add_container_text(&text, shapes, &chain[i - 1]);
         add_text(&text, "::");
     }
     add_text(&text, name);

@@ -3,17 +3,16 @@
  * dwarf_unit.c - functions, inlined calls and files of one unit.
  *
  * A unit's entries are walked once for its functions, in their order in the file, and
- * those of a function that an address is in once more for what was inlined into it.
- * Nothing recurses: libdw's own search for scopes would walk all of them anew for each
- * address. Of scopes that overlap the one that comes last is the innermost, since
- * children come after their parents.
+ * those of a function that an address is in once more for what was inlined into it and
+ * into the functions nested in it. Nothing recurses: libdw's own search for scopes
+ * would walk all of them anew for each address. Of scopes that overlap the one that
+ * comes last is the innermost, since children come after their parents.
  */
 #include "symbols/reader/dwarf_unit.h"
 
 #include "base/path.h"
 #include "symbols/border/demangle.h"
 #include "symbols/reader/dwarf_sequences.h"
-#include "symbols/reader/dwarf_walk.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -88,6 +87,7 @@ struct scopes_walk {
     struct sym_dwarf_unit *unit;
     struct sym_budget *budget;
     struct sym_table *places;
+    uint32_t next; /* of what was inlined: the next function in the unit's scopes */
 };
 
 /* What is below is of another function, or of one that the linker threw away: what was
@@ -128,43 +128,77 @@ static bool
 add_function(void *context, Dwarf_Die *entry, int tag, uint32_t around,
              uint32_t *inside)
 {
-    (void)around;
-    return tag != DW_TAG_subprogram ||
-           add_scope(context, entry, SYM_DWARF_NO_SCOPE, inside);
+    struct scopes_walk *const walk = context;
+    struct sym_dwarf_unit *const unit = walk->unit;
+
+    if (tag != DW_TAG_subprogram) {
+        return true;
+    }
+    if (!add_scope(walk, entry, SYM_DWARF_NO_SCOPE, inside)) {
+        return false;
+    }
+    if (*inside == GONE) {
+        *inside = around;
+    } else if (*inside != around) {
+        unit->scopes[*inside].outermost =
+            around == SYM_DWARF_NO_SCOPE ? *inside : unit->scopes[around].outermost;
+    }
+    return true;
 }
 
+/* Functions come in the order in which they were added. */
 static bool
 add_inlined(void *context, Dwarf_Die *entry, int tag, uint32_t around, uint32_t *inside)
 {
+    struct scopes_walk *const walk = context;
+    const struct sym_dwarf_unit *const unit = walk->unit;
+
     if (tag == DW_TAG_subprogram) {
-        *inside = GONE;
+        *inside = walk->next < unit->scope_count &&
+                          unit->scopes[walk->next].entry.addr == entry->addr
+                      ? walk->next++
+                      : GONE;
     }
     return tag != DW_TAG_inlined_subroutine || around == GONE ||
-           add_scope(context, entry, around, inside);
+           add_scope(walk, entry, around, inside);
+}
+
+const struct sym_dwarf_shapes *
+sym_dwarf_unit_shapes(struct sym_dwarf_unit *unit, struct sym_budget *budget)
+{
+    /* A skeleton's other half may have been found since. */
+    if (unit->shapes_of != unit->functions.cu) {
+        sym_dwarf_shapes_free(unit->shapes);
+        unit->shapes = sym_dwarf_shapes_read(&unit->functions, budget);
+        unit->shapes_of = unit->functions.cu;
+    }
+    return unit->shapes;
 }
 
 static void
 read_functions(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
-    struct scopes_walk walk = {unit, budget, &unit->places};
+    const struct sym_dwarf_shapes *const shapes = sym_dwarf_unit_shapes(unit, budget);
+    struct scopes_walk walk = {.unit = unit, .budget = budget, .places = &unit->places};
 
     unit->places.budget = budget;
-    unit->shapes = sym_dwarf_shapes_read(&unit->functions, budget);
-    if (unit->shapes == NULL ||
-        !sym_dwarf_walk(unit->shapes, &unit->functions, SYM_DWARF_NO_SCOPE,
-                        add_function, &walk) ||
+    if (shapes == NULL ||
+        !sym_dwarf_walk(shapes, &unit->functions, SYM_DWARF_NO_SCOPE, add_function,
+                        &walk) ||
         !sym_table_build(&unit->places, SYM_OVERLAP_LATEST)) {
         sym_table_finish(&unit->places);
     }
 }
 
-/* What was inlined into the function of a number; NULL: nothing, or too much memory. */
+/* What was inlined into the outermost function of a number, and into those nested in
+ * it; NULL: nothing, or too much memory. */
 static const struct sym_table *
 read_inlined(struct sym_dwarf_unit *unit, uint32_t function, struct sym_budget *budget)
 {
     const Dwarf_Die entry = unit->scopes[function].entry;
     struct sym_table places = {.budget = budget};
-    struct scopes_walk walk = {unit, budget, &places};
+    struct scopes_walk walk = {
+        .unit = unit, .budget = budget, .places = &places, .next = function + 1};
     struct sym_table *kept = NULL;
 
     if (unit->scopes[function].inlined_sought) {
@@ -184,44 +218,6 @@ read_inlined(struct sym_dwarf_unit *unit, uint32_t function, struct sym_budget *
     return kept;
 }
 
-/* Has an abbreviation of functions a place of code? */
-static bool
-places_code(Dwarf_Abbrev *abbreviation)
-{
-    size_t count = 0;
-    bool found = false;
-
-    if (dwarf_getabbrevtag(abbreviation) != DW_TAG_subprogram ||
-        dwarf_getattrcnt(abbreviation, &count) != 0) {
-        return false;
-    }
-    for (size_t i = 0; i < count && !found; i++) {
-        unsigned int name;
-        unsigned int form;
-
-        found = dwarf_getabbrevattr(abbreviation, i, &name, &form, NULL) == 0 &&
-                (name == DW_AT_low_pc || name == DW_AT_ranges);
-    }
-    return found;
-}
-
-bool
-sym_dwarf_may_have_code(struct sym_dwarf_unit *unit)
-{
-    Dwarf_Off at = 0;
-    size_t length;
-    Dwarf_Abbrev *abbreviation;
-
-    while ((abbreviation = dwarf_getabbrev(&unit->functions, at, &length)) != NULL &&
-           abbreviation != DWARF_END_ABBREV) {
-        if (places_code(abbreviation)) {
-            return true;
-        }
-        at += length;
-    }
-    return false;
-}
-
 struct sym_dwarf_scope *
 sym_dwarf_find_scope(struct sym_dwarf_unit *unit, uint64_t address,
                      struct sym_budget *budget)
@@ -239,7 +235,7 @@ sym_dwarf_find_scope(struct sym_dwarf_unit *unit, uint64_t address,
         return NULL;
     }
     function = range->tag;
-    inlined = read_inlined(unit, function, budget);
+    inlined = read_inlined(unit, unit->scopes[function].outermost, budget);
     range = inlined == NULL ? NULL : sym_table_find(inlined, address);
     return &unit->scopes[range == NULL ? function : range->tag];
 }

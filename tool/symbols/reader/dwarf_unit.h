@@ -9,6 +9,7 @@
 #include "symbols/border/table.h"
 #include "symbols/reader/dwarf_image.h"
 #include "symbols/reader/dwarf_sequences.h"
+#include "symbols/reader/dwarf_walk.h"
 #include "symbols/reader/elf_code.h"
 
 #define SYM_DWARF_NO_SCOPE UINT32_MAX
@@ -21,8 +22,8 @@ struct sym_dwarf_container {
 
 /*
  * sym_dwarf_scope - a function, or what was inlined into one. Its parent comes before
- * it. What was inlined into a function is read when an address of that is looked up:
- * most functions of a unit have none.
+ * it. What was inlined into a function, and into those nested in it, is read when an
+ * address of one of them is looked up: most functions of a unit have none.
  */
 struct sym_dwarf_scope {
     Dwarf_Die entry;
@@ -35,10 +36,11 @@ struct sym_dwarf_scope {
     uint32_t definition; /* of the file where the function is defined */
     const char *name;    /* NULL until asked for; for people */
     const char *system_name;
-    char *owned; /* name, if it was made */
-    bool bare;   /* the name is not qualified: there is no linkage name */
+    char *owned;        /* name, if it was made */
+    bool bare;          /* the name is not qualified: there is no linkage name */
+    uint32_t outermost; /* of a function: the one that it is nested in, or itself */
     bool inlined_sought;
-    struct sym_table *inlined; /* of a function: what was inlined into it, as places */
+    struct sym_table *inlined; /* of an outermost function, as places */
 };
 
 struct sym_dwarf_unit {
@@ -59,8 +61,9 @@ struct sym_dwarf_unit {
     struct sym_dwarf_scope *scopes;
     size_t scope_count;
     size_t scope_room;
-    struct sym_dwarf_shapes *shapes; /* of the unit that has functions */
-    struct sym_table places;         /* of functions; tag: scope */
+    struct sym_dwarf_shapes *shapes; /* NULL: none, or too much memory */
+    Dwarf_CU *shapes_of;     /* as libdw has it; not that of functions: not read */
+    struct sym_table places; /* of functions; tag: scope */
     struct sym_dwarf_container *containers;
     size_t container_count;
     size_t container_room;
@@ -87,8 +90,10 @@ bool sym_dwarf_is_code(const struct sym_elf_code *code, uint64_t address);
 bool sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code,
                           uint32_t tag, struct sym_table *table, bool *any);
 
-/* Can the unit's abbreviations have a function with code? */
-bool sym_dwarf_may_have_code(struct sym_dwarf_unit *unit);
+/* What the abbreviations of the unit that has functions say, read once; NULL: none, or
+ * too much memory. */
+const struct sym_dwarf_shapes *sym_dwarf_unit_shapes(struct sym_dwarf_unit *unit,
+                                                     struct sym_budget *budget);
 
 /* The innermost scope of an address, valid until the next; NULL: none, or too much
  * memory. */

@@ -25,6 +25,7 @@ struct shape {
     uint32_t count;
     uint16_t tag;
     bool has_children;
+    bool is_code; /* of a function, with a place of code */
 };
 
 struct sym_dwarf_shapes {
@@ -233,6 +234,8 @@ read_forms(struct sym_dwarf_shapes *shapes, struct sym_dwarf_bytes *table,
         if (form == DW_FORM_implicit_const) {
             (void)sym_dwarf_bytes_leb128(table);
         }
+        shape->is_code |= shape->tag == DW_TAG_subprogram &&
+                          (name == DW_AT_low_pc || name == DW_AT_ranges);
         if (!table->failed && (name != 0 || form != 0) &&
             !add_form(shapes, shape, form)) {
             return false;
@@ -349,6 +352,17 @@ sym_dwarf_shapes_free(struct sym_dwarf_shapes *shapes)
         free(shapes->forms);
         free(shapes);
     }
+}
+
+bool
+sym_dwarf_shapes_have_code(const struct sym_dwarf_shapes *shapes)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < shapes->count && !found; i++) {
+        found = shapes->items[i].is_code;
+    }
+    return found;
 }
 
 /* NULL: there is none. */

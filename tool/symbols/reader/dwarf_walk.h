@@ -36,6 +36,9 @@ struct sym_dwarf_shapes *sym_dwarf_shapes_read(const Dwarf_Die *entry,
                                                struct sym_budget *budget);
 void sym_dwarf_shapes_free(struct sym_dwarf_shapes *shapes); /* NULL is allowed */
 
+/* Can the unit have a function with code? */
+bool sym_dwarf_shapes_have_code(const struct sym_dwarf_shapes *shapes);
+
 /*
  * Visits all entries below root, which is in the unit of the shapes, and whose children
  * get around. What is damaged ends the walk; what stands before was visited. False:

@@ -251,9 +251,11 @@ static bool
 add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
     const uint32_t number = (uint32_t)(unit - lines->units);
+    const struct sym_dwarf_shapes *shapes;
 
     sym_dwarf_split_find(&lines->split, unit);
-    if (!sym_dwarf_may_have_code(unit)) {
+    shapes = sym_dwarf_unit_shapes(unit, lines->budget);
+    if (shapes == NULL || !sym_dwarf_shapes_have_code(shapes)) {
         return true;
     }
     (void)sym_dwarf_find_scope(unit, 0, lines->budget);
