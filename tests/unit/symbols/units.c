@@ -121,6 +121,33 @@ file__defined_after_others_were_asked_for__found(void **state)
     sym_reader_close(image);
 }
 
+/* Names in the supplementary file: such a table is not read, which the note says. */
+static void
+files__named_in_an_unread_form__no_lines_and_a_note(void **state)
+{
+    static const char text[] = CODE ABBREVIATIONS UNIT_WITH_TABLE TABLE(
+        "5", ".byte WIDTH, 0\n") ".byte 1, 1, 0x08, 1\n"
+                                 ".asciz \"/src\"\n"
+                                 ".byte 2, 1, 0x1d, 2, 0x0b, 2\n"
+                                 ".long 0\n"
+                                 ".byte 0\n"
+                                 ".long 0\n"
+                                 ".byte 0\n"
+                                 ".Lheader_end:\n" ROWS("1");
+    struct sym_reader *const image = assemble(text, 0, 0);
+    const struct sym_frame *frame;
+
+    (void)state;
+    assert_string_equal(sym_reader_note(image), "");
+    frame = frame_at(image, "main");
+    assert_string_equal(frame->name, "main");
+    assert_string_equal(frame->file, "");
+    assert_int_equal(frame->line, 0);
+    assert_non_null(strstr(sym_reader_note(image), "/full name files in a form that"));
+    assert_non_null(strstr(sym_reader_note(image), "0x1d"));
+    sym_reader_close(image);
+}
+
 /* .debug_aranges has the first of two functions. */
 static void
 unit__without_line_table_partly_in_aranges__has_all_its_functions(void **state)
@@ -230,6 +257,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(file__defined_after_others_were_asked_for__found),
+        cmocka_unit_test(files__named_in_an_unread_form__no_lines_and_a_note),
         cmocka_unit_test(
             unit__without_line_table_partly_in_aranges__has_all_its_functions),
         cmocka_unit_test(functions__nested__work_grows_as_their_number),

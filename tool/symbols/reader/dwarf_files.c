@@ -16,7 +16,8 @@ struct reading {
     const struct sym_dwarf_image *image;
     struct sym_dwarf_bytes header; /* failed: damaged */
     uint8_t offset_bytes;
-    bool full; /* out of memory or budget */
+    bool full;            /* out of memory or budget */
+    uint64_t unread_form; /* 0: none */
 };
 
 static void
@@ -132,8 +133,8 @@ section_string(const struct sym_dwarf_part *section, uint64_t offset)
                : NULL;
 }
 
-/* The content of a form, of which one of both is set. Forms that compilers have no use
- * for here are damage. */
+/* The content of a form, of which one of both is set. Forms that make no sense here are
+ * damage. */
 static void
 read_content(struct reading *reading, uint64_t form, const char **text,
              uint64_t *number)
@@ -172,6 +173,15 @@ read_content(struct reading *reading, uint64_t form, const char **text,
         break;
     case DW_FORM_block:
         sym_dwarf_bytes_pass(header, sym_dwarf_bytes_leb128(header));
+        break;
+    case DW_FORM_strp_sup:
+    case DW_FORM_strx:
+    case DW_FORM_strx1:
+    case DW_FORM_strx2:
+    case DW_FORM_strx3:
+    case DW_FORM_strx4:
+        reading->unread_form = form;
+        sym_dwarf_bytes_fail(header);
         break;
     default:
         sym_dwarf_bytes_fail(header);
@@ -254,6 +264,7 @@ sym_dwarf_files_read(struct sym_dwarf_files *files, const struct sym_dwarf_image
     }
     if (!goes_on(&reading)) {
         sym_dwarf_files_finish(files);
+        files->unread_form = reading.unread_form;
     }
     return !reading.full;
 }

@@ -22,11 +22,14 @@ struct sym_dwarf_files {
     struct sym_dwarf_file_name *items;
     size_t count;
     size_t room;
+    uint64_t unread_form; /* DW_FORM_... of names, for which there are none; 0: none */
     struct sym_budget *budget;
 };
 
 /*
- * Reads the files of the table at an offset of .debug_line. A damaged table has none.
+ * Reads the files of the table at an offset of .debug_line. A damaged table has none,
+ * and so has one with names in a form that no compiler is known to write there: in the
+ * supplementary file, or by number in .debug_str_offsets.
  *
  *   folder  of the compilation, or NULL
  *   budget  what they are taken from, until they are finished

@@ -39,6 +39,8 @@ struct sym_lines {
     struct sym_table more_places; /* the same, where units do not say where they are */
     bool more_sought;
     bool discriminators;
+    uint64_t unread_form; /* of names of files, the first that was seen; 0: none */
+    char note[PATH_MAX + 200];
     struct sym_frame frames[SYM_FRAMES_MAX];
 };
 
@@ -243,7 +245,15 @@ sym_lines_close(struct sym_lines *lines)
 const char *
 sym_lines_note(struct sym_lines *lines)
 {
-    return sym_dwarf_split_note(&lines->split);
+    if (lines->unread_form == 0) {
+        return sym_dwarf_split_note(&lines->split);
+    }
+    snprintf(
+        lines->note, sizeof(lines->note),
+        "line tables of %s name files in a form that is not read (DW_FORM 0x%llx): "
+        "code is shown without its lines",
+        lines->split.image, (unsigned long long)lines->unread_form);
+    return lines->note;
 }
 
 /* Where functions of a unit without rows are, if it has any code. */
@@ -326,6 +336,14 @@ find_place(struct sym_lines *lines, uint64_t address)
     return sym_table_find(&lines->more_places, address);
 }
 
+static void
+note_files(struct sym_lines *lines, const struct sym_dwarf_unit *unit)
+{
+    if (lines->unread_form == 0) {
+        lines->unread_form = unit->files.unread_form;
+    }
+}
+
 /* The unit of an address, with its rows. */
 static struct sym_dwarf_unit *
 find_unit(struct sym_lines *lines, uint64_t address)
@@ -334,7 +352,11 @@ find_unit(struct sym_lines *lines, uint64_t address)
     struct sym_dwarf_unit *const unit =
         range == NULL ? NULL : &lines->units[range->tag];
 
-    return unit != NULL && sym_dwarf_read_lines(unit, &lines->own) ? unit : NULL;
+    if (unit == NULL || !sym_dwarf_read_lines(unit, &lines->own)) {
+        return NULL;
+    }
+    note_files(lines, unit);
+    return unit;
 }
 
 /* --- frames --- */
@@ -427,9 +449,11 @@ definition_of(struct sym_lines *lines, struct sym_dwarf_unit *unit,
     const struct sym_dwarf_image *image;
     struct sym_dwarf_unit *const definer = unit_of(lines, unit, scope->definer, &image);
 
-    return definer != NULL && sym_dwarf_read_files(definer, image)
-               ? sym_dwarf_file(definer, scope->definition)
-               : "";
+    if (definer == NULL || !sym_dwarf_read_files(definer, image)) {
+        return "";
+    }
+    note_files(lines, definer);
+    return sym_dwarf_file(definer, scope->definition);
 }
 
 static bool
