@@ -37,8 +37,8 @@ typedef bool options_take_one(void *into, const struct options_given *given);
  * line; "" is only the line.
  *
  * complete has what shells offer as its value: words with blanks between, of which
- * those in <> stand for what cli/complete_values.c finds out. A comma in front: the
- * value is a list.
+ * those in <> stand for what record/offers.c, cli/complete_values.c or the shell finds
+ * out. A comma in front: the value is a list.
  */
 struct options_row {
     const char *name;     /* without dashes */
