@@ -2,17 +2,21 @@
 # SPDX-License-Identifier: MIT
 """What a shell completes, asked of the shell itself, with the completions of a folder.
 
-usage: complete_in_shell.py bash|zsh|fish COMPLETIONS LINE...
+usage: complete_in_shell.py [--line] bash|zsh|fish COMPLETIONS LINE...
 
 Prints the completions of each LINE, one a line; a form feed on a line of its own is between two LINEs.
-bash has the package bash-completion around them. zsh has a terminal, as its completions work in no other
-way, and Tab is pressed there.
+With --line, prints what each LINE has become when Tab was pressed behind it. bash has the package
+bash-completion around them. For --line all shells have a terminal, and zsh always, as its completions
+work in no other way.
 """
 import os
 import pathlib
+import pty
+import select
 import subprocess
 import sys
 import tempfile
+import time
 
 BASH = r"""
 . /usr/share/bash-completion/bash_completion || exit 1
@@ -90,12 +94,90 @@ done
 zpty -d inside
 """
 
+# What a shell with a terminal reads first: Control-X Control-F adds its line to a file, and empties it.
+BASH_LINE = r"""
+PS1=
+. /usr/share/bash-completion/bash_completion
+. "$COMPLETIONS/ntprof.bash"
+bind 'set enable-bracketed-paste off'
+bind -x '"\C-x\C-f": printf "%s\n" "$READLINE_LINE" >>"$ANSWERS"; READLINE_LINE='
+echo READY
+"""
+
+ZSH_LINE = r"""
+PS1= RPS1= PS2=
+fpath=("$COMPLETIONS" $fpath)
+autoload -Uz compinit && compinit -u -D
+zstyle ':completion:*' menu no
+bindkey '^I' complete-word
+finished() { print -r -- "$BUFFER" >>$ANSWERS; zle kill-buffer }
+zle -N finished
+bindkey '^X^F' finished
+print READY
+"""
+
+FISH_LINE = r"""
+source $COMPLETIONS/ntprof.fish
+function fish_prompt; end
+function finished
+    commandline >>$ANSWERS
+    commandline ''
+end
+bind \cx\cf finished
+echo READY
+"""
+
+SHELL_WORDS = {
+    "bash": (BASH_LINE, ["bash", "--noprofile", "--rcfile", "{}", "-i"]),
+    "zsh": (ZSH_LINE, ["zsh", "--no-globalrcs", "-i"]),
+    "fish": (FISH_LINE, ["fish", "--no-config", "-i", "-C", "source {}"]),
+}
+
+
+def lines_after_tab(shell, completions, lines, folder, environment):
+    """What a shell with a terminal makes of the lines."""
+    text, words = SHELL_WORDS[shell]
+    # zsh has no option for another file than this, in its home.
+    inside, answers = pathlib.Path(folder) / ".zshrc", pathlib.Path(folder) / "answers"
+    inside.write_text(text)
+    answers.touch()
+    environment.update(COMPLETIONS=str(completions), ANSWERS=str(answers), TERM="dumb")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(words[0], [word.format(inside) for word in words], environment)
+
+    def wait_for(condition):
+        said, end = b"", time.monotonic() + 60
+        while not condition(said):
+            if time.monotonic() > end:
+                sys.exit(f"{shell} does not answer: {said.decode(errors='replace')}")
+            if select.select([terminal], [], [], 0.05)[0]:
+                said += os.read(terminal, 4096)
+
+    try:
+        wait_for(lambda said: b"READY" in said)
+        for number, line in enumerate(lines, 1):
+            os.write(terminal, line.encode() + b"\t\x18\x06")
+            wait_for(lambda said, number=number: answers.read_text().count("\n") >= number)
+    finally:
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+        os.close(terminal)
+    sys.stdout.write("\f\n".join(answers.read_text().splitlines(keepends=True)))
+    return 0
+
 
 def main():
-    if len(sys.argv) < 4 or sys.argv[1] not in ("bash", "zsh", "fish"):
+    whole_line = sys.argv[1:2] == ["--line"]
+    if whole_line:
+        del sys.argv[1]
+    if len(sys.argv) < 4 or sys.argv[1] not in SHELL_WORDS:
         sys.exit(__doc__)
     shell, completions, lines = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
     with tempfile.TemporaryDirectory() as folder:
+        environment = dict(os.environ, HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
+        if whole_line:
+            return lines_after_tab(shell, completions, lines, folder, environment)
         if shell == "bash":
             words = ["bash", "--norc", "-O", "extglob", "-c", BASH, "bash", completions]
         elif shell == "fish":
@@ -105,7 +187,6 @@ def main():
             inside.write_text(ZSH_INSIDE)
             words = ["zsh", "-f", "-c", ZSH, "zsh", inside, completions,
                      pathlib.Path(folder) / "answers"]
-        environment = dict(os.environ, HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
         return subprocess.run([*map(str, words), *lines], stdin=subprocess.DEVNULL,
                               env=environment, timeout=120).returncode
 

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,16 @@ def run(*words, **options):
 
 def missing_shells():
     return [shell for shell in SHELLS if shutil.which(shell) is None]
+
+
+def last_word(line):
+    """Of a command line, whose last quote may be open."""
+    for quote in ("", "'", '"'):
+        try:
+            return shlex.split(line.rstrip("\n") + quote)[-1]
+        except ValueError:
+            pass
+    return None
 
 
 class Copy(unittest.TestCase):
@@ -148,19 +159,23 @@ class Complete(unittest.TestCase):
                               (["run", "sleep", "-o", ""], [":program 2"]),
                               (["run", "--hal", ""], ["perf", "timer", "sim"]),
                               (["run", "--hal=t"], ["--hal=perf", "--hal=timer", "--hal=sim"]),
-                              (["run", "-qo", ""], [":file"]),
-                              (["run", "--output=a"], [":file"]),
+                              (["run", "-qo", ""], [":file 0"]),
+                              (["run", "-qoa"], [":file 3"]),
+                              (["run", "-oa=b"], [":file 2"]),
+                              (["run", "--output=a"], [":file 9"]),
+                              (["run", "-qF9"], ["-qF997", "-qF5k", "-qFmax"]),
+                              (["report", "-q9"], [*self.answer("report", "-")]),
                               (["run", "--quiet="], []),
                               (["run", "--per", ""], ["cpu"]),
                               (["store", "stat", ""], ["sqlite:", "clickhouse://"]),
-                              (["store", "add", "sqlite:x", "one", ""], [":profile"]),
+                              (["store", "add", "sqlite:x", "one", ""], [":profile 0"]),
                               (["serve", "sqlite:x", ""], []),
-                              (["report", "--", "-"], [":profile"]),
-                              (["annotate", "--image-dir", ""], [":folder"]),
-                              (["annotate", "--objdump", ""], [":profile"]),
-                              (["annotate", "--objdump="], [":executable"]),
-                              (["agent", "--host", ""], [":host"]),
-                              (["report", "--host", ""], [":host"]),
+                              (["report", "--", "-"], [":profile 0"]),
+                              (["annotate", "--image-dir", ""], [":folder 0"]),
+                              (["annotate", "--objdump", ""], [":profile 0"]),
+                              (["annotate", "--objdump="], [":executable 10"]),
+                              (["agent", "--host", ""], [":host 0"]),
+                              (["report", "--host", ""], [":host 0"]),
                               (["report", "-"], [*self.answer("report", "--b")]),
                               (["no-such-command", ""], []), ([], [])):
             with self.subTest(words):
@@ -187,15 +202,17 @@ class Shells(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def complete(self, shell, *lines):
-        path = f"{pathlib.Path(NTPROF).parent}:{os.environ['PATH']}"
-        done = subprocess.run([sys.executable, TREE / "scripts/complete_in_shell.py", shell,
-                               TREE / "completions", *lines], stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, timeout=120, cwd=self.folder,
-                              env=dict(os.environ, PATH=path))
+    def ask(self, *words, commands=pathlib.Path(NTPROF).parent):
+        """commands: the folder that has ntprof."""
+        done = subprocess.run([sys.executable, TREE / "scripts/complete_in_shell.py", *words],
+                              stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE, timeout=120,
+                              cwd=self.folder, env=dict(os.environ, PATH=f"{commands}:{os.environ['PATH']}"))
         self.assertEqual(done.returncode, 0)
+        return done.stdout.split("\f\n")
+
+    def complete(self, shell, *lines):
         return [{word.rstrip() for word in answer.splitlines()} - {""}
-                for answer in done.stdout.split("\f\n")]
+                for answer in self.ask(shell, TREE / "completions", *lines)]
 
     def check(self, lines):
         """lines: pairs of a line and what it is completed to."""
@@ -223,6 +240,37 @@ class Shells(unittest.TestCase):
         for shell in SHELLS: # bash has only what is behind the sign in its place
             found, = self.complete(shell, "ntprof run --hal=ti")
             self.assertIn(found, ({"--hal=timer"}, {"timer"}))
+
+    def check_line(self, lines, **options):
+        """lines: pairs of a line and the last word of what it becomes."""
+        for shell in SHELLS:
+            found = self.ask("--line", shell, TREE / "completions", *(line for line, _ in lines), **options)
+            self.assertEqual(len(found), len(lines))
+            for (line, wanted), became in zip(lines, found):
+                with self.subTest(shell=shell, line=line):
+                    self.assertEqual(last_word(became), wanted)
+
+    def test_value_behind_its_letter_or_name__is_completed_the_same(self):
+        for name in ("alpha", "one=1", "two words"):
+            (self.folder / name).write_text("")
+        (self.folder / "in side").mkdir()
+        self.check_line([(line + begun, before + whole)
+                         for begun, whole in (("al", "alpha"), ("one=", "one=1"), ("two\\ w", "two words"),
+                                              ("'two w", "two words"), ("in", "in side/"))
+                         for line, before in (("ntprof run -o ", ""), ("ntprof run -o", "-o"),
+                                              ("ntprof run -qo", "-qo"), ("ntprof run --output=", "--output="))] +
+                        [("ntprof system -qepage", "-qepage-faults"), ("ntprof run --hal=ti", "--hal=timer")])
+
+    def test_names_that_a_shell_reads_otherwise__are_quoted(self):
+        command = self.folder / "ntprof"
+        names = ["two words/", "dev-a\\x2db.slice/", "it's/", "$(touch ran)/", "a=b;c=d/"]
+        command.write_text("#!/bin/sh\ncat <<'END'\n" + "".join(name + "\n" for name in names) + "END\n")
+        command.chmod(0o755)
+        self.check_line([(f"ntprof system -G {begun}", whole)
+                         for begun, whole in zip(("tw", "de", "it", "'$", "a="), names)] +
+                        [("ntprof system -G dev-a\\\\x", names[1]), ("ntprof system -G 'dev-a\\x", names[1]),
+                         ("ntprof system -G \"it's", names[2])], commands=self.folder)
+        self.assertFalse((self.folder / "ran").exists())
 
     def test_back_ends__are_those_that_the_command_knows(self):
         self.check([("ntprof run --hal ", self.allowed("run", "--hal", "?", "true"))])

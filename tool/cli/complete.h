@@ -8,11 +8,14 @@
  * The words are those behind ntprof, up to the one that is completed, which may be
  * empty. The answer has a line for each candidate, the whole word with a tab and its
  * meaning if there is one; the shell leaves out those that do not begin as the word
- * does. Lines of the following forms ask the shell to add its own, of what is behind
- * --OPTION= in the word:
+ * does. Lines of the following forms ask the shell to add its own:
  *
- *   :file :folder :profile :host :executable
+ *   :file N :folder N :profile N :host N :executable N
+ *                for what is behind the first N bytes of the word, which are an option
  *   :program N   word N, counted from ntprof as 0, begins the command line of a program
+ *
+ * Words, and candidates, are what the command gets: the shell takes quotes off words,
+ * and puts them around candidates.
  */
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H

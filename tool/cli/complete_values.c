@@ -98,7 +98,8 @@ print_kind(struct completed *completed, const char *kind)
         }
     }
     if (!offers_find(kind, completed->value, print_offer, completed)) {
-        printf(":%.*s\n", (int)strlen(kind) - 2, kind + 1); /* <file> and so on */
+        printf(":%.*s %zu\n", (int)strlen(kind) - 2, kind + 1, /* <file> and so on */
+               strlen(completed->before));
     }
 }
 
