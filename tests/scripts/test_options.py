@@ -183,6 +183,10 @@ class Complete(unittest.TestCase):
                     done = run(NTPROF, "--complete", *words, cwd=folder)
                 self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], wanted)
 
+    def test_actions_of_a_store__are_those_of_its_help(self):
+        usage = re.findall(r"^ *(?:usage: )?ntprof store ([a-z|]+) URL", run(NTPROF, "help", "store").stdout, re.M)
+        self.assertEqual(sorted(self.answer("store", "")), sorted("|".join(usage).split("|")))
+
     def test_list__its_last_item_with_what_is_before_it(self):
         items = self.answer("report", "--by", "")
         self.assertEqual(self.answer("report", "--by", "image,cpu,l"), ["image,cpu," + item for item in items])

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* complete_values.c - prints what can be a value: what a table of options
- * names, and what its kinds in <> stand for. */
+/* complete_values.c - prints what can be a value: what a table of options names, and
+ * what its kinds in <> stand for. */
 #include "cli/cmd.h"
 #include "cli/complete.h"
+#include "cli/store_actions.h"
 #include "profile/group.h"
 #include "record/offers.h"
 #include "view/export/export.h"
@@ -70,6 +71,15 @@ print_formats(const struct completed *completed)
 }
 
 static void
+print_store_actions(const struct completed *completed)
+{
+    for (const struct store_action *action = store_actions; action->name != NULL;
+         action++) {
+        complete_print(completed->before, action->name, NULL);
+    }
+}
+
+static void
 print_offer(void *context, const char *value, const char *meaning)
 {
     const struct completed *const completed = context;
@@ -85,10 +95,9 @@ print_kind(struct completed *completed, const char *kind)
         const char *kind;
         void (*print)(const struct completed *completed);
     } known[] = {
-        {"<command>", print_commands},
-        {"<key>", print_all_keys},
-        {"<compared-key>", print_compared_keys},
-        {"<format>", print_formats},
+        {"<command>", print_commands},           {"<key>", print_all_keys},
+        {"<compared-key>", print_compared_keys}, {"<format>", print_formats},
+        {"<store-action>", print_store_actions},
     };
 
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cli/store.c - ntprof store: its options and words. */
+/* cli/store.c - ntprof store: its options. */
 #include "base/clock.h"
 #include "base/number.h"
 #include "cli/cmd.h"
@@ -91,50 +91,8 @@ const struct options_syntax cmd_store_options = {
     .help = help,
     .groups = {{rows, 0}},
     .words_max = SIZE_MAX,
-    .complete = {"init add stat check prune fold symbolize upgrade",
-                 "sqlite: clickhouse://", "<profile>"},
+    .complete = {"<store-action>", "sqlite: clickhouse://", "<profile>"},
 };
-
-/* Take the words: an action, a URL, and files for add. Returns the action, or NULL
- * after an error line. */
-static const struct store_action *
-take_words(struct store_arguments *arguments, const struct options_words *words)
-{
-    const struct store_action *const action =
-        words->count > 0 ? store_action_find(words->list[0]) : NULL;
-    struct pprof_error error;
-
-    if (action == NULL) {
-        cmd_refuse("store", words->count > 0 ? words->list[0] : "ACTION",
-                   "is none of " STORE_ACTIONS);
-        return NULL;
-    }
-    if (words->count < 2 || !store_is_url(words->list[1])) {
-        cmd_refuse("store", words->count < 2 ? "URL" : words->list[1], STORE_URL_FORMS);
-        return NULL;
-    }
-    if (!store_url_parse(words->list[1], (int64_t)clock_ns(CLOCK_REALTIME),
-                         &arguments->parsed, &error)) {
-        cmd_fail("store", "%s", error.text);
-        return NULL;
-    }
-    arguments->url = words->list[1];
-    arguments->files = words->list + 2;
-    arguments->file_count = words->count - 2;
-    if (arguments->parsed.selects) {
-        cmd_refuse("store", words->list[1],
-                   "parameters select what is read; here the whole store is "
-                   "meant");
-        return NULL;
-    }
-    if (action->files != (arguments->file_count > 0)) {
-        cmd_refuse("store", words->list[0],
-                   action->files ? "no FILE was named"
-                                 : "takes no word behind the URL");
-        return NULL;
-    }
-    return action;
-}
 
 int
 cmd_store(int argc, char **argv)
@@ -147,8 +105,9 @@ cmd_store(int argc, char **argv)
     if (!options_take(&cmd_store_options, argc, argv, &arguments, &words, &status)) {
         return status;
     }
-    action = take_words(&arguments, &words);
-    status = action != NULL && action->run(&arguments) ? CMD_OK : CMD_FAILED;
+    action = store_take_words(&arguments, &words);
+    status =
+        action != NULL && store_action_run(action, &arguments) ? CMD_OK : CMD_FAILED;
     store_url_finish(&arguments.parsed);
     return status;
 }

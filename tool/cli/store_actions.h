@@ -3,11 +3,9 @@
 #ifndef CLI_STORE_ACTIONS_H
 #define CLI_STORE_ACTIONS_H
 
+#include "base/options.h"
 #include "store/store.h"
 #include "symbols/client/names.h"
-
-/* The names of all actions, for messages. */
-#define STORE_ACTIONS "init, add, stat, check, prune, fold, symbolize, upgrade"
 
 /* store_arguments - as given on the command line. */
 struct store_arguments {
@@ -24,15 +22,29 @@ struct store_arguments {
     bool json;
 };
 
+/* What an action does with the store of the URL. */
+enum store_use { STORE_CLOSED, STORE_READ, STORE_WRITTEN };
+
+/* store_action - false: error is set, or "" after an error line. */
 struct store_action {
     const char *name;
-    bool (*run)(
-        const struct store_arguments *arguments); /* false: after an error line */
-    bool files;                                   /* it takes files */
+    bool (*run)(struct store *store, const struct store_arguments *arguments,
+                struct pprof_error *error);
+    enum store_use store; /* closed: it is NULL for run */
+    bool files;           /* it takes files */
+    bool limits;          /* it needs one of the limits */
 };
 
-/* Returns NULL if there is none of that name. */
-const struct store_action *store_action_find(const char *name);
+/* All of them; they end with {0}. */
+extern const struct store_action store_actions[];
+
+/* Take the words into arguments. Returns the action, or NULL after an error line. */
+const struct store_action *store_take_words(struct store_arguments *arguments,
+                                            const struct options_words *words);
+
+/* Returns false after an error line. */
+bool store_action_run(const struct store_action *action,
+                      const struct store_arguments *arguments);
 
 void store_print_statistics(const struct store_statistics *statistics);
 void store_print_statistics_json(const struct store_statistics *statistics);

@@ -2,9 +2,13 @@
 /* recorded.c - sorts the profile's labels into members and labels of the window. */
 #include "store/recorded.h"
 
+#include "base/hash_index.h"
+
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 static const char *
 label_or(const struct profile *profile, const char *key, const char *otherwise)
@@ -72,4 +76,29 @@ store_add_recorded(struct store *store, const struct profile *profile,
     }
     free(words);
     return added;
+}
+
+/* What stays the same while a profile is rewritten is its command and its start. */
+static void
+make_epoch(const struct profile *profile, char *epoch, size_t size)
+{
+    const char *const command = profile->command != NULL ? profile->command : "";
+
+    snprintf(epoch, size, STORE_EPOCH_FILE "%08" PRIx32,
+             hash_bytes(command, strlen(command)));
+}
+
+bool
+store_add_file(struct store *store, const struct profile *profile,
+               const struct store_window *otherwise, struct pprof_error *error)
+{
+    struct store_window window = *otherwise;
+    struct utsname machine = {0};
+    char epoch[32];
+
+    uname(&machine);
+    make_epoch(profile, epoch, sizeof(epoch));
+    window.host = window.host != NULL ? window.host : machine.nodename;
+    window.epoch = epoch;
+    return store_add_recorded(store, profile, &window, error);
 }

@@ -18,4 +18,14 @@ bool store_add_recorded(struct store *store, const struct profile *profile,
                         const struct store_window *otherwise,
                         struct pprof_error *error);
 
+/*
+ * Add a profile that was read from a file, as store_add_recorded does.
+ *
+ *   otherwise  host NULL: this machine; its epoch is that of files with its command
+ *
+ * A profile that is rewritten while it is recorded is the same window each time.
+ */
+bool store_add_file(struct store *store, const struct profile *profile,
+                    const struct store_window *otherwise, struct pprof_error *error);
+
 #endif
