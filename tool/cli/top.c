@@ -48,33 +48,27 @@ static const struct options_row file_rows[] = {
     {0},
 };
 
+/* What a recording takes; top_store.h has what a store takes. */
+#define RECORDING_GROUPS                                                           \
+    {all_rows, 0}, {record_pid_rows, 0}, {time_rows, 0}, {record_machine_rows, 0}, \
+        {record_hit_rows, 0}, {file_rows, 0},                                      \
+    {                                                                              \
+        record_memory_rows, 0                                                      \
+    }
+
 /* What help shows and shells offer. */
 const struct options_syntax cmd_top_options = {
     .command = "top",
     .help = help,
     .help_end = CMD_HELP_STATUS,
-    .groups = {{all_rows, 0},
-               {record_pid_rows, 0},
-               {time_rows, 0},
-               {record_machine_rows, 0},
-               {record_hit_rows, 0},
-               {file_rows, 0},
-               {record_memory_rows, 0},
-               {input_rows, 0}},
+    .groups = {RECORDING_GROUPS, {input_rows, 0}},
     .words_max = SIZE_MAX,
     .complete = {",<pid>"},
 };
 
-/* What a recording takes; top_store.h has what a store takes. */
 static const struct options_syntax recording_options = {
     .command = "top",
-    .groups = {{all_rows, 0},
-               {record_pid_rows, 0},
-               {time_rows, 0},
-               {record_machine_rows, 0},
-               {record_hit_rows, 0},
-               {file_rows, 0},
-               {record_memory_rows, 0}},
+    .groups = {RECORDING_GROUPS},
     .words_max = SIZE_MAX,
     .shown = &cmd_top_options,
 };

@@ -2,10 +2,12 @@
 /* top_store.c - the options of top for a store. */
 #include "cli/top_store.h"
 #include "base/clock.h"
+#include "base/options_place.h"
 #include "cli/cmd.h"
 #include "record/default_output.h"
 #include "record/record_rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* An agent adds a window a minute. */
@@ -56,17 +58,40 @@ take_delay(void *into, const struct options_given *given)
     return options_time(given, &delays, into);
 }
 
-/* Their help is that of the recording. */
-static const struct options_row own_rows[] = {
-    {"delay", 'd', "TIME", "", NULL,
-     OPTIONS_INTO(take_delay, struct top_store, options.delay_ns)},
-    {"duration", 0, "TIME", "", NULL,
+/* Options of a recording that a store has too, which takes them in another way. */
+static const struct {
+    const char *name;
+    options_take_one *take;
+    size_t offset;
+} shared[] = {
+    {"delay", OPTIONS_INTO(take_delay, struct top_store, options.delay_ns)},
+    {"duration",
      OPTIONS_INTO(record_take_duration, struct top_store, options.duration_ns)},
-    {"output", 'o', "FILE", "", NULL, OPTIONS_TEXT(struct top_store, options.output)},
-    {"no-lines", 0, NULL, "", NULL,
-     OPTIONS_FLAG(struct top_store, options.names.no_lines)},
-    {0},
+    {"output", OPTIONS_TEXT(struct top_store, options.output)},
+    {"no-lines", OPTIONS_FLAG(struct top_store, options.names.no_lines)},
 };
+
+enum { SHARED = sizeof(shared) / sizeof(shared[0]) };
+
+/* Fill the tables: rows are those of cmd_top_options. */
+static void
+make_rows(struct options_row selecting[INPUT_ROWS], struct options_row own[SHARED + 1])
+{
+    for (size_t i = 0; i < INPUT_ROWS; i++) {
+        selecting[i] = input_rows[i];
+        selecting[i].take = take_selected;
+        selecting[i].offset = 0;
+    }
+    for (size_t i = 0; i < SHARED; i++) {
+        const struct options_row *const row =
+            options_find(&cmd_top_options, shared[i].name, strlen(shared[i].name));
+
+        assert(row != NULL);
+        own[i] = *row;
+        own[i].take = shared[i].take;
+        own[i].offset = shared[i].offset;
+    }
+}
 
 /* Check the URL too, and show the last minutes unless something else is selected. */
 static bool
@@ -94,10 +119,11 @@ take_url(struct top_store *store)
 bool
 top_store_take(struct top_store *store, int argc, char **argv, int *exit_status)
 {
-    struct options_row selecting[INPUT_ROWS] = {{0}};
+    struct options_row selecting[INPUT_ROWS];
+    struct options_row own[SHARED + 1] = {{0}};
     const struct options_syntax syntax = {
         .command = "top",
-        .groups = {{selecting, 0}, {own_rows, 0}},
+        .groups = {{selecting, 0}, {own, 0}},
         .words_max = 1,
         .words_too_many = "only one store can be shown",
         .shown = &cmd_top_options,
@@ -106,11 +132,7 @@ top_store_take(struct top_store *store, int argc, char **argv, int *exit_status)
 
     *store = (struct top_store){
         .options = {.delay_ns = delay_default_ns, .output = CMD_FILE_DEFAULT}};
-    for (size_t i = 0; i < INPUT_ROWS; i++) {
-        selecting[i] = input_rows[i];
-        selecting[i].take = take_selected;
-        selecting[i].offset = 0;
-    }
+    make_rows(selecting, own);
     if (!options_take(&syntax, argc, argv, store, &words, exit_status)) {
         return false;
     }

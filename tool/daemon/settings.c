@@ -308,13 +308,12 @@ const struct options_syntax agent_options = {
     .groups = {{rows, 0}},
 };
 
-/* What is passed on. */
-static const struct options_syntax passed_on = {
+const struct options_syntax agent_recording_options = {
     .command = "agent",
     .groups = {{record_hit_rows, 0}, {record_machine_rows, 0}, {record_memory_rows, 0}},
 };
 static const struct record_syntax record_syntax = {
-    .options = &passed_on, .screen = true, .endless = true, .hz = 99};
+    .options = &agent_recording_options, .screen = true, .endless = true, .hz = 99};
 
 /* --- the configuration file --- */
 

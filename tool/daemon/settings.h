@@ -14,8 +14,9 @@
 
 enum { AGENT_LABELS_MAX = 32, AGENT_LABEL_BYTES_MAX = 256 };
 
-/* The options, but those of recordings are only passed on. */
+/* The options, but those of recordings are only passed on: as options of the next. */
 extern const struct options_syntax agent_options;
+extern const struct options_syntax agent_recording_options;
 
 /* agent_label - of --label. */
 struct agent_label {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* settings.c - the agent's command line and its file together. */
 #include "daemon/settings.h"
+#include "base/options_place.h"
 
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -209,6 +210,52 @@ agent_settings_take__short_for_config__refused(void **state)
     unlink(path);
 }
 
+static size_t
+count_options(const struct options_syntax *syntax)
+{
+    struct options_cursor cursor = {0};
+    const struct options_row *row;
+    size_t count = 0;
+
+    while ((row = options_next(syntax, &cursor)) != NULL) {
+        count += row->name != NULL;
+    }
+    return count;
+}
+
+/* Two tables, since defaults and so the help are others here. An agent leaves programs
+ * their time, whatever its settings. */
+static void
+agent_options__passed_on__are_those_of_recordings(void **state)
+{
+    const struct options_row *const event = options_find(&agent_options, "event", 5);
+    struct options_cursor cursor = {0};
+    const struct options_row *row;
+    size_t passed_on = 0;
+
+    (void)state;
+    assert_non_null(event);
+    while ((row = options_next(&agent_options, &cursor)) != NULL) {
+        const struct options_row *const found =
+            row->name == NULL
+                ? NULL
+                : options_find(&agent_recording_options, row->name, strlen(row->name));
+
+        if (row->name == NULL || row->take != event->take) {
+            assert_null(found);
+            continue;
+        }
+        assert_non_null(found);
+        assert_int_equal(row->letter, found->letter);
+        assert_int_equal(options_has_no_value(row), options_has_no_value(found));
+        assert_int_equal(options_value_is_optional(row),
+                         options_value_is_optional(found));
+        passed_on++;
+    }
+    assert_non_null(options_find(&agent_recording_options, "no-guard", 8));
+    assert_int_equal(count_options(&agent_recording_options), passed_on + 1);
+}
+
 int
 main(void)
 {
@@ -220,6 +267,7 @@ main(void)
         cmocka_unit_test(agent_settings_take__what_makes_no_sense__refused),
         cmocka_unit_test(agent_settings_take__file_within_a_file__refused),
         cmocka_unit_test(agent_settings_take__short_for_config__refused),
+        cmocka_unit_test(agent_options__passed_on__are_those_of_recordings),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
