@@ -136,7 +136,7 @@ read_unit(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
     unit->addr_base = sym_dwarf_number(&unit->root, DW_AT_addr_base) +
                       sym_dwarf_number(&unit->root, DW_AT_GNU_addr_base);
     unit->ranges_base = sym_dwarf_number(&unit->root, DW_AT_GNU_ranges_base);
-    (void)sym_dwarf_unit_shapes(unit, split->own->budget);
+    (void)sym_dwarf_unit_abbreviations(unit, split->own->budget);
     if (unit->code != NULL) {
         struct sym_table table = {.budget = split->own->budget};
         bool any;

@@ -176,7 +176,7 @@ unit__without_line_table_partly_in_aranges__has_all_its_functions(void **state)
 }
 
 /* Entries have an abbreviation code that is not its place in the table: each that is
- * passed costs a call of this. */
+ * read costs a call of this. */
 size_t __real_sym_count_below(const void *items, size_t count, size_t item_bytes,
                               uint64_t key);
 size_t __wrap_sym_count_below(const void *items, size_t count, size_t item_bytes,
@@ -247,7 +247,7 @@ functions__nested__work_grows_as_their_number(void **state)
 
         print_message("language %u: %llu searches, %llu for twice as many\n",
                       languages[i], (unsigned long long)few, (unsigned long long)many);
-        /* It would be four times as much if each was passed for each. */
+        /* It would be four times as much if all were read once for each. */
         assert_true(few >= 400 && many < 3 * few);
     }
 }

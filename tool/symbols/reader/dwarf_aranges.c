@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* dwarf_aranges.c - reads .debug_aranges: a set of addresses and lengths a unit. */
+/*
+ * dwarf_aranges.c - reads .debug_aranges: for each unit a set, which is a header and
+ * pairs of address and length.
+ */
 #include "symbols/reader/dwarf_aranges.h"
 
 #include "symbols/reader/dwarf_bytes.h"
 
 #include <stdlib.h>
 
-/* False: too much memory. */
+/* Add a range; its end is limited to UINT64_MAX. Returns false if memory or the budget
+ * ran out. */
 static bool
-add(struct sym_dwarf_aranges *aranges, uint64_t unit, uint64_t start, uint64_t bytes)
+add_range(struct sym_dwarf_aranges *aranges, uint64_t unit, uint64_t start,
+          uint64_t bytes)
 {
     struct sym_dwarf_arange *const larger =
         sym_budget_grow(aranges->budget, aranges->items, aranges->count, &aranges->room,
@@ -27,8 +32,9 @@ add(struct sym_dwarf_aranges *aranges, uint64_t unit, uint64_t start, uint64_t b
     return true;
 }
 
-/* The next set. False: it is damaged, or of a kind that no linker makes, or too much
- * memory. */
+/* Read the set at the cursor, and move the cursor behind it. Returns false if the set
+ * is damaged, is of another version, has segments or unusual addresses, which no linker
+ * makes, or if memory or the budget ran out. */
 static bool
 read_set(struct sym_dwarf_aranges *aranges, struct sym_dwarf_bytes *section)
 {
@@ -52,15 +58,15 @@ read_set(struct sym_dwarf_aranges *aranges, struct sym_dwarf_bytes *section)
         (address_bytes != 4 && address_bytes != 8)) {
         return false;
     }
-    /* Pairs are aligned to their size from the begin of the set on. */
+    /* Padding: the offset of a pair in its set is a multiple of the pair's size. */
     while ((uint64_t)(set.at - section->at) % (2 * address_bytes) != 0 && !set.failed) {
-        sym_dwarf_bytes_pass(&set, 1);
+        sym_dwarf_bytes_skip(&set, 1);
     }
     while (!set.failed && sym_dwarf_bytes_left(&set) >= 2 * address_bytes) {
         const uint64_t start = sym_dwarf_bytes_number(&set, (size_t)address_bytes);
         const uint64_t bytes = sym_dwarf_bytes_number(&set, (size_t)address_bytes);
 
-        if (bytes > 0 && !add(aranges, unit, start, bytes)) {
+        if (bytes > 0 && !add_range(aranges, unit, start, bytes)) {
             return false;
         }
     }
@@ -98,7 +104,8 @@ sym_dwarf_aranges_read(struct sym_dwarf_aranges *aranges,
         aranges->count = 0;
     }
     if (image->budget != NULL) {
-        image->budget->refused = refused; /* nothing is missing without them */
+        /* Without ranges nothing is missing, so that is not to be reported. */
+        image->budget->refused = refused;
     }
     if (aranges->count > 0) {
         qsort(aranges->items, aranges->count, sizeof(*aranges->items), compare_aranges);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_bytes.h - reads numbers and strings of a debug section one after the other.
+ * dwarf_bytes.h - a cursor that reads the numbers and strings of a debug section.
  *
- * Behind the end there is nothing: what is read there is 0 or "". Failure sticks, so
- * that a caller may read on and ask once. Inline, since each entry of a unit is passed.
+ * The functions read at the cursor and move it. A read beyond the end sets failed,
+ * which stays set, and returns 0 or "", so a caller may read on and check once. They
+ * are inline, since every entry of a unit is read or skipped by them.
  */
 #ifndef SYMBOLS_READER_DWARF_BYTES_H
 #define SYMBOLS_READER_DWARF_BYTES_H
@@ -13,11 +14,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* sym_dwarf_bytes - from the next on. */
+/* sym_dwarf_bytes - the bytes of a section that are still to be read. */
 struct sym_dwarf_bytes {
     const unsigned char *at;
     const unsigned char *end;
-    bool failed; /* there were too few; at is end */
+    bool failed; /* a read went beyond the end; at is end */
 };
 
 static inline uint64_t
@@ -26,6 +27,7 @@ sym_dwarf_bytes_left(const struct sym_dwarf_bytes *bytes)
     return (uint64_t)(bytes->end - bytes->at);
 }
 
+/* Set failed, and move the cursor to the end. */
 static inline void
 sym_dwarf_bytes_fail(struct sym_dwarf_bytes *bytes)
 {
@@ -33,8 +35,9 @@ sym_dwarf_bytes_fail(struct sym_dwarf_bytes *bytes)
     bytes->at = bytes->end;
 }
 
+/* Skip size bytes. */
 static inline void
-sym_dwarf_bytes_pass(struct sym_dwarf_bytes *bytes, uint64_t size)
+sym_dwarf_bytes_skip(struct sym_dwarf_bytes *bytes, uint64_t size)
 {
     if (size > sym_dwarf_bytes_left(bytes)) {
         sym_dwarf_bytes_fail(bytes);
@@ -43,7 +46,8 @@ sym_dwarf_bytes_pass(struct sym_dwarf_bytes *bytes, uint64_t size)
     }
 }
 
-/* Of up to 8 bytes, in the order of this machine: others are not read. */
+/* Read an unsigned number of width bytes, 0 to 8, in native byte order: files of
+ * another byte order are refused before. */
 static inline uint64_t
 sym_dwarf_bytes_number(struct sym_dwarf_bytes *bytes, size_t width)
 {
@@ -63,9 +67,10 @@ sym_dwarf_bytes_number(struct sym_dwarf_bytes *bytes, size_t width)
     return number;
 }
 
-/* The bits of a LEB128 number, and how many of them there are, up to 70. */
+/* Read a LEB128 number without extending its sign. count: out, the number of bits that
+ * it has, which tells where the sign is; 64 to 70 if they fill the result. */
 static inline uint64_t
-sym_dwarf_bytes_bits(struct sym_dwarf_bytes *bytes, unsigned int *count)
+sym_dwarf_bytes_leb128_bits(struct sym_dwarf_bytes *bytes, unsigned int *count)
 {
     uint64_t number = 0;
 
@@ -83,28 +88,29 @@ sym_dwarf_bytes_bits(struct sym_dwarf_bytes *bytes, unsigned int *count)
     return 0;
 }
 
-/* Unsigned; of a signed one only the end is right. */
+/* Read an unsigned LEB128 number, modulo 2^64, or skip a signed one: they have the same
+ * length. */
 static inline uint64_t
 sym_dwarf_bytes_leb128(struct sym_dwarf_bytes *bytes)
 {
     unsigned int count;
 
-    return sym_dwarf_bytes_bits(bytes, &count);
+    return sym_dwarf_bytes_leb128_bits(bytes, &count);
 }
 
-/* Signed, modulo 2^64. */
+/* Read a signed LEB128 number, as its value modulo 2^64. */
 static inline uint64_t
 sym_dwarf_bytes_signed(struct sym_dwarf_bytes *bytes)
 {
     unsigned int count;
-    const uint64_t number = sym_dwarf_bytes_bits(bytes, &count);
+    const uint64_t number = sym_dwarf_bytes_leb128_bits(bytes, &count);
 
     return count > 0 && count < 64 && (number >> (count - 1) & 1) != 0
                ? number | UINT64_MAX << count
                : number;
 }
 
-/* "" if it has no end. */
+/* Read a string that ends with 0. It is valid as long as the section. */
 static inline const char *
 sym_dwarf_bytes_string(struct sym_dwarf_bytes *bytes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_files.c - file tables of DWARF 2 to 4, whose folder 0 is that of the
- * compilation and whose file 0 is none, and of DWARF 5, which says itself of what its
- * entries are made.
+ * dwarf_files.c - reads the file tables of DWARF 2 to 4, in which folder 0 is that of
+ * the compilation and there is no file 0, and of DWARF 5, which declares the format of
+ * its entries in front of them.
  */
 #include "symbols/reader/dwarf_files.h"
 
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* reading - of a header. */
+/* reading - the state while a header is read. */
 struct reading {
     struct sym_dwarf_files *files;
     const struct sym_dwarf_image *image;
-    struct sym_dwarf_bytes header; /* failed: damaged */
+    struct sym_dwarf_bytes header; /* failed: the table is damaged */
     uint8_t offset_bytes;
-    bool full;            /* out of memory or budget */
+    bool full;            /* memory or the budget ran out */
     uint64_t unread_form; /* 0: none */
 };
 
@@ -36,7 +36,7 @@ add_folder(struct reading *reading, const char *folder)
     files->folders[files->folder_count++] = folder;
 }
 
-/* folder: its number. */
+/* Add a file. name may be NULL: damaged. folder is an index of the folders. */
 static void
 add_file(struct reading *reading, const char *name, uint64_t folder)
 {
@@ -58,6 +58,7 @@ add_file(struct reading *reading, const char *name, uint64_t folder)
         (struct sym_dwarf_file_name){.folder = files->folders[folder], .name = name};
 }
 
+/* Whether there is no reason yet to stop reading. */
 static bool
 goes_on(const struct reading *reading)
 {
@@ -66,7 +67,7 @@ goes_on(const struct reading *reading)
 
 /* --- before version 5 --- */
 
-/* What follows a name. */
+/* Read what follows the name of a file, and add the file. */
 static void
 read_file(struct reading *reading, const char *name)
 {
@@ -77,6 +78,7 @@ read_file(struct reading *reading, const char *name)
     add_file(reading, name, folder);
 }
 
+/* Read the two lists, of folders and of files; an empty string ends each. */
 static void
 read_lists(struct reading *reading, const char *folder)
 {
@@ -97,7 +99,7 @@ read_lists(struct reading *reading, const char *folder)
 
 /* --- version 5 --- */
 
-/* format - what entries are made of: kinds of content, and their forms. */
+/* format - the fields of each entry: what they are (DW_LNCT_...) and their forms. */
 struct format {
     size_t count;
     uint64_t kinds[UINT8_MAX];
@@ -133,8 +135,8 @@ section_string(const struct sym_dwarf_part *section, uint64_t offset)
                : NULL;
 }
 
-/* The content of a form, of which one of both is set. Forms that make no sense here are
- * damage. */
+/* Read one field of an entry, and set text or number by its form, or none of the two if
+ * the form is skipped. A form that makes no sense here counts as damage. */
 static void
 read_content(struct reading *reading, uint64_t form, const char **text,
              uint64_t *number)
@@ -169,10 +171,10 @@ read_content(struct reading *reading, uint64_t form, const char **text,
         *number = sym_dwarf_bytes_number(header, 8);
         break;
     case DW_FORM_data16:
-        sym_dwarf_bytes_pass(header, 16);
+        sym_dwarf_bytes_skip(header, 16);
         break;
     case DW_FORM_block:
-        sym_dwarf_bytes_pass(header, sym_dwarf_bytes_leb128(header));
+        sym_dwarf_bytes_skip(header, sym_dwarf_bytes_leb128(header));
         break;
     case DW_FORM_strp_sup:
     case DW_FORM_strx:
@@ -189,7 +191,8 @@ read_content(struct reading *reading, uint64_t form, const char **text,
     }
 }
 
-/* An entry: its path or NULL, and the number of its folder. */
+/* Read an entry. Returns its path, or NULL if it is damaged or has none. folder: out,
+ * the number of its folder; UINT64_MAX if it has none. */
 static const char *
 read_entry(struct reading *reading, const struct format *format, uint64_t *folder)
 {
@@ -210,7 +213,8 @@ read_entry(struct reading *reading, const struct format *format, uint64_t *folde
     return reading->header.failed ? NULL : path;
 }
 
-/* Each entry takes a byte. */
+/* Fail if entries have no fields: they would take no bytes, and a forged count would
+ * loop for ever. */
 static void
 refuse_empty(struct reading *reading, const struct format *format, uint64_t count)
 {
@@ -219,6 +223,7 @@ refuse_empty(struct reading *reading, const struct format *format, uint64_t coun
     }
 }
 
+/* Read the two tables, of folders and of files, each after its format. */
 static void
 read_tables(struct reading *reading)
 {
@@ -274,7 +279,7 @@ sym_dwarf_files_define(struct sym_dwarf_files *files,
                        const struct sym_dwarf_program *program)
 {
     struct reading reading = {
-        .files = files, .header = {.at = program->defined, .end = program->bytes.end}};
+        .files = files, .header = {.at = program->file_at, .end = program->bytes.end}};
     const char *name;
 
     if (files->count > 0) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_files.h - the files that a line table has, by number, read from its header
- * alone: rows need not be read for them.
+ * dwarf_files.h - the numbered files of a line table, read from its header only,
+ * without its rows.
  */
 #ifndef SYMBOLS_READER_DWARF_FILES_H
 #define SYMBOLS_READER_DWARF_FILES_H
 
 #include "symbols/reader/dwarf_program.h"
 
-/* sym_dwarf_file_name - as the table has it, where its image has the strings. */
+/* sym_dwarf_file_name - a file as the table has it. The strings are those in the image,
+ * which must outlive it. */
 struct sym_dwarf_file_name {
-    const char *folder; /* NULL: none */
-    const char *name;   /* in the folder, unless it begins with a slash */
-    char *path;         /* of it; NULL until asked for */
+    const char *folder; /* may be relative to the compilation's; NULL: none */
+    const char *name;   /* relative to folder, or absolute */
+    char *path;         /* of both; NULL until asked for */
 };
 
 struct sym_dwarf_files {
@@ -27,20 +28,22 @@ struct sym_dwarf_files {
 };
 
 /*
- * Reads the files of the table at an offset of .debug_line. A damaged table has none,
- * and so has one with names in a form that no compiler is known to write there: in the
- * supplementary file, or by number in .debug_str_offsets.
+ * Read the files of the line table at an offset of .debug_line. A damaged table has no
+ * files, and neither has one with names in a form that no compiler is known to write
+ * there: in the supplementary file, or by number in .debug_str_offsets.
  *
- *   folder  of the compilation, or NULL
- *   budget  what they are taken from, until they are finished
+ *   folder  the compilation's (DW_AT_comp_dir), or NULL; must outlive files
+ *   budget  memory is taken from it, and given back by sym_dwarf_files_finish
  *
- * False: out of memory or budget; then there are none, and nothing is taken.
+ * Returns false if memory or the budget ran out; then there are no files, and nothing
+ * is taken from the budget.
  */
 bool sym_dwarf_files_read(struct sym_dwarf_files *files,
                           const struct sym_dwarf_image *image, uint64_t offset,
                           const char *folder, struct sym_budget *budget);
 
-/* Adds the one that an operation defined, if there are any. */
+/* After SYM_DWARF_FILE: add the file that the program defined. Does nothing if the
+ * table has no files, since its numbers would be wrong. */
 void sym_dwarf_files_define(struct sym_dwarf_files *files,
                             const struct sym_dwarf_program *program);
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* dwarf_program.c - headers and operations of line tables. */
+/* dwarf_program.c - headers and opcodes of line number programs. */
 #include "symbols/reader/dwarf_program.h"
 
 #include <dwarf.h>
 
 /* --- header --- */
 
-/* What rows depend on, up to the tables. False if it makes no sense. */
+/* Read the part of the header that opcodes depend on, up to the tables of folders and
+ * files. Returns false if it is damaged. */
 static bool
 read_parameters(struct sym_dwarf_program *program, struct sym_dwarf_bytes *header)
 {
     program->instruction_bytes = (uint8_t)sym_dwarf_bytes_number(header, 1);
-    program->most_operations =
+    program->operations_max =
         program->version < 4 ? 1 : (uint8_t)sym_dwarf_bytes_number(header, 1);
     (void)sym_dwarf_bytes_number(header, 1); /* whether rows are statements */
     program->line_base = (int8_t)sym_dwarf_bytes_number(header, 1);
     program->line_range = (uint8_t)sym_dwarf_bytes_number(header, 1);
-    program->first_special = (uint8_t)sym_dwarf_bytes_number(header, 1);
-    program->operands = header->at;
-    if (program->first_special > 0) {
-        sym_dwarf_bytes_pass(header, program->first_special - 1u);
+    program->opcode_base = (uint8_t)sym_dwarf_bytes_number(header, 1);
+    program->operand_counts = header->at;
+    if (program->opcode_base > 0) {
+        sym_dwarf_bytes_skip(header, program->opcode_base - 1u);
     }
-    return !header->failed && program->most_operations > 0 && program->line_range > 0 &&
-           program->first_special > 0;
+    return !header->failed && program->operations_max > 0 && program->line_range > 0 &&
+           program->opcode_base > 0;
 }
 
 bool
@@ -49,7 +50,7 @@ sym_dwarf_program_begin(struct sym_dwarf_program *program,
     bytes->end = bytes->at + length;
     program->version = (uint16_t)sym_dwarf_bytes_number(bytes, 2);
     if (program->version >= 5) {
-        sym_dwarf_bytes_pass(bytes, 2); /* sizes of addresses and segments */
+        sym_dwarf_bytes_skip(bytes, 2); /* sizes of addresses and segments */
     }
     length = sym_dwarf_bytes_number(bytes, program->offset_bytes);
     if (bytes->failed || program->version < 2 || program->version > 5 ||
@@ -66,31 +67,34 @@ sym_dwarf_program_begin(struct sym_dwarf_program *program,
     return true;
 }
 
-/* --- operations --- */
+/* --- opcodes --- */
 
 void
 sym_dwarf_program_reset(struct sym_dwarf_program *program)
 {
     program->address = 0;
-    program->operation = 0;
+    program->op_index = 0;
     program->file = 1;
     program->line = 1;
     program->discriminator = 0;
 }
 
+/* Advance the address by a number of operations, not of bytes. */
 static void
 advance(struct sym_dwarf_program *program, uint64_t operations)
 {
-    operations += program->operation;
+    operations += program->op_index;
     program->address +=
-        program->instruction_bytes * (operations / program->most_operations);
-    program->operation = operations % program->most_operations;
+        program->instruction_bytes * (operations / program->operations_max);
+    program->op_index = operations % program->operations_max;
 }
 
+/* Run a standard opcode. One that is unknown, or has not the number of operands that we
+ * know, is skipped by the number of operands in the header. */
 static void
 run_standard(struct sym_dwarf_program *program, uint8_t code)
 {
-    const uint8_t operands = program->operands[code - 1];
+    const uint8_t operands = program->operand_counts[code - 1];
 
     if (code == DW_LNS_advance_pc && operands == 1) {
         advance(program, sym_dwarf_bytes_leb128(&program->bytes));
@@ -99,11 +103,10 @@ run_standard(struct sym_dwarf_program *program, uint8_t code)
     } else if (code == DW_LNS_set_file && operands == 1) {
         program->file = sym_dwarf_bytes_leb128(&program->bytes);
     } else if (code == DW_LNS_const_add_pc && operands == 0) {
-        advance(program,
-                (uint64_t)(255 - program->first_special) / program->line_range);
+        advance(program, (uint64_t)(255 - program->opcode_base) / program->line_range);
     } else if (code == DW_LNS_fixed_advance_pc && operands == 1) {
         program->address += sym_dwarf_bytes_number(&program->bytes, 2);
-        program->operation = 0;
+        program->op_index = 0;
     } else {
         for (uint8_t i = 0; i < operands; i++) {
             (void)sym_dwarf_bytes_leb128(&program->bytes);
@@ -111,6 +114,7 @@ run_standard(struct sym_dwarf_program *program, uint8_t code)
     }
 }
 
+/* Run an extended opcode. One that is unknown is skipped by its length. */
 static enum sym_dwarf_effect
 run_extended(struct sym_dwarf_program *program)
 {
@@ -127,14 +131,14 @@ run_extended(struct sym_dwarf_program *program)
     switch (sym_dwarf_bytes_number(bytes, 1)) {
     case DW_LNE_set_address:
         program->address = sym_dwarf_bytes_number(bytes, (size_t)(length - 1));
-        program->operation = 0;
+        program->op_index = 0;
         effect = SYM_DWARF_ADDRESS;
         break;
     case DW_LNE_set_discriminator:
         program->discriminator = sym_dwarf_bytes_leb128(bytes);
         break;
     case DW_LNE_define_file:
-        program->defined = bytes->at;
+        program->file_at = bytes->at;
         effect = SYM_DWARF_FILE;
         break;
     case DW_LNE_end_sequence:
@@ -155,12 +159,13 @@ sym_dwarf_program_step(struct sym_dwarf_program *program)
     if (program->bytes.failed) {
         return SYM_DWARF_NOTHING;
     }
-    if (code >= program->first_special) {
-        const unsigned int both = (unsigned int)code - program->first_special;
+    if (code >= program->opcode_base) {
+        /* A special opcode encodes an advance of the address and one of the line. */
+        const unsigned int adjusted = (unsigned int)code - program->opcode_base;
 
-        advance(program, both / program->line_range);
+        advance(program, adjusted / program->line_range);
         program->line += (uint64_t)(int64_t)program->line_base;
-        program->line += both % program->line_range;
+        program->line += adjusted % program->line_range;
         return SYM_DWARF_ROW;
     }
     if (code == 0) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_qualify.c - what functions are in.
+ * dwarf_qualify.c - finds the entries that contain a function's, and makes names.
  *
- * An entry does not say what it is in: the first time that it is asked of a unit, the
- * unit's entries are walked once, and those that others can be in are kept in order.
+ * A container is an entry that can contain a function's: a namespace, type or function.
+ * In DWARF an entry has no reference to its parent. So at the first question about a
+ * unit all its entries are walked once, and its containers are kept, sorted by address
+ * in memory and each with its parent.
  */
 #include "symbols/reader/dwarf_qualify.h"
 
@@ -14,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Real code has some ten; deeper ones are forged. */
+/* Limits for forged files; real code needs about ten of the first two. */
 enum { DEPTH_MAX = 64, LINKS_MAX = 16, TYPE_DEPTH_MAX = 8 };
 
-/* Entries below one, at whatever depth, among which its parameters or members are
- * looked for. A function may have all others of its unit in it. */
+/* How many entries below one, at whatever depth, are searched for its parameters or
+ * members. All other functions of a unit may be nested in one. */
 enum { ENTRIES_MAX = 256 };
 
 #define NAME_BYTES_MAX (UINT32_C(1) << 15)
@@ -63,7 +65,7 @@ sym_dwarf_find_declaration(Dwarf_Die *entry)
     }
 }
 
-/* --- what contains what --- */
+/* --- containers --- */
 
 static bool
 is_container(int tag)
@@ -83,16 +85,17 @@ is_container(int tag)
     }
 }
 
-/* containers_walk - what a visit adds containers to. */
+/* containers_walk - the context of add_container. */
 struct containers_walk {
     struct sym_dwarf_unit *unit;
     struct sym_budget *budget;
 };
 
-/* Adds the entry if it contains others. False: too much memory. */
+/* A sym_dwarf_visit: add the entry if it is a container. Scopes are indexes of
+ * containers. Returns false if memory or the budget ran out. */
 static bool
-add_container(void *context, Dwarf_Die *entry, int tag, uint32_t around,
-              uint32_t *inside)
+add_container(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
+              uint32_t *child_scope)
 {
     struct containers_walk *const walk = context;
     struct sym_dwarf_unit *const unit = walk->unit;
@@ -107,32 +110,35 @@ add_container(void *context, Dwarf_Die *entry, int tag, uint32_t around,
         return false;
     }
     unit->containers = larger;
-    *inside = (uint32_t)unit->container_count++;
-    unit->containers[*inside] =
-        (struct sym_dwarf_container){(uintptr_t)entry->addr, around};
+    *child_scope = (uint32_t)unit->container_count++;
+    unit->containers[*child_scope] =
+        (struct sym_dwarf_container){(uintptr_t)entry->addr, scope};
     return true;
 }
 
-/* Of the entries that a declaration is among. A skeleton that has its other half has
- * none but its root. */
+/* Read the containers of the unit, once, from the entries that have its functions. A
+ * skeleton whose split unit was found has no others but its root: there are no
+ * containers for a declaration in it. On failure the unit has none. */
 static void
 read_containers(struct sym_dwarf_unit *unit, const Dwarf_Die *declaration,
                 struct sym_budget *budget)
 {
     struct containers_walk walk = {.unit = unit, .budget = budget};
-    const struct sym_dwarf_shapes *shapes;
+    const struct sym_dwarf_abbreviations *abbreviations;
 
     if (unit->containers_sought || declaration->cu != unit->functions.cu) {
         return;
     }
     unit->containers_sought = true;
-    shapes = sym_dwarf_unit_shapes(unit, budget);
-    if (shapes == NULL || !sym_dwarf_walk(shapes, &unit->functions, SYM_DWARF_NO_SCOPE,
-                                          add_container, &walk)) {
+    abbreviations = sym_dwarf_unit_abbreviations(unit, budget);
+    if (abbreviations == NULL ||
+        !sym_dwarf_walk(abbreviations, &unit->functions, SYM_DWARF_NO_SCOPE,
+                        add_container, &walk)) {
         unit->container_count = 0;
     }
 }
 
+/* The container that is this entry, or NULL. */
 static const struct sym_dwarf_container *
 find_container(const struct sym_dwarf_unit *unit, const Dwarf_Die *entry)
 {
@@ -145,9 +151,9 @@ find_container(const struct sym_dwarf_unit *unit, const Dwarf_Die *entry)
                : NULL;
 }
 
-/* What an entry that is a container is in. False: it is in none. */
+/* Replace a container by its parent. Returns false if it is none or has no parent. */
 static bool
-find_around(const struct sym_dwarf_unit *unit, Dwarf_Die *entry)
+find_parent(const struct sym_dwarf_unit *unit, Dwarf_Die *entry)
 {
     const struct sym_dwarf_container *const found = find_container(unit, entry);
 
@@ -162,12 +168,12 @@ find_around(const struct sym_dwarf_unit *unit, Dwarf_Die *entry)
 }
 
 bool
-sym_dwarf_find_around(struct sym_dwarf_unit *unit, const Dwarf_Die *declaration,
-                      struct sym_budget *budget, Dwarf_Die *around)
+sym_dwarf_find_parent(struct sym_dwarf_unit *unit, const Dwarf_Die *declaration,
+                      struct sym_budget *budget, Dwarf_Die *parent)
 {
     read_containers(unit, declaration, budget);
-    *around = *declaration;
-    return find_around(unit, around);
+    *parent = *declaration;
+    return find_parent(unit, parent);
 }
 
 /* --- text --- */
@@ -197,7 +203,8 @@ find_type(Dwarf_Die *entry, Dwarf_Die *type)
            dwarf_formref_die(&found, type) != NULL;
 }
 
-/* What stands behind the name of the type that one of these kinds is made from. */
+/* What a pointer, reference or qualified type appends to the name of the type that it
+ * is made from; NULL for other tags. */
 static const char *
 sign_of(int tag)
 {
@@ -217,7 +224,8 @@ sign_of(int tag)
     }
 }
 
-/* The type of an entry, as people write it; arrays and functions are left out. */
+/* Append the type of an entry as it is written in C++; "..." for a type without a name,
+ * such as an array or a function. */
 static void
 add_type(struct buffer *text, Dwarf_Die *entry)
 {
@@ -240,25 +248,26 @@ add_type(struct buffer *text, Dwarf_Die *entry)
     }
 }
 
-/* What a walk over entries gives as around. */
+/* The scopes that the visits below get: of children of the entry, and of others. */
 enum { CHILD, DEEPER };
 
 /* parameters_walk - what a visit adds parameters to. */
 struct parameters_walk {
     struct buffer *text;
     bool any;
-    size_t left; /* entries that may still be looked at */
+    size_t left; /* entries that may still be visited */
 };
 
+/* A sym_dwarf_visit: append the type of a child that is a parameter. */
 static bool
-add_parameter(void *context, Dwarf_Die *entry, int tag, uint32_t around,
-              uint32_t *inside)
+add_parameter(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
+              uint32_t *child_scope)
 {
     struct parameters_walk *const walk = context;
     Dwarf_Attribute found;
 
-    *inside = DEEPER;
-    if (around == CHILD && tag == DW_TAG_formal_parameter &&
+    *child_scope = DEEPER;
+    if (scope == CHILD && tag == DW_TAG_formal_parameter &&
         dwarf_attr_integrate(entry, DW_AT_artificial, &found) == NULL) {
         add_text(walk->text, walk->any ? ", " : "");
         add_type(walk->text, entry);
@@ -267,15 +276,16 @@ add_parameter(void *context, Dwarf_Die *entry, int tag, uint32_t around,
     return --walk->left > 0;
 }
 
-/* "(int, const char*)", without what the compiler added. */
+/* Append the types of a function's parameters, such as "(int, const char*)", without
+ * those that the compiler added, such as this. */
 static void
-add_parameters(struct buffer *text, const struct sym_dwarf_shapes *shapes,
+add_parameters(struct buffer *text, const struct sym_dwarf_abbreviations *abbreviations,
                const Dwarf_Die *function)
 {
     struct parameters_walk walk = {.text = text, .left = ENTRIES_MAX};
 
     add_text(text, "(");
-    (void)sym_dwarf_walk(shapes, function, CHILD, add_parameter, &walk);
+    (void)sym_dwarf_walk(abbreviations, function, CHILD, add_parameter, &walk);
     add_text(text, ")");
 }
 
@@ -283,37 +293,38 @@ add_parameters(struct buffer *text, const struct sym_dwarf_shapes *shapes,
 struct operator_walk {
     Dwarf_Die function;
     bool found;
-    size_t left; /* entries that may still be looked at */
+    size_t left; /* entries that may still be visited */
 };
 
+/* A sym_dwarf_visit: end at a child that is an operator(). */
 static bool
-is_call_operator(void *context, Dwarf_Die *entry, int tag, uint32_t around,
-                 uint32_t *inside)
+is_call_operator(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
+                 uint32_t *child_scope)
 {
     struct operator_walk *const walk = context;
     const char *const name =
-        around == CHILD && tag == DW_TAG_subprogram ? name_of(entry) : NULL;
+        scope == CHILD && tag == DW_TAG_subprogram ? name_of(entry) : NULL;
 
-    *inside = DEEPER;
+    *child_scope = DEEPER;
     walk->found = name != NULL && strcmp(name, "operator()") == 0;
     walk->function = *entry;
     return !walk->found && --walk->left > 0;
 }
 
-/* g++ gives the types of lambdas no name: they have an operator(). */
+/* Find the member operator() of a type. A nameless type that has one is a lambda's. */
 static bool
-find_call_operator(const struct sym_dwarf_shapes *shapes, const Dwarf_Die *type,
-                   Dwarf_Die *function)
+find_call_operator(const struct sym_dwarf_abbreviations *abbreviations,
+                   const Dwarf_Die *type, Dwarf_Die *function)
 {
     struct operator_walk walk = {.left = ENTRIES_MAX};
 
-    (void)sym_dwarf_walk(shapes, type, CHILD, is_call_operator, &walk);
+    (void)sym_dwarf_walk(abbreviations, type, CHILD, is_call_operator, &walk);
     *function = walk.function;
     return walk.found;
 }
 
 static void
-add_unnamed(struct buffer *text, const struct sym_dwarf_shapes *shapes,
+add_unnamed(struct buffer *text, const struct sym_dwarf_abbreviations *abbreviations,
             Dwarf_Die *entry)
 {
     Dwarf_Die function;
@@ -329,9 +340,9 @@ add_unnamed(struct buffer *text, const struct sym_dwarf_shapes *shapes,
         add_text(text, "<unnamed enum>");
         break;
     default:
-        if (find_call_operator(shapes, entry, &function)) {
+        if (find_call_operator(abbreviations, entry, &function)) {
             add_text(text, "<lambda");
-            add_parameters(text, shapes, &function);
+            add_parameters(text, abbreviations, &function);
             add_text(text, ">");
         } else {
             add_text(text, "<unnamed struct>");
@@ -340,7 +351,8 @@ add_unnamed(struct buffer *text, const struct sym_dwarf_shapes *shapes,
     }
 }
 
-/* The linkage name of a function for people, which is qualified; malloc'd or NULL. */
+/* The demangled linkage name of a function, which is qualified already: a string for
+ * free(), or NULL if there is no linkage name. */
 static char *
 demangled(Dwarf_Die *entry)
 {
@@ -351,9 +363,10 @@ demangled(Dwarf_Die *entry)
     return name == NULL ? NULL : sym_demangle_plain(name);
 }
 
-/* Adds what an entry in it is qualified with. */
+/* Append the name of a container as a qualifier, without "::". */
 static void
-add_container_text(struct buffer *text, const struct sym_dwarf_shapes *shapes,
+add_container_text(struct buffer *text,
+                   const struct sym_dwarf_abbreviations *abbreviations,
                    Dwarf_Die *entry)
 {
     const bool is_function = dwarf_tag(entry) == DW_TAG_subprogram;
@@ -363,17 +376,18 @@ add_container_text(struct buffer *text, const struct sym_dwarf_shapes *shapes,
     if (name != NULL) {
         add_text(text, name);
     } else {
-        add_unnamed(text, shapes, entry);
+        add_unnamed(text, abbreviations, entry);
     }
     if (is_function && whole == NULL) {
-        add_parameters(text, shapes, entry);
+        add_parameters(text, abbreviations, entry);
     }
     free(whole);
 }
 
-/* Which of the containers, from the innermost on, has all around it in its name. */
+/* The index in chain, innermost first, of the outermost container to write: the first
+ * function with a linkage name, which is qualified already, or else the last. */
 static size_t
-find_whole(Dwarf_Die *chain, size_t depth)
+find_outermost(Dwarf_Die *chain, size_t depth)
 {
     for (size_t i = 0; i + 1 < depth; i++) {
         char *const whole =
@@ -387,11 +401,12 @@ find_whole(Dwarf_Die *chain, size_t depth)
     return depth - 1;
 }
 
-/* A C function may be declared in a namespace. */
+/* Whether a declaration is that of a C function in a namespace, whose name is never
+ * qualified: a C++ function there would have a linkage name. */
 static bool
-is_of_c(Dwarf_Die *declaration, Dwarf_Die *around)
+is_of_c(Dwarf_Die *declaration, Dwarf_Die *parent)
 {
-    return dwarf_tag(around) == DW_TAG_namespace &&
+    return dwarf_tag(parent) == DW_TAG_namespace &&
            dwarf_hasattr(declaration, DW_AT_external);
 }
 
@@ -399,25 +414,25 @@ char *
 sym_dwarf_qualify(struct sym_dwarf_unit *unit, Dwarf_Die *declaration, const char *name,
                   struct sym_budget *budget)
 {
-    const struct sym_dwarf_shapes *shapes;
+    const struct sym_dwarf_abbreviations *abbreviations;
     struct buffer text = {0};
     Dwarf_Die chain[DEPTH_MAX];
     Dwarf_Die at = *declaration;
     size_t depth = 0;
 
     read_containers(unit, declaration, budget);
-    while (depth < DEPTH_MAX && find_around(unit, &at)) {
+    while (depth < DEPTH_MAX && find_parent(unit, &at)) {
         chain[depth++] = at;
         if (dwarf_tag(&at) == DW_TAG_subprogram) {
             sym_dwarf_find_declaration(&at);
         }
     }
-    shapes = sym_dwarf_unit_shapes(unit, budget);
-    if (shapes == NULL || depth == 0 || is_of_c(declaration, &chain[0])) {
+    abbreviations = sym_dwarf_unit_abbreviations(unit, budget);
+    if (abbreviations == NULL || depth == 0 || is_of_c(declaration, &chain[0])) {
         return NULL;
     }
-    for (size_t i = find_whole(chain, depth) + 1; i > 0; i--) {
-        add_container_text(&text, shapes, &chain[i - 1]);
+    for (size_t i = find_outermost(chain, depth) + 1; i > 0; i--) {
+        add_container_text(&text, abbreviations, &chain[i - 1]);
         add_text(&text, "::");
     }
     add_text(&text, name);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_sequences.c - rows of line tables, and where their sequences are.
+ * dwarf_sequences.c - reads rows and ranges of the sequences of line tables.
  *
- * A sequence begins at the address that it sets before its first row, or at 0. Not at
- * the first row: what the linker wrote in place of a function that it threw away may be
- * 0 or a few bytes below, and the rows behind grow into addresses of real code.
+ * A function that the linker discards may keep its sequence in the table. Its address,
+ * which DW_LNE_set_address sets, is then 0 or another small number, or -1 or -2, but
+ * its rows advance from there and may reach addresses at which the image has code. So
+ * whether a sequence is of discarded code is decided by the address that was set before
+ * its first row, not by the addresses of its rows.
  */
 #include "symbols/reader/dwarf_sequences.h"
 
@@ -13,15 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* sequence - where it begins. */
+/* sequence - where the sequence that is being read starts. */
 struct sequence {
-    bool begun;
-    uint64_t start;
+    bool begun;     /* start is known: an address was set, or a row was appended */
+    uint64_t start; /* the first address that was set; 0 if a row came before any */
 };
 
+/* Set the start of a sequence by its first SYM_DWARF_ADDRESS or SYM_DWARF_ROW. */
 static void
-note_effect(struct sequence *sequence, const struct sym_dwarf_program *program,
-            enum sym_dwarf_effect effect)
+note_start(struct sequence *sequence, const struct sym_dwarf_program *program,
+           enum sym_dwarf_effect effect)
 {
     if (!sequence->begun && (effect == SYM_DWARF_ADDRESS || effect == SYM_DWARF_ROW)) {
         sequence->begun = true;
@@ -31,26 +34,28 @@ note_effect(struct sequence *sequence, const struct sym_dwarf_program *program,
 
 /* --- rows --- */
 
-/* span - rows of one sequence. */
+/* span - the rows of one sequence: rows.items[first] to rows.items[first + count - 1].
+ */
 struct span {
-    uint64_t start; /* address of the first one */
+    uint64_t start; /* address of the first row */
     size_t first;
     size_t count;
 };
 
-/* reading - of the rows of a table. */
+/* reading - the state while the rows of a table are read. */
 struct reading {
     struct sym_dwarf_rows *rows;
     const struct sym_elf_code *code;
     struct sym_dwarf_files *files;
     struct sym_budget *budget;
-    struct span *spans; /* of the sequences that were read */
+    struct span *spans; /* the sequences that are complete */
     size_t span_count;
     size_t span_room;
-    size_t first; /* row of the next sequence */
+    size_t first; /* index of the first row of the sequence that is being read */
 };
 
-/* Does a row belong before another one? Of one address the end of a sequence does. */
+/* Order by address, then ends of sequences first, so that the row of a sequence that
+ * starts where another one ends is the valid one, then as in the table. */
 static int
 compare_rows(const void *left, const void *right)
 {
@@ -66,7 +71,8 @@ compare_rows(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* False: too much memory. */
+/* Append a row with the registers of the program, and clear the discriminator. Returns
+ * false if memory or the budget ran out. */
 static bool
 add_row(struct reading *reading, struct sym_dwarf_program *program, bool end)
 {
@@ -90,9 +96,10 @@ add_row(struct reading *reading, struct sym_dwarf_program *program, bool end)
     return true;
 }
 
-/* Moves the end of a sequence, which comes last, in front of rows without code. */
+/* Move the end of a sequence, its last row, before the rows that have the same address:
+ * these have no code, and compare_rows wants the end first. */
 static void
-place_end(struct sym_dwarf_rows *rows, size_t first)
+move_end(struct sym_dwarf_rows *rows, size_t first)
 {
     size_t at = rows->count - 1;
     const struct sym_dwarf_row end = rows->items[at];
@@ -103,8 +110,8 @@ place_end(struct sym_dwarf_rows *rows, size_t first)
     rows->items[at] = end;
 }
 
-/* Behind the last row of a sequence: drops it if the linker threw its code away. False:
- * too much memory. */
+/* Complete the sequence whose rows were all appended: make it a span, or drop its rows
+ * if its code was discarded. Returns false if memory or the budget ran out. */
 static bool
 end_sequence(struct reading *reading, const struct sequence *sequence)
 {
@@ -121,7 +128,7 @@ end_sequence(struct reading *reading, const struct sequence *sequence)
     if (larger == NULL) {
         return false;
     }
-    place_end(rows, reading->first);
+    move_end(rows, reading->first);
     reading->spans = larger;
     reading->spans[reading->span_count++] =
         (struct span){.start = rows->items[reading->first].address,
@@ -131,7 +138,8 @@ end_sequence(struct reading *reading, const struct sequence *sequence)
     return true;
 }
 
-/* False: too much memory. */
+/* Run the program to its end. If it is damaged, all rows are dropped. Returns false if
+ * memory or the budget ran out. */
 static bool
 run(struct reading *reading, struct sym_dwarf_program *program)
 {
@@ -144,7 +152,7 @@ run(struct reading *reading, struct sym_dwarf_program *program)
             reading->rows->count = 0;
             return true;
         }
-        note_effect(&sequence, program, effect);
+        note_start(&sequence, program, effect);
         if (effect == SYM_DWARF_FILE) {
             sym_dwarf_files_define(reading->files, program);
         }
@@ -187,8 +195,9 @@ compare_spans(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Puts sequences in order, which have their rows in order as a rule, and share no
- * addresses. False: too much memory. */
+/* Copy the rows so that sequences are in order of their start, and rows in a sequence
+ * as they were. That usually sorts all rows: sequences of real files are sorted in
+ * themselves and do not overlap. Returns false if memory or the budget ran out. */
 static bool
 order_spans(struct reading *reading)
 {
@@ -216,7 +225,8 @@ order_spans(struct reading *reading)
     return true;
 }
 
-/* False: too much memory. */
+/* Sort the rows by compare_rows. qsort is the last resort, for overlapping sequences.
+ * Returns false if memory or the budget ran out. */
 static bool
 sort_rows(struct reading *reading)
 {
@@ -231,7 +241,7 @@ sort_rows(struct reading *reading)
     if (!is_sorted(rows)) {
         qsort(rows->items, rows->count, sizeof(*rows->items), compare_rows);
     }
-    /* Some compilers forget it. */
+    /* Some compilers do not write the last DW_LNE_end_sequence. */
     rows->items[rows->count - 1].end = true;
     return true;
 }
@@ -260,7 +270,7 @@ sym_dwarf_rows_read(struct sym_dwarf_rows *rows, const struct sym_dwarf_part *li
     return read;
 }
 
-/* --- places --- */
+/* --- ranges --- */
 
 bool
 sym_dwarf_add_sequences(const struct sym_dwarf_part *lines, uint64_t offset,
@@ -281,8 +291,8 @@ sym_dwarf_add_sequences(const struct sym_dwarf_part *lines, uint64_t offset,
         if (program.bytes.failed) {
             return true;
         }
-        note_effect(&sequence, &program, effect);
-        /* The end of the table is one too. */
+        note_start(&sequence, &program, effect);
+        /* The end of the table ends a sequence, too. */
         if (effect == SYM_DWARF_END || program.bytes.at == program.bytes.end) {
             *any = true;
             entry.start = sequence.start;

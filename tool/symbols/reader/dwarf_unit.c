@@ -2,11 +2,11 @@
 /*
  * dwarf_unit.c - functions, inlined calls and files of one unit.
  *
- * A unit's entries are walked once for its functions, in their order in the file, and
- * those of a function that an address is in once more for what was inlined into it and
- * into the functions nested in it. Nothing recurses: libdw's own search for scopes
- * would walk all of them anew for each address. Of scopes that overlap the one that
- * comes last is the innermost, since children come after their parents.
+ * A unit's entries are walked once to find its functions. The entries of a function are
+ * walked once more, for the calls inlined into it and into the functions nested in it,
+ * when an address in it is looked up. (libdw's own search for scopes would walk all
+ * entries for each address.) Children come after their parents, so of overlapping
+ * scopes the last one is the innermost.
  */
 #include "symbols/reader/dwarf_unit.h"
 
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* dwarf.h of elfutils 0.188 does not know it. */
+/* DW_AT_GNU_discriminator, which dwarf.h of elfutils 0.188 does not have. */
 #define GNU_DISCRIMINATOR 0x2136
 
 uint64_t
@@ -34,7 +34,7 @@ sym_dwarf_number(Dwarf_Die *entry, unsigned int attribute)
                : 0;
 }
 
-/* Nobody reads more of a name or a path. */
+/* A longer name or path counts as forged. */
 #define TEXT_BYTES_MAX (UINT32_C(1) << 16)
 
 const char *
@@ -46,6 +46,7 @@ sym_dwarf_text(Dwarf_Attribute *attribute)
                                                                            : text;
 }
 
+/* The same as 32 bits; a number above INT32_MAX counts as forged, and gives 0. */
 static uint32_t
 small_number(Dwarf_Die *entry, unsigned int attribute)
 {
@@ -70,7 +71,7 @@ sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code, uint32_t
     ptrdiff_t at = 0;
 
     *any = false;
-    /* What is damaged ends a list; what stands before is used. */
+    /* The ranges before a damaged one are used. */
     while ((at = dwarf_ranges(entry, at, &base, &place.start, &place.end)) > 0) {
         *any = true;
         if (sym_dwarf_is_code(code, place.start) && !sym_table_add(table, &place)) {
@@ -82,21 +83,24 @@ sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code, uint32_t
 
 /* --- scopes --- */
 
-/* scopes_walk - what a visit adds scopes to. */
+/* scopes_walk - the context of add_function and add_inlined. */
 struct scopes_walk {
     struct sym_dwarf_unit *unit;
     struct sym_budget *budget;
-    struct sym_table *places;
-    uint32_t next; /* of what was inlined: the next function in the unit's scopes */
+    struct sym_table *places; /* gets the ranges of scopes; tag: index of the scope */
+    uint32_t next; /* for inlined calls: the next function in the unit's scopes */
 };
 
-/* What is below is of another function, or of one that the linker threw away: what was
- * inlined there is gone with it, wherever its addresses seem to be. */
-#define GONE (UINT32_MAX - 1)
+/* The scope of children whose inlined calls must not be added: they belong to a
+ * function without code, or to code that the linker discarded, whose addresses are
+ * meaningless. */
+#define SKIPPED (UINT32_MAX - 1)
 
-/* Adds a scope if the entry has code. False: too much memory. */
+/* Add a scope if the entry has code in the image, and make it the scope of its
+ * children. Returns false if memory or the budget ran out. */
 static bool
-add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent, uint32_t *inside)
+add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent,
+          uint32_t *child_scope)
 {
     struct sym_dwarf_unit *const unit = walk->unit;
     const size_t ranges = walk->places->entry_count;
@@ -108,7 +112,7 @@ add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent, uint32_t 
         return false;
     }
     if (walk->places->entry_count == ranges) {
-        *inside = any ? GONE : *inside;
+        *child_scope = any ? SKIPPED : *child_scope;
         return true;
     }
     larger = sym_budget_grow(walk->budget, unit->scopes, unit->scope_count,
@@ -117,16 +121,17 @@ add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent, uint32_t 
         return false;
     }
     unit->scopes = larger;
-    *inside = (uint32_t)unit->scope_count++;
-    unit->scopes[*inside] = (struct sym_dwarf_scope){.entry = *entry, .parent = parent};
+    *child_scope = (uint32_t)unit->scope_count++;
+    unit->scopes[*child_scope] =
+        (struct sym_dwarf_scope){.entry = *entry, .parent = parent};
     return true;
 }
 
-/* Each entry that has children may have functions: compilers put them into the types
- * that they are local to, of whatever kind. */
+/* A sym_dwarf_visit: add an entry that is a function. All entries must be visited,
+ * since compilers put functions into types of any kind. */
 static bool
-add_function(void *context, Dwarf_Die *entry, int tag, uint32_t around,
-             uint32_t *inside)
+add_function(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
+             uint32_t *child_scope)
 {
     struct scopes_walk *const walk = context;
     struct sym_dwarf_unit *const unit = walk->unit;
@@ -134,64 +139,68 @@ add_function(void *context, Dwarf_Die *entry, int tag, uint32_t around,
     if (tag != DW_TAG_subprogram) {
         return true;
     }
-    if (!add_scope(walk, entry, SYM_DWARF_NO_SCOPE, inside)) {
+    if (!add_scope(walk, entry, SYM_DWARF_NO_SCOPE, child_scope)) {
         return false;
     }
-    if (*inside == GONE) {
-        *inside = around;
-    } else if (*inside != around) {
-        unit->scopes[*inside].outermost =
-            around == SYM_DWARF_NO_SCOPE ? *inside : unit->scopes[around].outermost;
+    if (*child_scope == SKIPPED) {
+        *child_scope = scope;
+    } else if (*child_scope != scope) {
+        unit->scopes[*child_scope].outermost =
+            scope == SYM_DWARF_NO_SCOPE ? *child_scope : unit->scopes[scope].outermost;
     }
     return true;
 }
 
-/* Functions come in the order in which they were added. */
+/* A sym_dwarf_visit: add an entry that is an inlined call. Functions come in the order
+ * in which they were added. */
 static bool
-add_inlined(void *context, Dwarf_Die *entry, int tag, uint32_t around, uint32_t *inside)
+add_inlined(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
+            uint32_t *child_scope)
 {
     struct scopes_walk *const walk = context;
     const struct sym_dwarf_unit *const unit = walk->unit;
 
     if (tag == DW_TAG_subprogram) {
-        *inside = walk->next < unit->scope_count &&
-                          unit->scopes[walk->next].entry.addr == entry->addr
-                      ? walk->next++
-                      : GONE;
+        *child_scope = walk->next < unit->scope_count &&
+                               unit->scopes[walk->next].entry.addr == entry->addr
+                           ? walk->next++
+                           : SKIPPED;
     }
-    return tag != DW_TAG_inlined_subroutine || around == GONE ||
-           add_scope(walk, entry, around, inside);
+    return tag != DW_TAG_inlined_subroutine || scope == SKIPPED ||
+           add_scope(walk, entry, scope, child_scope);
 }
 
-const struct sym_dwarf_shapes *
-sym_dwarf_unit_shapes(struct sym_dwarf_unit *unit, struct sym_budget *budget)
+const struct sym_dwarf_abbreviations *
+sym_dwarf_unit_abbreviations(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
-    /* A skeleton's other half may have been found since. */
-    if (unit->shapes_of != unit->functions.cu) {
-        sym_dwarf_shapes_free(unit->shapes);
-        unit->shapes = sym_dwarf_shapes_read(&unit->functions, budget);
-        unit->shapes_of = unit->functions.cu;
+    /* The split unit of a skeleton may have been found since. */
+    if (unit->abbreviations_of != unit->functions.cu) {
+        sym_dwarf_abbreviations_free(unit->abbreviations);
+        unit->abbreviations = sym_dwarf_abbreviations_read(&unit->functions, budget);
+        unit->abbreviations_of = unit->functions.cu;
     }
-    return unit->shapes;
+    return unit->abbreviations;
 }
 
 static void
 read_functions(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
-    const struct sym_dwarf_shapes *const shapes = sym_dwarf_unit_shapes(unit, budget);
+    const struct sym_dwarf_abbreviations *const abbreviations =
+        sym_dwarf_unit_abbreviations(unit, budget);
     struct scopes_walk walk = {.unit = unit, .budget = budget, .places = &unit->places};
 
     unit->places.budget = budget;
-    if (shapes == NULL ||
-        !sym_dwarf_walk(shapes, &unit->functions, SYM_DWARF_NO_SCOPE, add_function,
-                        &walk) ||
+    if (abbreviations == NULL ||
+        !sym_dwarf_walk(abbreviations, &unit->functions, SYM_DWARF_NO_SCOPE,
+                        add_function, &walk) ||
         !sym_table_build(&unit->places, SYM_OVERLAP_LATEST)) {
         sym_table_finish(&unit->places);
     }
 }
 
-/* What was inlined into the outermost function of a number, and into those nested in
- * it; NULL: nothing, or too much memory. */
+/* The inlined calls of an outermost function and of those nested in it, by the index of
+ * its scope. Read once. Returns NULL if there are none, or if memory or the budget ran
+ * out. */
 static const struct sym_table *
 read_inlined(struct sym_dwarf_unit *unit, uint32_t function, struct sym_budget *budget)
 {
@@ -204,7 +213,7 @@ read_inlined(struct sym_dwarf_unit *unit, uint32_t function, struct sym_budget *
     if (unit->scopes[function].inlined_sought) {
         return unit->scopes[function].inlined;
     }
-    if (sym_dwarf_walk(unit->shapes, &entry, function, add_inlined, &walk) &&
+    if (sym_dwarf_walk(unit->abbreviations, &entry, function, add_inlined, &walk) &&
         places.entry_count > 0 && sym_table_build(&places, SYM_OVERLAP_LATEST)) {
         kept = malloc(sizeof(*kept));
     }
@@ -240,7 +249,8 @@ sym_dwarf_find_scope(struct sym_dwarf_unit *unit, uint64_t address,
     return &unit->scopes[range == NULL ? function : range->tag];
 }
 
-/* A string of an entry or of what it is a copy or the definition of; NULL: none. */
+/* A string attribute of an entry, or of the entry that it refers to as its abstract
+ * origin or specification; or NULL. */
 static const char *
 string_of(Dwarf_Die *entry, unsigned int attribute)
 {
@@ -249,8 +259,8 @@ string_of(Dwarf_Die *entry, unsigned int attribute)
     return sym_dwarf_text(dwarf_attr_integrate(entry, attribute, &found));
 }
 
-/* The entry that has the number may be of another unit, whose files are numbered in
- * another way. */
+/* DW_AT_decl_file may come from an entry in another unit: the number is valid only in
+ * the file table of that one, so the unit is kept with it. */
 void
 sym_dwarf_place_scope(struct sym_dwarf_scope *scope, Dwarf_Die *entry)
 {
@@ -336,8 +346,9 @@ sym_dwarf_rows_until(const struct sym_dwarf_unit *unit, uint64_t address)
                                  sizeof(*unit->rows.items), address + 1);
 }
 
-/* In its folder, which may be in that of the compilation. NULL: out of memory, or
- * nobody reads such a path. */
+/* Join the folder of the compilation, the file's folder and its name, as far as they
+ * are relative. Returns a string for free(), or NULL if memory ran out or the path is
+ * longer than TEXT_BYTES_MAX. */
 static char *
 make_path(struct sym_dwarf_unit *unit, const struct sym_dwarf_file_name *file)
 {
@@ -391,7 +402,7 @@ sym_dwarf_unit_finish(struct sym_dwarf_unit *unit)
     free(unit->rows.items);
     sym_dwarf_files_finish(&unit->files);
     sym_table_finish(&unit->places);
-    sym_dwarf_shapes_free(unit->shapes);
+    sym_dwarf_abbreviations_free(unit->abbreviations);
     if (unit->split != NULL) {
         sym_dwarf_image_finish(unit->split);
         free(unit->split);

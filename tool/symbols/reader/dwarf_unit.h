@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_unit.h - a unit of debug information: its functions and its line table, read
- * when an address in it is looked up, for tool/symbols/reader only.
+ * dwarf_unit.h - a unit of debug information: its functions and its line table, which
+ * are read when an address in it is looked up. For tool/symbols/reader only.
  */
 #ifndef SYMBOLS_READER_DWARF_UNIT_H
 #define SYMBOLS_READER_DWARF_UNIT_H
@@ -14,56 +14,63 @@
 
 #define SYM_DWARF_NO_SCOPE UINT32_MAX
 
-/* sym_dwarf_container - an entry that functions can be in. */
+/* sym_dwarf_container - a namespace, type or function, which can contain functions. */
 struct sym_dwarf_container {
-    uint64_t entry;  /* where libdw has it: containers are in that order */
-    uint32_t parent; /* SYM_DWARF_NO_SCOPE: none */
+    uint64_t entry;  /* its address in libdw's memory; containers are sorted by it */
+    uint32_t parent; /* index of the container around it, or SYM_DWARF_NO_SCOPE */
 };
 
 /*
- * sym_dwarf_scope - a function, or what was inlined into one. Its parent comes before
- * it. What was inlined into a function, and into those nested in it, is read when an
- * address of one of them is looked up: most functions of a unit have none.
+ * sym_dwarf_scope - a function, or a call that was inlined into one. A parent has a
+ * smaller index than its children. The inlined calls of a function, and of those nested
+ * in it, are read when an address of one of them is looked up, since most functions of
+ * a unit are not.
  */
 struct sym_dwarf_scope {
     Dwarf_Die entry;
-    uint32_t parent;    /* of what was inlined: where; SYM_DWARF_NO_SCOPE: a function */
-    uint32_t call_file; /* this and what follows: set with name */
+    uint32_t parent; /* of an inlined call: the scope that calls; of a function:
+                        SYM_DWARF_NO_SCOPE */
+    /* From here to bare: set by sym_dwarf_name_scope. */
+    uint32_t call_file; /* of an inlined call, where the call is; else 0 */
     uint32_t call_line;
     uint32_t call_discriminator;
     uint32_t start_line;
-    Dwarf_CU *definer;   /* the unit that has the next number; or NULL */
-    uint32_t definition; /* of the file where the function is defined */
-    const char *name;    /* NULL until asked for; for people */
-    const char *system_name;
-    char *owned;        /* name, if it was made */
-    bool bare;          /* the name is not qualified: there is no linkage name */
-    uint32_t outermost; /* of a function: the one that it is nested in, or itself */
+    Dwarf_CU *definer;       /* the unit whose file table has definition; or NULL */
+    uint32_t definition;     /* number of the file where the function is defined */
+    const char *name;        /* demangled; NULL until it is set */
+    const char *system_name; /* the linkage name, or else the same */
+    char *owned;             /* name, if free() must be called for it; or NULL */
+    bool bare;               /* name is not qualified: there is no linkage name */
+    uint32_t outermost;      /* of a function: that which it is nested in, or itself */
     bool inlined_sought;
-    struct sym_table *inlined; /* of an outermost function, as places */
+    struct sym_table *inlined; /* of an outermost function: ranges of the inlined calls
+                                  in it and in nested ones; tag: scope */
 };
 
+/* A "..._sought" means: that was read or searched for, and will not be again. */
 struct sym_dwarf_unit {
-    uint64_t offset; /* of root: units are in that order */
+    uint64_t offset; /* of root in .debug_info; units are sorted by it */
     Dwarf_Die root;
     const struct sym_elf_code *code; /* of the image; NULL: not known */
     uint64_t addr_base;   /* of a skeleton: where its part of .debug_addr begins */
-    uint64_t ranges_base; /* of one before version 5: the same of .debug_ranges */
-    uint64_t language;    /* of a skeleton that has its other half: that of it */
+    uint64_t ranges_base; /* of a skeleton before DWARF 5: the same of .debug_ranges */
+    uint64_t language;    /* of a skeleton whose split unit was found: DW_LANG_... */
     bool split_sought;
     bool scopes_sought;
     bool lines_sought;
     bool files_sought;
-    bool lines_refused;            /* they are too much */
-    bool files_refused;            /* the same */
-    struct sym_dwarf_image *split; /* the other half of a skeleton; NULL: none */
-    Dwarf_Die functions;           /* the root that has them: root, or of split */
+    bool lines_refused;            /* memory or the budget ran out for the rows */
+    bool files_refused;            /* the same for the files */
+    struct sym_dwarf_image *split; /* the split unit of a skeleton, or NULL */
+    Dwarf_Die functions;           /* root of the entries of functions: root, or that of
+                                      the split unit */
     struct sym_dwarf_scope *scopes;
     size_t scope_count;
     size_t scope_room;
-    struct sym_dwarf_shapes *shapes; /* NULL: none, or too much memory */
-    Dwarf_CU *shapes_of;     /* as libdw has it; not that of functions: not read */
-    struct sym_table places; /* of functions; tag: scope */
+    struct sym_dwarf_abbreviations *abbreviations; /* of the unit of functions; NULL:
+                                                      damaged, or memory ran out */
+    Dwarf_CU *abbreviations_of; /* the unit that they were read of, or NULL */
+    struct sym_table places;    /* ranges of functions; tag: scope */
     struct sym_dwarf_container *containers;
     size_t container_count;
     size_t container_room;
@@ -72,51 +79,58 @@ struct sym_dwarf_unit {
     struct sym_dwarf_files files;
 };
 
-/* The number that an attribute of an entry has; 0: it has none. */
+/* The number in an attribute of an entry, or 0 without such an attribute. */
 uint64_t sym_dwarf_number(Dwarf_Die *entry, unsigned int attribute);
 
-/* The string that an attribute has, if it is not too long; NULL: none. */
+/* The string in an attribute; NULL if attribute is, or the string is too long. */
 const char *sym_dwarf_text(Dwarf_Attribute *attribute);
 
-/* Is there code of the image? Without knowledge of it only 0 is none. */
+/* Whether the image has code at an address. If its code is not known, every address but
+ * 0 counts as code. */
 bool sym_dwarf_is_code(const struct sym_elf_code *code, uint64_t address);
 
 /*
- * Adds the ranges of an entry, without those that begin where there is no code: the
- * linker threw it away. False: out of memory or budget.
+ * Add the ranges of an entry to a table. A range that begins where the image has no
+ * code is left out: its function was discarded by the linker.
  *
- *   any  out: has it ranges, added or not?
+ *   any  out: whether the entry has ranges, added or not
+ *
+ * Returns false if memory or the budget ran out.
  */
 bool sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code,
                           uint32_t tag, struct sym_table *table, bool *any);
 
-/* What the abbreviations of the unit that has functions say, read once; NULL: none, or
- * too much memory. */
-const struct sym_dwarf_shapes *sym_dwarf_unit_shapes(struct sym_dwarf_unit *unit,
-                                                     struct sym_budget *budget);
+/* The abbreviations of the unit that has the functions, read once. Returns NULL if they
+ * are damaged, or if memory or the budget ran out. */
+const struct sym_dwarf_abbreviations *
+sym_dwarf_unit_abbreviations(struct sym_dwarf_unit *unit, struct sym_budget *budget);
 
-/* The innermost scope of an address, valid until the next; NULL: none, or too much
- * memory. */
+/* The innermost scope at an address, valid until the next call. Returns NULL if there
+ * is none, or if memory or the budget ran out. */
 struct sym_dwarf_scope *sym_dwarf_find_scope(struct sym_dwarf_unit *unit,
                                              uint64_t address,
                                              struct sym_budget *budget);
 
-/* Sets what is set with name: "" and 0 if it is not known. */
+/* Set name and the other members that struct sym_dwarf_scope lists, once. What is not
+ * known is "" or 0. */
 void sym_dwarf_name_scope(struct sym_dwarf_scope *scope);
 
-/* Sets where the function is defined, if the entry has that. */
+/* Set start_line, definer and definition of a scope as far as an entry has them: the
+ * scope's own, or one that contains it. */
 void sym_dwarf_place_scope(struct sym_dwarf_scope *scope, Dwarf_Die *entry);
 
-/* Reads the unit's table once, or only its files. False if it is too much. */
+/* Read the unit's line table, or only the files in its header, once. Returns false, now
+ * and at every later call, if memory or the budget ran out. */
 bool sym_dwarf_read_lines(struct sym_dwarf_unit *unit,
                           const struct sym_dwarf_image *image);
 bool sym_dwarf_read_files(struct sym_dwarf_unit *unit,
                           const struct sym_dwarf_image *image);
 
-/* How many rows begin at or before an address. */
+/* The number of rows whose address is at or before the given one. */
 size_t sym_dwarf_rows_until(const struct sym_dwarf_unit *unit, uint64_t address);
 
-/* The path of a file; "" if there is none of that number. */
+/* The path of a file by its number in the line table; "" if there is no such file.
+ * Valid as long as the unit. */
 const char *sym_dwarf_file(struct sym_dwarf_unit *unit, size_t number);
 
 void sym_dwarf_unit_finish(struct sym_dwarf_unit *unit);

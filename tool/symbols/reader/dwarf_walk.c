@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_walk.c - walks entries by their bytes, from the first to the last.
+ * dwarf_walk.c - visits entries in the order of their bytes in .debug_info.
  *
- * libdw goes through the attributes of an entry twice to find the next one, and once at
- * each depth through all entries inside of one that does not say where its sibling is.
- * So what an abbreviation says of the length of its entries is kept here, and each is
- * passed once. Siblings that entries name are not believed: they stand behind each
- * other, and whatever a forged one says is passed once, too.
+ * Why not with libdw: to find the next entry it reads the attributes of an entry twice,
+ * and to find the sibling of an entry without DW_AT_sibling it reads all descendants,
+ * once at each depth. Here each entry is read once: its abbreviation has the sizes of
+ * its attributes, and the next entry starts where the attributes end. DW_AT_sibling is
+ * not used, since a forged one could lead to the same entries again and again.
  */
 #include "symbols/reader/dwarf_walk.h"
 
@@ -17,25 +17,26 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-/* shape - what an abbreviation says of its entries. */
-struct shape {
+/* abbreviation - how to skip the attributes of an entry with this code: first
+ * fixed_bytes, then one attribute for each form. */
+struct abbreviation {
     uint64_t code;
-    uint64_t bytes; /* of the attributes in front of the first of forms */
-    uint32_t first; /* of forms, from the first attribute of unknown size on */
-    uint32_t count;
+    uint64_t fixed_bytes; /* of the attributes before the first of variable size */
+    uint32_t first_form;  /* index in forms: that first one and all after it */
+    uint32_t form_count;
     uint16_t tag;
     bool has_children;
-    bool is_code; /* of a function, with a place of code */
+    bool is_code; /* of functions with addresses */
 };
 
-struct sym_dwarf_shapes {
+struct sym_dwarf_abbreviations {
     struct sym_budget *budget;
     Dwarf_CU *unit;
     Dwarf_Half version;
     uint8_t address_bytes;
     uint8_t offset_bytes;
-    struct sym_dwarf_bytes unit_bytes;
-    struct shape *items; /* by code */
+    struct sym_dwarf_bytes unit_entries; /* from the end of the unit's length on */
+    struct abbreviation *items;          /* sorted by code */
     size_t count;
     size_t room;
     uint16_t *forms;
@@ -44,18 +45,19 @@ struct sym_dwarf_shapes {
 };
 
 struct walk {
-    const struct sym_dwarf_shapes *shapes;
+    const struct sym_dwarf_abbreviations *abbreviations;
     struct sym_dwarf_bytes entries;
-    uint32_t *around; /* of the entries whose children are walked */
+    uint32_t *scopes; /* a stack: the scopes to go back to, one for each open parent */
     size_t depth;
     size_t room;
 };
 
 /* --- forms --- */
 
-/* Sizes that the unit or an entry says itself. */
+/* Entries of sizes[] for attributes whose size depends on the unit or on the attribute
+ * itself. They are larger than any size in bytes. */
 enum {
-    SIZE_ADDRESS = 64, /* behind that of any number */
+    SIZE_ADDRESS = 64,
     SIZE_OFFSET,
     SIZE_REFERENCE, /* an offset, but an address before version 3 */
     SIZE_LEB128,
@@ -68,10 +70,11 @@ enum {
     SIZE_UNKNOWN
 };
 
-/* Of forms of no bytes; 0 is a form that is not known. */
+/* Entry of sizes[] for attributes of 0 bytes, since entry 0 is that of unknown forms.
+ */
 enum { SIZE_NOTHING = SIZE_UNKNOWN + 1 };
 
-/* How many bytes an attribute of a form has, or one of those. */
+/* By DW_FORM_...: the size of an attribute in bytes, or one of SIZE_... */
 static const uint8_t sizes[] = {
     [DW_FORM_flag_present] = SIZE_NOTHING,
     [DW_FORM_implicit_const] = SIZE_NOTHING,
@@ -118,9 +121,9 @@ static const uint8_t sizes[] = {
     [DW_FORM_indirect] = SIZE_INDIRECT,
 };
 
-/* Its bytes, or one of those from SIZE_LEB128 on. */
+/* The size of an attribute in bytes, or one of SIZE_LEB128 to SIZE_UNKNOWN. */
 static unsigned int
-form_size(const struct sym_dwarf_shapes *shapes, uint64_t form)
+form_size(const struct sym_dwarf_abbreviations *abbreviations, uint64_t form)
 {
     unsigned int size = form < sizeof(sizes) / sizeof(sizes[0]) ? sizes[form] : 0;
 
@@ -135,26 +138,27 @@ form_size(const struct sym_dwarf_shapes *shapes, uint64_t form)
     case SIZE_NOTHING:
         return 0;
     case SIZE_ADDRESS:
-        return shapes->address_bytes;
+        return abbreviations->address_bytes;
     case SIZE_OFFSET:
-        return shapes->offset_bytes;
+        return abbreviations->offset_bytes;
     case SIZE_REFERENCE:
-        return shapes->version < 3 ? shapes->address_bytes : shapes->offset_bytes;
+        return abbreviations->version < 3 ? abbreviations->address_bytes
+                                          : abbreviations->offset_bytes;
     default:
         return size;
     }
 }
 
-/* Passes an attribute. */
+/* Skip one attribute. An unknown form fails, since its size is not known. */
 static void
-pass_form(struct walk *walk, uint64_t form)
+skip_attribute(struct walk *walk, uint64_t form)
 {
     struct sym_dwarf_bytes *const entries = &walk->entries;
-    unsigned int size = form_size(walk->shapes, form);
+    unsigned int size = form_size(walk->abbreviations, form);
 
-    /* Each indirection takes a byte. */
+    /* This ends: each indirection consumes at least one byte. */
     while (size == SIZE_INDIRECT && !entries->failed) {
-        size = form_size(walk->shapes, sym_dwarf_bytes_leb128(entries));
+        size = form_size(walk->abbreviations, sym_dwarf_bytes_leb128(entries));
     }
     switch (size) {
     case SIZE_LEB128:
@@ -164,80 +168,84 @@ pass_form(struct walk *walk, uint64_t form)
         (void)sym_dwarf_bytes_string(entries);
         break;
     case SIZE_BLOCK:
-        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_leb128(entries));
+        sym_dwarf_bytes_skip(entries, sym_dwarf_bytes_leb128(entries));
         break;
     case SIZE_BLOCK_1:
-        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_number(entries, 1));
+        sym_dwarf_bytes_skip(entries, sym_dwarf_bytes_number(entries, 1));
         break;
     case SIZE_BLOCK_2:
-        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_number(entries, 2));
+        sym_dwarf_bytes_skip(entries, sym_dwarf_bytes_number(entries, 2));
         break;
     case SIZE_BLOCK_4:
-        sym_dwarf_bytes_pass(entries, sym_dwarf_bytes_number(entries, 4));
+        sym_dwarf_bytes_skip(entries, sym_dwarf_bytes_number(entries, 4));
         break;
     case SIZE_UNKNOWN:
     case SIZE_INDIRECT:
         sym_dwarf_bytes_fail(entries);
         break;
     default:
-        sym_dwarf_bytes_pass(entries, size);
+        sym_dwarf_bytes_skip(entries, size);
         break;
     }
 }
 
 static void
-pass_attributes(struct walk *walk, const struct shape *shape)
+skip_attributes(struct walk *walk, const struct abbreviation *abbreviation)
 {
-    sym_dwarf_bytes_pass(&walk->entries, shape->bytes);
-    for (uint32_t i = 0; i < shape->count && !walk->entries.failed; i++) {
-        pass_form(walk, walk->shapes->forms[shape->first + i]);
+    sym_dwarf_bytes_skip(&walk->entries, abbreviation->fixed_bytes);
+    for (uint32_t i = 0; i < abbreviation->form_count && !walk->entries.failed; i++) {
+        skip_attribute(walk, walk->abbreviations->forms[abbreviation->first_form + i]);
     }
 }
 
 /* --- abbreviations --- */
 
-/* False: too much memory. */
+/* Add an attribute to an abbreviation: to fixed_bytes while all have fixed sizes, else
+ * to the forms. Returns false if memory or the budget ran out. */
 static bool
-add_form(struct sym_dwarf_shapes *shapes, struct shape *shape, uint64_t form)
+add_form(struct sym_dwarf_abbreviations *abbreviations,
+         struct abbreviation *abbreviation, uint64_t form)
 {
-    const unsigned int size = form_size(shapes, form);
+    const unsigned int size = form_size(abbreviations, form);
     uint16_t *larger;
 
-    if (shape->count == 0 && size < SIZE_ADDRESS) {
-        shape->bytes += size;
+    if (abbreviation->form_count == 0 && size < SIZE_ADDRESS) {
+        abbreviation->fixed_bytes += size;
         return true;
     }
-    larger = sym_budget_grow(shapes->budget, shapes->forms, shapes->form_count,
-                             &shapes->form_room, sizeof(*larger));
+    larger = sym_budget_grow(abbreviations->budget, abbreviations->forms,
+                             abbreviations->form_count, &abbreviations->form_room,
+                             sizeof(*larger));
     if (larger == NULL) {
         return false;
     }
-    shapes->forms = larger;
-    shapes->forms[shapes->form_count++] =
+    abbreviations->forms = larger;
+    abbreviations->forms[abbreviations->form_count++] =
         form > UINT16_MAX ? UINT16_MAX : (uint16_t)form;
-    shape->count++;
+    abbreviation->form_count++;
     return true;
 }
 
-/* The attributes of an abbreviation. False: too much memory. */
+/* Read the attributes of an abbreviation, up to the pair (0, 0) or the damage. Returns
+ * false if memory or the budget ran out. */
 static bool
-read_forms(struct sym_dwarf_shapes *shapes, struct sym_dwarf_bytes *table,
-           struct shape *shape)
+read_forms(struct sym_dwarf_abbreviations *abbreviations, struct sym_dwarf_bytes *table,
+           struct abbreviation *abbreviation)
 {
     uint64_t name = 1;
     uint64_t form = 1;
 
-    shape->first = (uint32_t)shapes->form_count;
+    abbreviation->first_form = (uint32_t)abbreviations->form_count;
     while (!table->failed && (name != 0 || form != 0)) {
         name = sym_dwarf_bytes_leb128(table);
         form = sym_dwarf_bytes_leb128(table);
         if (form == DW_FORM_implicit_const) {
             (void)sym_dwarf_bytes_leb128(table);
         }
-        shape->is_code |= shape->tag == DW_TAG_subprogram &&
-                          (name == DW_AT_low_pc || name == DW_AT_ranges);
+        abbreviation->is_code |= abbreviation->tag == DW_TAG_subprogram &&
+                                 (name == DW_AT_low_pc || name == DW_AT_ranges);
         if (!table->failed && (name != 0 || form != 0) &&
-            !add_form(shapes, shape, form)) {
+            !add_form(abbreviations, abbreviation, form)) {
             return false;
         }
     }
@@ -245,209 +253,225 @@ read_forms(struct sym_dwarf_shapes *shapes, struct sym_dwarf_bytes *table,
 }
 
 static int
-compare_shapes(const void *left, const void *right)
+compare_codes(const void *left, const void *right)
 {
-    const struct shape *const a = left;
-    const struct shape *const b = right;
+    const struct abbreviation *const a = left;
+    const struct abbreviation *const b = right;
 
     return (a->code > b->code) - (a->code < b->code);
 }
 
-/* What is damaged ends the table; what stands before is used. False: too much memory.
- */
+/* Read all abbreviations up to the code 0 or the damage. Returns false if memory or the
+ * budget ran out. */
 static bool
-read_table(struct sym_dwarf_shapes *shapes, struct sym_dwarf_bytes table)
+read_table(struct sym_dwarf_abbreviations *abbreviations, struct sym_dwarf_bytes table)
 {
     uint64_t last = 0;
     bool ordered = true;
 
     for (;;) {
-        struct shape shape = {.code = sym_dwarf_bytes_leb128(&table)};
+        struct abbreviation abbreviation = {.code = sym_dwarf_bytes_leb128(&table)};
         const uint64_t tag = sym_dwarf_bytes_leb128(&table);
-        struct shape *larger;
+        struct abbreviation *larger;
 
-        shape.tag = tag > UINT16_MAX ? UINT16_MAX : (uint16_t)tag;
-        shape.has_children = sym_dwarf_bytes_number(&table, 1) != 0;
-        if (shape.code == 0 || table.failed) {
+        abbreviation.tag = tag > UINT16_MAX ? UINT16_MAX : (uint16_t)tag;
+        abbreviation.has_children = sym_dwarf_bytes_number(&table, 1) != 0;
+        if (abbreviation.code == 0 || table.failed) {
             break;
         }
-        if (!read_forms(shapes, &table, &shape)) {
+        if (!read_forms(abbreviations, &table, &abbreviation)) {
             return false;
         }
-        larger = sym_budget_grow(shapes->budget, shapes->items, shapes->count,
-                                 &shapes->room, sizeof(*larger));
+        larger = sym_budget_grow(abbreviations->budget, abbreviations->items,
+                                 abbreviations->count, &abbreviations->room,
+                                 sizeof(*larger));
         if (larger == NULL) {
             return false;
         }
-        shapes->items = larger;
-        shapes->items[shapes->count++] = shape;
-        ordered = ordered && shape.code > last;
-        last = shape.code;
+        abbreviations->items = larger;
+        abbreviations->items[abbreviations->count++] = abbreviation;
+        ordered = ordered && abbreviation.code > last;
+        last = abbreviation.code;
     }
     if (!ordered) {
-        qsort(shapes->items, shapes->count, sizeof(*shapes->items), compare_shapes);
+        qsort(abbreviations->items, abbreviations->count, sizeof(*abbreviations->items),
+              compare_codes);
     }
     return true;
 }
 
-/* The bytes of the unit, and its abbreviations. False: it makes no sense. */
+/* Find the bytes of the unit (unit_entries) and of its abbreviation table. Returns
+ * false if the unit's header is damaged. */
 static bool
-find_bytes(struct sym_dwarf_shapes *shapes, const Dwarf_Die *entry,
-           struct sym_dwarf_bytes *table)
+find_tables(struct sym_dwarf_abbreviations *abbreviations, const Dwarf_Die *entry,
+            struct sym_dwarf_bytes *table)
 {
     const struct sym_dwarf_part info = sym_dwarf_image_part(entry->cu, SYM_DWARF_INFO);
-    const struct sym_dwarf_part abbreviations =
+    const struct sym_dwarf_part section =
         sym_dwarf_image_part(entry->cu, SYM_DWARF_ABBREV);
     const uint64_t at = (uint64_t)((unsigned char *)entry->addr - info.bytes);
-    const uint64_t inside = dwarf_cuoffset((Dwarf_Die *)(uintptr_t)entry);
-    struct sym_dwarf_bytes *const bytes = &shapes->unit_bytes;
+    const uint64_t in_unit = dwarf_cuoffset((Dwarf_Die *)(uintptr_t)entry);
+    struct sym_dwarf_bytes *const entries = &abbreviations->unit_entries;
     uint64_t length;
     Dwarf_Off offset;
     Dwarf_Die first;
 
-    if (dwarf_cu_die(entry->cu, &first, &shapes->version, &offset,
-                     &shapes->address_bytes, &shapes->offset_bytes, NULL,
+    if (dwarf_cu_die(entry->cu, &first, &abbreviations->version, &offset,
+                     &abbreviations->address_bytes, &abbreviations->offset_bytes, NULL,
                      NULL) == NULL ||
-        at >= info.size || inside > at || offset >= abbreviations.size) {
+        at >= info.size || in_unit > at || offset >= section.size) {
         return false;
     }
-    *bytes = (struct sym_dwarf_bytes){.at = info.bytes + (at - inside),
-                                      .end = info.bytes + info.size};
-    length = sym_dwarf_bytes_number(bytes, 4);
-    length = shapes->offset_bytes == 8 ? sym_dwarf_bytes_number(bytes, 8) : length;
-    /* A unit that is cut off ends with the section. */
-    if (length < sym_dwarf_bytes_left(bytes)) {
-        bytes->end = bytes->at + length;
+    *entries = (struct sym_dwarf_bytes){.at = info.bytes + (at - in_unit),
+                                        .end = info.bytes + info.size};
+    length = sym_dwarf_bytes_number(entries, 4);
+    length =
+        abbreviations->offset_bytes == 8 ? sym_dwarf_bytes_number(entries, 8) : length;
+    /* A truncated unit ends with the section. */
+    if (length < sym_dwarf_bytes_left(entries)) {
+        entries->end = entries->at + length;
     }
-    shapes->unit = entry->cu;
-    *table = (struct sym_dwarf_bytes){.at = abbreviations.bytes + offset,
-                                      .end = abbreviations.bytes + abbreviations.size};
-    return !bytes->failed;
+    abbreviations->unit = entry->cu;
+    *table = (struct sym_dwarf_bytes){.at = section.bytes + offset,
+                                      .end = section.bytes + section.size};
+    return !entries->failed;
 }
 
-struct sym_dwarf_shapes *
-sym_dwarf_shapes_read(const Dwarf_Die *entry, struct sym_budget *budget)
+struct sym_dwarf_abbreviations *
+sym_dwarf_abbreviations_read(const Dwarf_Die *entry, struct sym_budget *budget)
 {
-    struct sym_dwarf_shapes *const shapes = calloc(1, sizeof(*shapes));
+    struct sym_dwarf_abbreviations *const abbreviations =
+        calloc(1, sizeof(*abbreviations));
     struct sym_dwarf_bytes table;
 
-    if (shapes == NULL) {
+    if (abbreviations == NULL) {
         return NULL;
     }
-    shapes->budget = budget;
-    if (!find_bytes(shapes, entry, &table) || !read_table(shapes, table)) {
-        sym_dwarf_shapes_free(shapes);
+    abbreviations->budget = budget;
+    if (!find_tables(abbreviations, entry, &table) ||
+        !read_table(abbreviations, table)) {
+        sym_dwarf_abbreviations_free(abbreviations);
         return NULL;
     }
-    return shapes;
+    return abbreviations;
 }
 
 void
-sym_dwarf_shapes_free(struct sym_dwarf_shapes *shapes)
+sym_dwarf_abbreviations_free(struct sym_dwarf_abbreviations *abbreviations)
 {
-    if (shapes != NULL) {
-        sym_budget_give(shapes->budget, shapes->room * sizeof(*shapes->items) +
-                                            shapes->form_room * sizeof(*shapes->forms));
-        free(shapes->items);
-        free(shapes->forms);
-        free(shapes);
+    if (abbreviations != NULL) {
+        sym_budget_give(abbreviations->budget,
+                        abbreviations->room * sizeof(*abbreviations->items) +
+                            abbreviations->form_room * sizeof(*abbreviations->forms));
+        free(abbreviations->items);
+        free(abbreviations->forms);
+        free(abbreviations);
     }
 }
 
 bool
-sym_dwarf_shapes_have_code(const struct sym_dwarf_shapes *shapes)
+sym_dwarf_abbreviations_have_code(const struct sym_dwarf_abbreviations *abbreviations)
 {
     bool found = false;
 
-    for (size_t i = 0; i < shapes->count && !found; i++) {
-        found = shapes->items[i].is_code;
+    for (size_t i = 0; i < abbreviations->count && !found; i++) {
+        found = abbreviations->items[i].is_code;
     }
     return found;
 }
 
-/* NULL: there is none. */
-static const struct shape *
-find_shape(const struct sym_dwarf_shapes *shapes, uint64_t code)
+/* The abbreviation with a code, or NULL. */
+static const struct abbreviation *
+find_abbreviation(const struct sym_dwarf_abbreviations *abbreviations, uint64_t code)
 {
     size_t at = (size_t)code - 1;
 
-    /* Compilers count from 1. */
-    if (code > shapes->count || shapes->items[at].code != code) {
-        at =
-            sym_count_below(shapes->items, shapes->count, sizeof(*shapes->items), code);
+    /* Compilers number codes from 1 without gaps, so try the index before a search. */
+    if (code > abbreviations->count || abbreviations->items[at].code != code) {
+        at = sym_count_below(abbreviations->items, abbreviations->count,
+                             sizeof(*abbreviations->items), code);
     }
-    return at < shapes->count && shapes->items[at].code == code ? &shapes->items[at]
-                                                                : NULL;
+    return at < abbreviations->count && abbreviations->items[at].code == code
+               ? &abbreviations->items[at]
+               : NULL;
 }
 
 /* --- entries --- */
 
-/* Goes into an entry. False: too much memory. */
+/* Push the scope to go back to at the end of a parent's children. Returns false if
+ * memory or the budget ran out. */
 static bool
-enter(struct walk *walk, uint32_t around)
+push_scope(struct walk *walk, uint32_t scope)
 {
-    uint32_t *const larger = sym_budget_grow(walk->shapes->budget, walk->around,
+    uint32_t *const larger = sym_budget_grow(walk->abbreviations->budget, walk->scopes,
                                              walk->depth, &walk->room, sizeof(*larger));
 
     if (larger == NULL) {
         return false;
     }
-    walk->around = larger;
-    walk->around[walk->depth++] = around;
+    walk->scopes = larger;
+    walk->scopes[walk->depth++] = scope;
     return true;
 }
 
-/* From root on. False: visit ended it, or too much memory. */
+/* Walk from root, at which the cursor stands, to the end of its children. The arguments
+ * and the result are those of sym_dwarf_walk. */
 static bool
-walk_entries(struct walk *walk, uint32_t around, sym_dwarf_visit *visit, void *context)
+walk_entries(struct walk *walk, uint32_t scope, sym_dwarf_visit *visit, void *context)
 {
     while (walk->entries.at < walk->entries.end) {
         Dwarf_Die entry = {.addr = (void *)(uintptr_t)walk->entries.at,
-                           .cu = walk->shapes->unit};
+                           .cu = walk->abbreviations->unit};
         const uint64_t code = sym_dwarf_bytes_leb128(&walk->entries);
-        const struct shape *const shape =
-            code == 0 ? NULL : find_shape(walk->shapes, code);
-        uint32_t inside = around;
+        const struct abbreviation *const abbreviation =
+            code == 0 ? NULL : find_abbreviation(walk->abbreviations, code);
+        uint32_t child_scope = scope;
 
+        /* Code 0 ends the children of a parent; at depth 1, where no abbreviation is
+         * found for it, those of root. */
         if (code == 0 && walk->depth > 1) {
-            around = walk->around[--walk->depth];
+            scope = walk->scopes[--walk->depth];
             continue;
         }
-        if (shape == NULL || walk->entries.failed) {
+        if (abbreviation == NULL || walk->entries.failed) {
             return true;
         }
-        /* The first one is root. */
-        if (walk->depth > 0 && !visit(context, &entry, shape->tag, around, &inside)) {
+        /* Only root, which is not visited, is at depth 0. */
+        if (walk->depth > 0 &&
+            !visit(context, &entry, abbreviation->tag, scope, &child_scope)) {
             return false;
         }
-        pass_attributes(walk, shape);
-        if (walk->entries.failed || (walk->depth == 0 && !shape->has_children)) {
+        skip_attributes(walk, abbreviation);
+        if (walk->entries.failed || (walk->depth == 0 && !abbreviation->has_children)) {
             return true;
         }
-        if (shape->has_children) {
-            if (!enter(walk, around)) {
+        if (abbreviation->has_children) {
+            if (!push_scope(walk, scope)) {
                 return false;
             }
-            around = inside;
+            scope = child_scope;
         }
     }
     return true;
 }
 
 bool
-sym_dwarf_walk(const struct sym_dwarf_shapes *shapes, const Dwarf_Die *root,
-               uint32_t around, sym_dwarf_visit *visit, void *context)
+sym_dwarf_walk(const struct sym_dwarf_abbreviations *abbreviations,
+               const Dwarf_Die *root, uint32_t scope, sym_dwarf_visit *visit,
+               void *context)
 {
     const unsigned char *const at = root->addr;
-    struct walk walk = {.shapes = shapes, .entries = shapes->unit_bytes};
+    struct walk walk = {.abbreviations = abbreviations,
+                        .entries = abbreviations->unit_entries};
     bool done;
 
-    if (root->cu != shapes->unit || at < walk.entries.at || at >= walk.entries.end) {
+    if (root->cu != abbreviations->unit || at < walk.entries.at ||
+        at >= walk.entries.end) {
         return true;
     }
     walk.entries.at = at;
-    done = walk_entries(&walk, around, visit, context);
-    sym_budget_give(shapes->budget, walk.room * sizeof(*walk.around));
-    free(walk.around);
+    done = walk_entries(&walk, scope, visit, context);
+    sym_budget_give(abbreviations->budget, walk.room * sizeof(*walk.scopes));
+    free(walk.scopes);
     return done;
 }

@@ -4,6 +4,9 @@
  *
  * A lookup is three binary searches: for the unit, its row of lines, and its innermost
  * scope. A unit's line program and its functions are read at the first address in it.
+ *
+ * The supplement is a DWARF supplementary file, as dwz makes: names and files that
+ * several files share, without code. Units there are called shared units.
  */
 #include "symbols/reader/lines.h"
 
@@ -19,24 +22,27 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What libdw keeps of a unit of which only the root was read. */
+/* An estimate of libdw's own memory for a unit of which only the root entry was read.
+ */
 #define UNIT_BYTES 512
 
 struct sym_lines {
     struct sym_dwarf_image own;
-    struct sym_dwarf_image supplement; /* shared with other files */
+    struct sym_dwarf_image supplement;
     struct sym_dwarf_split split;
     struct sym_budget *budget;
     struct sym_dwarf_unit *units;
     size_t unit_count;
     size_t unit_room;
-    struct sym_dwarf_unit *shared; /* of the supplement, read when one is asked for */
+    struct sym_dwarf_unit
+        *shared; /* units of the supplement; read when one is needed */
     size_t shared_count;
     size_t shared_room;
     bool shared_sought;
     struct sym_elf_code code;
-    struct sym_table places;      /* tag: unit */
-    struct sym_table more_places; /* the same, where units do not say where they are */
+    struct sym_table places; /* the ranges that units declare; tag: index of unit */
+    struct sym_table more_places; /* ranges by lines and functions, for addresses that
+                                     are not in places; tag: index of unit */
     bool more_sought;
     bool discriminators;
     uint64_t unread_form; /* of names of files, the first that was seen; 0: none */
@@ -46,7 +52,8 @@ struct sym_lines {
 
 /* --- files --- */
 
-/* False if there is nothing to read; why is "" or says why not. */
+/* Copy the debug sections of a file and give them to libdw. Returns false if there are
+ * none or they cannot be used; why: out, the reason for people, or "" for none. */
 static bool
 open_file(struct sym_dwarf_image *image, const struct sym_elf *file,
           struct sym_budget *budget, char *why, size_t why_size)
@@ -55,7 +62,8 @@ open_file(struct sym_dwarf_image *image, const struct sym_elf *file,
            sym_dwarf_image_open(image);
 }
 
-/* Without it names and folders that it holds are missing, no more. */
+/* Open the supplement of the file, if it has one. That it is missing is no failure:
+ * only the names and folders in it are missing then, which note says. */
 static void
 open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
                 char *note, size_t note_size)
@@ -101,7 +109,7 @@ add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
                                     .functions = *root,
                                     .split_sought = type != DW_UT_skeleton};
     if (type == DW_UT_skeleton) {
-        /* One of the two is there. */
+        /* A unit has at most one of the two attributes, by its version. */
         unit->addr_base = sym_dwarf_number(root, DW_AT_addr_base) +
                           sym_dwarf_number(root, DW_AT_GNU_addr_base);
         unit->ranges_base = sym_dwarf_number(root, DW_AT_GNU_ranges_base);
@@ -110,8 +118,9 @@ add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
     return true;
 }
 
-/* Adds the next ranges that are of the unit; any: are there some? False: out of memory
- * or budget. */
+/* Add the ranges of .debug_aranges that are the unit's, and advance next beyond them:
+ * units are passed in the order of aranges. any: out, whether there are some. Returns
+ * false if memory or the budget ran out. */
 static bool
 add_aranges(struct sym_lines *lines, uint32_t number,
             const struct sym_dwarf_aranges *aranges, size_t *next, bool *any)
@@ -136,9 +145,9 @@ add_aranges(struct sym_lines *lines, uint32_t number,
     return true;
 }
 
-/* Where units are: by .debug_aranges, which not all units are in, or by their roots. To
- * look into a root costs a search for its abbreviation. False: out of memory or budget.
- */
+/* Add the ranges of all units to places: those in .debug_aranges, or for units that are
+ * not there, those of their root entries, which take longer to read. Returns false if
+ * memory or the budget ran out. */
 static bool
 add_places_of_units(struct sym_lines *lines)
 {
@@ -158,7 +167,8 @@ add_places_of_units(struct sym_lines *lines)
     return added;
 }
 
-/* What is damaged ends the list; what stands before is used. */
+/* List the units and their ranges. The units before a damaged one are used. Returns
+ * false if there are none, or if memory or the budget ran out. */
 static bool
 read_units(struct sym_lines *lines)
 {
@@ -256,16 +266,16 @@ sym_lines_note(struct sym_lines *lines)
     return lines->note;
 }
 
-/* Where functions of a unit without rows are, if it has any code. */
+/* Add the ranges of a unit's functions to more_places. */
 static bool
 add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
     const uint32_t number = (uint32_t)(unit - lines->units);
-    const struct sym_dwarf_shapes *shapes;
+    const struct sym_dwarf_abbreviations *abbreviations;
 
     sym_dwarf_split_find(&lines->split, unit);
-    shapes = sym_dwarf_unit_shapes(unit, lines->budget);
-    if (shapes == NULL || !sym_dwarf_shapes_have_code(shapes)) {
+    abbreviations = sym_dwarf_unit_abbreviations(unit, lines->budget);
+    if (abbreviations == NULL || !sym_dwarf_abbreviations_have_code(abbreviations)) {
         return true;
     }
     (void)sym_dwarf_find_scope(unit, 0, lines->budget);
@@ -283,9 +293,11 @@ add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
     return true;
 }
 
-/* Of a unit by its rows, or else its functions: some units do not say where they are,
- * and the lists of others end early, where a linker threw a function away. Neither
- * their own lists nor .debug_aranges are believed to be complete. */
+/* Add the ranges of a unit to more_places: those of the sequences in its line table, or
+ * without any, those of its functions. Some units declare no ranges, and the ranges of
+ * others are cut off where a linker discarded a function: neither those of the unit nor
+ * those of .debug_aranges are believed to be complete. Returns false if memory or the
+ * budget ran out. */
 static bool
 add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
@@ -307,7 +319,8 @@ add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
     return any || add_functions(lines, unit);
 }
 
-/* Only when an address is in no unit: all line tables are passed through. */
+/* Fill more_places. That reads all line tables, so it is done only when an address is
+ * in no declared range. */
 static void
 find_more_places(struct sym_lines *lines)
 {
@@ -336,6 +349,7 @@ find_place(struct sym_lines *lines, uint64_t address)
     return sym_table_find(&lines->more_places, address);
 }
 
+/* Remember the form, for sym_lines_note, if the unit has names in one not read. */
 static void
 note_files(struct sym_lines *lines, const struct sym_dwarf_unit *unit)
 {
@@ -344,7 +358,7 @@ note_files(struct sym_lines *lines, const struct sym_dwarf_unit *unit)
     }
 }
 
-/* The unit of an address, with its rows. */
+/* The unit that has an address, with its line table read; or NULL. */
 static struct sym_dwarf_unit *
 find_unit(struct sym_lines *lines, uint64_t address)
 {
@@ -378,8 +392,8 @@ set_line(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint64_t address,
     }
 }
 
-/* Units of the supplement have names and files, and no code. What is damaged, or too
- * much, ends the list. */
+/* List the units of the supplement, once. The list ends before a damaged unit, and
+ * where memory or the budget runs out. */
 static void
 read_shared_units(struct sym_lines *lines)
 {
@@ -415,8 +429,8 @@ find_same(struct sym_dwarf_unit *units, size_t count, uint64_t offset,
     return at < count && units[at].root.cu == wanted ? &units[at] : NULL;
 }
 
-/* The unit that an entry of libdw's is in, and the image with its files; NULL: there is
- * none. */
+/* The unit that is wanted: this one, or another one of the image or the supplement.
+ * image: out, the one that has the unit's file table. Returns NULL if there is none. */
 static struct sym_dwarf_unit *
 unit_of(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_CU *wanted,
         const struct sym_dwarf_image **image)
@@ -442,6 +456,7 @@ unit_of(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_CU *wanted,
     return found;
 }
 
+/* The path of the file where the function of a scope is defined, or "". */
 static const char *
 definition_of(struct sym_lines *lines, struct sym_dwarf_unit *unit,
               const struct sym_dwarf_scope *scope)
@@ -464,7 +479,7 @@ has_scopes(struct sym_dwarf_unit *unit)
                                     : sym_dwarf_number(&unit->root, DW_AT_language));
 }
 
-/* Once: a name that is not qualified gets what the function is in. */
+/* Replace the name of a scope by its qualified name, if it has no linkage name. */
 static void
 qualify(struct sym_lines *lines, struct sym_dwarf_unit *unit,
         struct sym_dwarf_scope *scope)
@@ -472,7 +487,7 @@ qualify(struct sym_lines *lines, struct sym_dwarf_unit *unit,
     const struct sym_dwarf_image *image;
     Dwarf_Die declaration = scope->entry;
     struct sym_dwarf_unit *definer;
-    Dwarf_Die around;
+    Dwarf_Die parent;
 
     if (!scope->bare) {
         return;
@@ -484,17 +499,17 @@ qualify(struct sym_lines *lines, struct sym_dwarf_unit *unit,
         scope->owned =
             sym_dwarf_qualify(definer, &declaration, scope->name, lines->budget);
         scope->name = scope->owned != NULL ? scope->owned : scope->name;
-        /* g++ says of the type of a lambda only where it is. */
+        /* g++ gives a lambda's operator() no line, but the type that contains it. */
         if (scope->start_line == 0 &&
-            sym_dwarf_find_around(definer, &declaration, lines->budget, &around)) {
-            sym_dwarf_place_scope(scope, &around);
+            sym_dwarf_find_parent(definer, &declaration, lines->budget, &parent)) {
+            sym_dwarf_place_scope(scope, &parent);
         }
     }
 }
 
-/* Names the frame, and goes on with the scope around; NULL: that was the outermost. */
+/* Set the names of a frame from a scope. Returns the parent of the scope, or NULL. */
 static struct sym_dwarf_scope *
-take_scope(struct sym_lines *lines, struct sym_dwarf_unit *unit,
+name_frame(struct sym_lines *lines, struct sym_dwarf_unit *unit,
            struct sym_dwarf_scope *scope, struct sym_frame *frame)
 {
     sym_dwarf_name_scope(scope);
@@ -527,24 +542,24 @@ sym_lines_find(struct sym_lines *lines, uint64_t address, struct sym_frame **fra
         return lines->frames[0].line > 0;
     }
     while (scope != NULL && count < SYM_FRAMES_MAX) {
-        struct sym_dwarf_scope *around =
-            take_scope(lines, unit, scope, &lines->frames[count++]);
+        struct sym_dwarf_scope *parent =
+            name_frame(lines, unit, scope, &lines->frames[count++]);
 
-        if (around != NULL && count < SYM_FRAMES_MAX) {
+        if (parent != NULL && count < SYM_FRAMES_MAX) {
             lines->frames[count] = nothing;
             lines->frames[count].file = sym_dwarf_file(unit, scope->call_file);
             lines->frames[count].line = scope->call_line;
             lines->frames[count].discriminator = scope->call_discriminator;
         }
-        scope = around;
+        scope = parent;
     }
     return count;
 }
 
 /* --- rows --- */
 
-/* Calls take with rows of a unit from an address on, which becomes that where they end,
- * or end. False if take did. */
+/* Call take for the rows of a unit from address *at on. *at is set to the address where
+ * the sequence ends, or to end. Returns false if take did. */
 static bool
 take_rows(struct sym_dwarf_unit *unit, uint64_t *at, uint64_t end, sym_line_row *take,
           void *context)
@@ -558,7 +573,7 @@ take_rows(struct sym_dwarf_unit *unit, uint64_t *at, uint64_t end, sym_line_row 
          index++) {
         const struct sym_dwarf_row *const row = &rows[index];
 
-        /* Of rows at one address the last counts. */
+        /* Of rows with the same address only the last one is valid. */
         if (index + 1 < unit->rows.count && row[1].address > row->address &&
             !take(context, row->address, sym_dwarf_file(unit, row->file), row->line)) {
             return false;
