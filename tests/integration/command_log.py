@@ -68,7 +68,7 @@ class Log(CommandTest):
                 self.assertRegex(log, "debug: " + what)
         self.assertRegex(log, r"debug: reader \d+: started, for at most \d+ bytes of memory\n")
         self.assertRegex(log, r"debug: reader \d+: reads symbols of /\S+\n")
-        asked = re.findall(r"debug: reader (\d+): asked for names\n", log)
+        asked = re.findall(r"debug: reader (\d+): asked for names of \d+ places\n", log)
         self.assertTrue(asked)
         self.assertEqual(sorted(asked), sorted(set(asked)), "each is asked once")
         self.assertRegex(log, r"debug: reader \d+: ended after \d+ ms of processor time\n")

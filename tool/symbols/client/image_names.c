@@ -98,8 +98,8 @@ image_put_places(struct sym_image *image, const struct answers *answers,
 {
     struct wire *const wire = &image->process.wire;
 
-    COMMAND_LOG("reader %ld: asked for names", (long)image->process.pid);
-    COMMAND_LOG("reader %ld: of %zu places", (long)image->process.pid, count);
+    COMMAND_LOG("reader %ld: asked for names of %zu places", (long)image->process.pid,
+                count);
     wire_put(wire, answers->by_offset);
     wire_put(wire, answers->bytes);
     wire_put_bytes(wire, places, count * sizeof(*places));
