@@ -40,8 +40,8 @@ struct profile_merger {
 /* translation - by index in the current profile: index of the same entry in the sum. */
 struct translation {
     uint32_t *sources, *images, *processes, *units, *threads;
-    /* By place kind: for builds, and for code whose addresses are of one run. */
-    uint32_t *functions[PLACE_KINDS], *frames[PLACE_KINDS];
+    /* By kind of function (uses.h): the same function may be two in the sum. */
+    uint32_t *functions[FUNCTION_KINDS], *frames[FUNCTION_KINDS];
     struct profile_uses uses;
     uint64_t *shifts; /* by image: added to its addresses */
 };
@@ -215,40 +215,40 @@ add_sources(struct profile_merger *merger, const struct profile *profile,
 
 /* --- names --- */
 
-/* May the functions of a row keep their addresses? They may where those of the sum are
- * the same. */
+/* Return the kind of the functions of a row: with addresses if the image is a known
+ * build that has the same addresses in the sum. */
 static unsigned
-place_kind(const struct profile_merger *merger, const struct profile_row *row,
-           const struct translation *to)
+function_kind(const struct profile_merger *merger, const struct profile_row *row,
+              const struct translation *to)
 {
     return image_join_is_build(&merger->sum->images[to->images[row->image]]) &&
                    to->shifts[row->image] == 0
-               ? PLACED
-               : UNPLACED;
+               ? FUNCTION_WITH_ADDRESS
+               : FUNCTION_WITHOUT_ADDRESS;
 }
 
 static bool
 add_functions(struct profile_merger *merger, const struct profile *profile,
-              struct translation *to, unsigned placed)
+              struct translation *to, unsigned kind)
 {
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct profile_function function =
-            profile_uses_function(profile, i, placed);
+            profile_uses_function(profile, i, kind);
 
-        if (to->uses.functions[PLACE_KINDS * i + placed] &&
-            !profile_add_function(merger->sum, &function, &to->functions[placed][i])) {
+        if (to->uses.functions[FUNCTION_KINDS * i + kind] &&
+            !profile_add_function(merger->sum, &function, &to->functions[kind][i])) {
             return fail_memory(merger);
         }
     }
     for (size_t i = 1; i < profile->frame_count; i++) {
         const struct profile_frame frame = {
-            .function = to->functions[placed][profile->frames[i].function],
+            .function = to->functions[kind][profile->frames[i].function],
             .line = profile->frames[i].line,
-            .caller = to->frames[placed][profile->frames[i].caller],
+            .caller = to->frames[kind][profile->frames[i].caller],
         };
 
-        if (frame.function != 0 && to->uses.frames[PLACE_KINDS * i + placed] &&
-            !profile_add_frame(merger->sum, &frame, &to->frames[placed][i])) {
+        if (frame.function != 0 && to->uses.frames[FUNCTION_KINDS * i + kind] &&
+            !profile_add_frame(merger->sum, &frame, &to->frames[kind][i])) {
             return fail_memory(merger);
         }
     }
@@ -284,10 +284,10 @@ add_tables(struct profile_merger *merger, const struct profile *profile,
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
 
-        profile_uses_mark(&to->uses, profile, row, place_kind(merger, row, to));
+        profile_uses_mark(&to->uses, profile, row, function_kind(merger, row, to));
     }
-    return add_functions(merger, profile, to, UNPLACED) &&
-           add_functions(merger, profile, to, PLACED);
+    return add_functions(merger, profile, to, FUNCTION_WITHOUT_ADDRESS) &&
+           add_functions(merger, profile, to, FUNCTION_WITH_ADDRESS);
 }
 
 /* --- rows --- */
@@ -339,26 +339,26 @@ add_row(struct profile_merger *merger, const struct profile *profile,
         const struct profile_row *from, const struct translation *to)
 {
     struct profile *sum = merger->sum;
-    const bool build = image_join_is_build(&sum->images[to->images[from->image]]);
-    const unsigned placed = place_kind(merger, from, to);
+    const bool is_build = image_join_is_build(&sum->images[to->images[from->image]]);
+    const unsigned kind = function_kind(merger, from, to);
     const struct profile_place place = {
         .image = to->images[from->image],
         .process = to->processes[from->process],
         .address = from->address + to->shifts[from->image],
-        .function = to->functions[placed][from->function],
+        .function = to->functions[kind][from->function],
         .line = from->line,
-        .caller = to->frames[placed][from->caller],
+        .caller = to->frames[kind][from->caller],
         .unit = to->units[from->unit],
         .thread = to->threads[from->thread],
         .cpu_plus_1 = from->cpu_plus_1,
         .pid = from->pid,
     };
-    struct profile_row *row = profile_row_at(sum, &place, !build);
+    struct profile_row *row = profile_row_at(sum, &place, !is_build);
 
     if (row == NULL) {
         return fail_memory(merger);
     }
-    if (build && has_more_detail(sum, &place, row)) {
+    if (is_build && has_more_detail(sum, &place, row)) {
         row->function = place.function;
         row->line = place.line;
         row->caller = place.caller;
@@ -506,7 +506,7 @@ translation_init(struct translation *to, const struct profile *profile)
     to->sources = calloc(profile->source_count + 1, sizeof(*to->sources));
     to->images = calloc(profile->image_count + 1, sizeof(*to->images));
     to->shifts = calloc(profile->image_count + 1, sizeof(*to->shifts));
-    for (size_t i = 0; i < PLACE_KINDS; i++) {
+    for (size_t i = 0; i < FUNCTION_KINDS; i++) {
         to->functions[i] =
             calloc(profile->function_count + 1, sizeof(*to->functions[i]));
         to->frames[i] = calloc(profile->frame_count + 1, sizeof(*to->frames[i]));
@@ -515,8 +515,10 @@ translation_init(struct translation *to, const struct profile *profile)
     to->units = calloc(profile->unit_count + 1, sizeof(*to->units));
     to->threads = calloc(profile->thread_count + 1, sizeof(*to->threads));
     return to->sources != NULL && to->images != NULL && to->shifts != NULL &&
-           to->functions[UNPLACED] != NULL && to->functions[PLACED] != NULL &&
-           to->frames[UNPLACED] != NULL && to->frames[PLACED] != NULL &&
+           to->functions[FUNCTION_WITHOUT_ADDRESS] != NULL &&
+           to->functions[FUNCTION_WITH_ADDRESS] != NULL &&
+           to->frames[FUNCTION_WITHOUT_ADDRESS] != NULL &&
+           to->frames[FUNCTION_WITH_ADDRESS] != NULL &&
            profile_uses_init(&to->uses, profile) && to->processes != NULL &&
            to->units != NULL && to->threads != NULL;
 }
@@ -527,7 +529,7 @@ translation_finish(struct translation *to)
     free(to->sources);
     free(to->images);
     free(to->shifts);
-    for (size_t i = 0; i < PLACE_KINDS; i++) {
+    for (size_t i = 0; i < FUNCTION_KINDS; i++) {
         free(to->functions[i]);
         free(to->frames[i]);
     }

@@ -8,12 +8,12 @@
 bool
 profile_uses_init(struct profile_uses *uses, const struct profile *profile)
 {
-    uses->functions = calloc(PLACE_KINDS * profile->function_count, sizeof(bool));
-    uses->frames = calloc(PLACE_KINDS * profile->frame_count, sizeof(bool));
+    uses->functions = calloc(FUNCTION_KINDS * profile->function_count, sizeof(bool));
+    uses->frames = calloc(FUNCTION_KINDS * profile->frame_count, sizeof(bool));
     if (uses->functions == NULL || uses->frames == NULL) {
         return false;
     }
-    for (size_t kind = 0; kind < PLACE_KINDS; kind++) {
+    for (size_t kind = 0; kind < FUNCTION_KINDS; kind++) {
         uses->functions[kind] = true;
         uses->frames[kind] = true;
     }
@@ -31,13 +31,14 @@ void
 profile_uses_mark(struct profile_uses *uses, const struct profile *profile,
                   const struct profile_row *row, unsigned kind)
 {
-    assert(row->function < profile->function_count && kind < PLACE_KINDS);
-    uses->functions[PLACE_KINDS * row->function + kind] = true;
-    for (uint32_t at = row->caller; at != 0 && !uses->frames[PLACE_KINDS * at + kind];
+    assert(row->function < profile->function_count && kind < FUNCTION_KINDS);
+    uses->functions[FUNCTION_KINDS * row->function + kind] = true;
+    for (uint32_t at = row->caller;
+         at != 0 && !uses->frames[FUNCTION_KINDS * at + kind];
          at = profile->frames[at].caller) {
         assert(at < profile->frame_count && profile->frames[at].caller < at);
-        uses->frames[PLACE_KINDS * at + kind] = true;
-        uses->functions[PLACE_KINDS * profile->frames[at].function + kind] = true;
+        uses->frames[FUNCTION_KINDS * at + kind] = true;
+        uses->functions[FUNCTION_KINDS * profile->frames[at].function + kind] = true;
     }
 }
 
@@ -46,7 +47,7 @@ profile_uses_function(const struct profile *profile, size_t index, unsigned kind
 {
     struct profile_function function = profile->functions[index];
 
-    if (kind == PLACED) {
+    if (kind == FUNCTION_WITH_ADDRESS) {
         return function;
     }
     if (function.name[0] == '\0' && function.system_name[0] == '\0') {

@@ -11,25 +11,28 @@
 
 #include "profile/profile.h"
 
-/* Whether functions keep their addresses. */
-enum { UNPLACED, PLACED, PLACE_KINDS };
+/* The two kinds: a function as rows need it that are not of a known build, and as rows
+ * need it that are. */
+enum { FUNCTION_WITHOUT_ADDRESS, FUNCTION_WITH_ADDRESS, FUNCTION_KINDS };
 
+/* profile_uses - whether an entry is needed, by FUNCTION_KINDS * index in the profile +
+ * kind. */
 struct profile_uses {
-    bool *functions, *frames; /* by PLACE_KINDS * index + kind */
+    bool *functions, *frames;
 };
 
-/* Start with nothing but what index 0 of both tables stands for. Returns false if
- * memory runs out; finish must be called in any case. */
+/* Start with only index 0 of both tables, which stands for none. Returns false if
+ * memory runs out; profile_uses_finish must be called in any case. */
 bool profile_uses_init(struct profile_uses *uses, const struct profile *profile);
 
 void profile_uses_finish(struct profile_uses *uses);
 
-/* Add what a row needs. */
+/* Mark the functions and frames of a row as needed in a kind. */
 void profile_uses_mark(struct profile_uses *uses, const struct profile *profile,
                        const struct profile_row *row, unsigned kind);
 
-/* Return the function as it is in that kind. Without an address, code without a name is
- * no function. */
+/* Return a function as it is in a kind: without an address it keeps its name, and if it
+ * has none it is function 0. */
 struct profile_function profile_uses_function(const struct profile *profile,
                                               size_t index, unsigned kind);
 

@@ -43,11 +43,12 @@ struct store_engine {
                             struct pprof_error *error);
     bool (*get_extent)(struct store *store, int64_t *first_ns, int64_t *last_ns,
                        struct pprof_error *error);
-    /* What store_get_overview reads: the names, then the hits of the slots. */
+    /* The two parts of store_get_overview: the names to select, and then, with source
+     * and slots set, the timeline. */
     bool (*get_names)(struct store *store, const struct store_selection *selection,
                       struct store_overview *overview, struct pprof_error *error);
-    bool (*get_line)(struct store *store, const struct store_selection *selection,
-                     struct store_overview *overview, struct pprof_error *error);
+    bool (*get_timeline)(struct store *store, const struct store_selection *selection,
+                         struct store_overview *overview, struct pprof_error *error);
     bool (*get_statistics)(struct store *store, struct store_statistics *statistics,
                            struct pprof_error *error);
     bool (*check)(struct store *store, struct pprof_error *error);
@@ -78,9 +79,10 @@ struct store_engine {
 struct profile_source *store_find_source(const struct profile *profile,
                                          const char *name, uint64_t interval);
 
-/* store_place_kind - PLACED or UNPLACED (profile/uses.h): what functions of a row keep.
- */
-unsigned store_place_kind(const struct profile *profile, const struct profile_row *row);
+/* store_function_kind - return the kind (profile/uses.h) of the functions of a row:
+ * with addresses if its image is a known build. */
+unsigned store_function_kind(const struct profile *profile,
+                             const struct profile_row *row);
 
 /*
  * store_quality - how much a row says of its place: 0 no name, 1 a name, 2 a line too;

@@ -73,7 +73,7 @@ store_get_overview(struct store *store, const struct store_selection *selection,
         return false;
     }
     choose_source(overview, selection);
-    return store->engine->get_line(store, selection, overview, error);
+    return store->engine->get_timeline(store, selection, overview, error);
 }
 
 void

@@ -28,14 +28,14 @@ struct store_overview {
     struct string_set sources;
     struct string_set images;    /* paths */
     struct string_set intervals; /* "INTERVAL UNIT SOURCE" */
-    /* The line: hits of windows by their start, of the selected hosts and labels,
-     * whatever their unit and image is. */
-    const char *source; /* whose hits; "": there is none */
+    /* The timeline: hits of the selected hosts and labels, of all units and images, by
+     * the time when their windows started. Times are since 1970, UTC. */
+    const char *source; /* the source whose hits are counted; "": there is none */
     int64_t start_ns;   /* of the first slot */
     int64_t slot_ns;
     size_t slot_count;
     uint64_t hits[OVERVIEW_SLOTS_MAX];
-    uint64_t interval; /* of these hits: the shortest of the windows */
+    uint64_t interval; /* the shortest interval in the windows, of which hits are */
 };
 
 /* overview_limit_time - return a time that is neither negative nor above
@@ -73,8 +73,9 @@ void store_overview_finish(struct store_overview *overview);
  * out. */
 bool overview_add(struct string_set *set, const char *name);
 
-/* overview_add_hits - add hits of an interval to a slot, if there is one. The shortest
- * interval must come first; hits of others count as many times as theirs is as long. */
+/* overview_add_hits - add hits to a slot of the timeline. The shortest interval must
+ * come first. Hits of a longer one are converted to it: one counts as interval /
+ * overview->interval. Slots beyond the last are ignored: a store may be forged. */
 void overview_add_hits(struct store_overview *overview, uint64_t slot,
                        uint64_t interval, uint64_t hits);
 

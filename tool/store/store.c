@@ -274,9 +274,10 @@ store_find_source(const struct profile *profile, const char *name, uint64_t inte
 }
 
 unsigned
-store_place_kind(const struct profile *profile, const struct profile_row *row)
+store_function_kind(const struct profile *profile, const struct profile_row *row)
 {
-    return image_join_is_build(&profile->images[row->image]) ? PLACED : UNPLACED;
+    return image_join_is_build(&profile->images[row->image]) ? FUNCTION_WITH_ADDRESS
+                                                             : FUNCTION_WITHOUT_ADDRESS;
 }
 
 uint8_t
@@ -289,7 +290,8 @@ store_quality(const struct profile *profile, const struct profile_row *row)
         return 0;
     }
     return (uint8_t)((row->line == 0 ? 1 : 2) +
-                     (outer->has_address && store_place_kind(profile, row) == PLACED
+                     (outer->has_address &&
+                              store_function_kind(profile, row) == FUNCTION_WITH_ADDRESS
                           ? 2
                           : 0));
 }

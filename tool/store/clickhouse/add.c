@@ -47,7 +47,7 @@ variant_of(const struct profile *profile, const struct profile_row *row)
 {
     const struct profile_function *const function = &profile->functions[row->function];
 
-    if (store_place_kind(profile, row) == PLACED) {
+    if (store_function_kind(profile, row) == FUNCTION_WITH_ADDRESS) {
         return "";
     }
     return function->system_name[0] != '\0' ? function->system_name : function->name;
@@ -309,7 +309,7 @@ static void
 put_callers(struct adding *adding, const struct profile_row *row, int first, int last)
 {
     const struct profile *const profile = adding->profile;
-    const unsigned kind = store_place_kind(profile, row);
+    const unsigned kind = store_function_kind(profile, row);
     const size_t count = count_callers(profile, row->caller);
 
     for (int column = first; column <= last; column++) {
@@ -330,8 +330,8 @@ put_place(struct adding *adding, const struct sent_row *key)
 {
     const struct profile *const profile = adding->profile;
     const struct profile_row *const row = key->row;
-    const struct profile_function function =
-        profile_uses_function(profile, row->function, store_place_kind(profile, row));
+    const struct profile_function function = profile_uses_function(
+        profile, row->function, store_function_kind(profile, row));
     struct buffer *const out = &adding->rows;
     const size_t start = out->size;
 

@@ -100,14 +100,14 @@ day_of(int64_t time_ns)
 }
 
 bool
-clickhouse_get_line(struct store *store, const struct store_selection *selection,
-                    struct store_overview *overview, struct pprof_error *error)
+clickhouse_get_timeline(struct store *store, const struct store_selection *selection,
+                        struct store_overview *overview, struct pprof_error *error)
 {
     struct server *const server = (struct server *)store;
     const uint64_t first_day = day_of(selection->since_ns);
     const uint64_t last_day = day_of(selection->until_ns);
-    /* The day of a row is that of its window's start: a window of the day before may
-     * reach into the time selected. */
+    /* Rows have the day of their window's start. A window that started on the day
+     * before may still extend into the time selected. */
     const struct query_range range = {
         .first_day = first_day > 0 ? first_day - 1 : 0,
         .last_day = last_day < CLICKHOUSE_DAY_MAX ? last_day : CLICKHOUSE_DAY_MAX};
@@ -115,7 +115,7 @@ clickhouse_get_line(struct store *store, const struct store_selection *selection
     struct buffer sql = {0};
 
     server_start(server, error);
-    query_line(&sql, selection, &range, overview);
+    query_timeline(&sql, selection, &range, overview);
     if (buffer_text(&sql) == NULL) {
         buffer_finish(&sql);
         return server_fail_memory(server);

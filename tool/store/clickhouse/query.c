@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* query.c - composes the SQL. Texts of others go in by sql.h only. */
+/* query.c - composes the SQL. Texts that others may have chosen are put by sql.h only,
+ * which escapes them. */
 #include "store/clickhouse/query.h"
 #include "store/clickhouse/rows.h"
 #include "store/clickhouse/sql.h"
@@ -36,12 +37,13 @@ query_windows(struct buffer *sql, const struct store_selection *selection)
     }
 }
 
-/* Put the condition for rows of accounting and hits that are of the selected windows.
- * Without a window there is nothing, as then it has not been sent whole. The days of
- * range are those of the windows' starts, as in these tables. */
+/* Put the condition by which tables accounting and hits have only rows of selected
+ * windows. The row in table windows is sent last, so rows whose window is not there are
+ * of one that is not complete yet, and are left out. In these tables, as in range, the
+ * day is that of the window's start. */
 static void
-put_of_windows(struct buffer *sql, const struct store_selection *selection,
-               const struct query_range *range)
+put_window_condition(struct buffer *sql, const struct store_selection *selection,
+                     const struct query_range *range)
 {
     buffer_print(
         sql,
@@ -53,8 +55,9 @@ put_of_windows(struct buffer *sql, const struct store_selection *selection,
     buffer_append_text(sql, ")");
 }
 
+/* Put the conditions for source and interval, if they are selected. */
 static void
-put_source(struct buffer *sql, const struct store_selection *selection)
+put_source_condition(struct buffer *sql, const struct store_selection *selection)
 {
     if (selection->source != NULL) {
         buffer_append_text(sql, " AND source = ");
@@ -65,11 +68,12 @@ put_source(struct buffer *sql, const struct store_selection *selection)
     }
 }
 
-/* Put the conditions that the columns of hits and of sums allow. */
+/* Put the conditions of a selection for columns that both hits and sums have: source,
+ * interval, unit and image. */
 static void
-put_rows(struct buffer *sql, const struct store_selection *selection)
+put_row_conditions(struct buffer *sql, const struct store_selection *selection)
 {
-    put_source(sql, selection);
+    put_source_condition(sql, selection);
     if (selection->unit != NULL) {
         buffer_append_text(sql, " AND ");
         sql_put_glob(sql, "unit", selection->unit);
@@ -161,16 +165,16 @@ query_sources(struct buffer *sql, const struct store_selection *selection,
         "max(taken) AS f1, max(counted) AS f2, max(outside) AS f3, max(lost) AS f4, "
         "max(throttled) AS f5, max(missed) AS f6, max(unfinished) AS f7, "
         "max(excluded) AS f8, max(outside_kernel) AS f9 FROM accounting WHERE ");
-    put_of_windows(sql, selection, range);
-    put_source(sql, selection);
+    put_window_condition(sql, selection, range);
+    put_source_condition(sql, selection);
     buffer_append_text(sql, " GROUP BY host, epoch, start_ns, source, period) GROUP "
                             "BY source, period ORDER BY source != 'time', source, "
                             "period FORMAT RowBinary");
 }
 
 void
-query_line(struct buffer *sql, const struct store_selection *selection,
-           const struct query_range *range, const struct store_overview *overview)
+query_timeline(struct buffer *sql, const struct store_selection *selection,
+               const struct query_range *range, const struct store_overview *overview)
 {
     buffer_print(sql,
                  "SELECT toUInt64(intDiv(if(start_ns > %" PRId64 ", start_ns, %" PRId64
@@ -179,9 +183,10 @@ query_line(struct buffer *sql, const struct store_selection *selection,
                  "max(counted) AS c FROM accounting WHERE ",
                  overview->start_ns, overview->start_ns, overview->start_ns,
                  overview->slot_ns);
-    put_of_windows(sql, selection, range);
-    put_source(sql, &(struct store_selection){.source = overview->source,
-                                              .interval = selection->interval});
+    put_window_condition(sql, selection, range);
+    put_source_condition(sql,
+                         &(struct store_selection){.source = overview->source,
+                                                   .interval = selection->interval});
     buffer_append_text(sql, " GROUP BY host, epoch, start_ns, period) GROUP BY slot, "
                             "period ORDER BY period, slot FORMAT RowBinary");
 }
@@ -214,8 +219,8 @@ put_hits(struct buffer *sql, const struct store_selection *selection,
                  "SELECT " KEYS ", max(count) AS c FROM hits WHERE hour >= %" PRIu64
                  " AND hour <= %" PRIu64 " AND ",
                  range->first_hour, range->last_hour);
-    put_of_windows(sql, selection, range);
-    put_rows(sql, selection);
+    put_window_condition(sql, selection, range);
+    put_row_conditions(sql, selection);
     if (folded[0] != '\0') {
         buffer_print(sql, " AND day NOT IN (%s)", folded);
     }
@@ -236,7 +241,7 @@ put_sums(struct buffer *sql, const struct store_selection *selection,
         buffer_append_text(sql, " AND ");
         sql_put_glob(sql, "host", selection->host);
     }
-    put_rows(sql, selection);
+    put_row_conditions(sql, selection);
     buffer_append_text(sql, " GROUP BY " KEYS);
 }
 
@@ -258,8 +263,9 @@ query_rows(struct buffer *sql, const struct store_selection *selection,
                             " USING (image, bias)) ANY LEFT JOIN (" BEST_PLACES);
     if (selection->image != NULL || selection->build_id != NULL) {
         buffer_append_text(sql, " WHERE 1");
-        put_rows(sql, &(struct store_selection){.image = selection->image,
-                                                .build_id = selection->build_id});
+        put_row_conditions(sql,
+                           &(struct store_selection){.image = selection->image,
+                                                     .build_id = selection->build_id});
     }
     buffer_append_text(sql, BEST_ORDER
                        ") USING (image, bias, address, variant) FORMAT RowBinary");

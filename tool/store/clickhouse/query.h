@@ -41,10 +41,11 @@ void query_other_hosts(struct buffer *sql, const struct store_selection *selecti
 void query_sources(struct buffer *sql, const struct store_selection *selection,
                    const struct query_range *range);
 
-/* query_line - append: slot, interval, hits, the shortest interval first, of
- * overview->source in windows that start in it. */
-void query_line(struct buffer *sql, const struct store_selection *selection,
-                const struct query_range *range, const struct store_overview *overview);
+/* query_timeline - append: slot, interval and hits of overview->source in windows that
+ * start in the slot; the shortest interval first. */
+void query_timeline(struct buffer *sql, const struct store_selection *selection,
+                    const struct query_range *range,
+                    const struct store_overview *overview);
 
 /* query_rows - append: ROWS_COLUMNS of rows.h.
  *

@@ -99,8 +99,10 @@ bool clickhouse_get_extent(struct store *store, int64_t *first_ns, int64_t *last
                            struct pprof_error *error);
 bool clickhouse_get_names(struct store *store, const struct store_selection *selection,
                           struct store_overview *overview, struct pprof_error *error);
-bool clickhouse_get_line(struct store *store, const struct store_selection *selection,
-                         struct store_overview *overview, struct pprof_error *error);
+bool clickhouse_get_timeline(struct store *store,
+                             const struct store_selection *selection,
+                             struct store_overview *overview,
+                             struct pprof_error *error);
 bool clickhouse_get_statistics(struct store *store, struct store_statistics *statistics,
                                struct pprof_error *error);
 bool clickhouse_check(struct store *store, struct pprof_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sql.c - encodes texts, sets of them and patterns. */
+/* sql.c - encodes texts as hexadecimal digits, and globs as regular expressions. */
 #include "store/clickhouse/sql.h"
 
 #include <stdbool.h>
@@ -32,9 +32,10 @@ sql_put_prefix(struct buffer *sql, const char *column, const char *prefix)
 
 /* ---- globs ---- */
 
-/* Put a character of a pattern that stands for itself. All punctuation is escaped, as
- * it may have a meaning; of escapes, servers that look for fixed parts of a pattern
- * understand only those of one character. */
+/* Put a character of a regular expression that matches itself. All punctuation is
+ * escaped, since it may have a meaning. Escapes with more characters (\x2a) are not
+ * used: a server that searches for the constant parts of an expression does not
+ * understand them. */
 static void
 put_literal(struct buffer *pattern, char byte)
 {
@@ -44,10 +45,10 @@ put_literal(struct buffer *pattern, char byte)
     buffer_append_byte(pattern, (uint8_t)byte);
 }
 
-/* Return the length of a set that starts here; 0 if it has no end. A ']' that comes
- * first belongs to it. */
+/* Return the length of the character class at glob, with its brackets; 0 if it has no
+ * end. A ']' in the first place is a member. */
 static size_t
-set_length(const char *glob)
+class_length(const char *glob)
 {
     const size_t negation = glob[1] == '^' ? 1 : 0;
     const size_t first = 1 + negation + (glob[1 + negation] == ']' ? 1 : 0);
@@ -56,25 +57,27 @@ set_length(const char *glob)
     return end != NULL ? (size_t)(end - glob) + 1 : 0;
 }
 
-/* Put a set of a GLOB pattern, "[a-z]" or "[^a-z]", of length bytes. */
+/* Put the character class of a glob, such as "[a-z]" or "[^a-z]", as one of a regular
+ * expression. class: the length bytes with its brackets. A '-' is a range unless it is
+ * the first or last member. */
 static void
-put_set(struct buffer *pattern, const char *set, size_t length)
+put_character_class(struct buffer *pattern, const char *class, size_t length)
 {
     size_t i = 1;
 
     buffer_append_text(pattern, "[");
-    if (set[i] == '^') {
+    if (class[i] == '^') {
         buffer_append_text(pattern, "^");
         i++;
     }
     for (; i < length - 1; i++) {
-        const bool range = set[i] == '-' && set[i + 1] != ']' && set[i - 1] != '[' &&
-                           set[i - 1] != '^';
+        const bool range = class[i] == '-' && class[i + 1] != ']' &&
+                           class[i - 1] != '[' && class[i - 1] != '^';
 
         if (range) {
             buffer_append_text(pattern, "-");
         } else {
-            put_literal(pattern, set[i]);
+            put_literal(pattern, class[i]);
         }
     }
     buffer_append_text(pattern, "]");
@@ -85,10 +88,10 @@ sql_make_pattern(struct buffer *pattern, const char *glob)
 {
     buffer_append_text(pattern, "(?s)\\A");
     while (*glob != '\0') {
-        const size_t length = *glob == '[' ? set_length(glob) : 0;
+        const size_t length = *glob == '[' ? class_length(glob) : 0;
 
         if (length > 0) {
-            put_set(pattern, glob, length);
+            put_character_class(pattern, glob, length);
             glob += length - 1;
         } else if (*glob == '*') {
             buffer_append_text(pattern, ".*");

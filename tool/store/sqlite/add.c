@@ -2,9 +2,9 @@
 /*
  * add.c - adds a profile to a store as one window.
  *
- * Each table of names is written first; what a name, place or window is called in the
- * store (its id) is kept by its index in the profile. Every figure only grows: of two
- * values for the same key the larger one stays.
+ * The tables of names are written first. The id that the store gives to a name, place
+ * or window is kept by the index of the entry in the profile. Figures never decrease:
+ * of two values for the same key the larger one stays.
  */
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
@@ -19,7 +19,8 @@
 struct adding {
     struct database *store;
     const struct profile *profile;
-    bool names_only; /* there is no window; hits are left out */
+    bool names_only; /* store_rename: add places with their names, but neither a window
+                        nor sources nor hits */
     uint64_t window;
     struct profile_uses uses;
     /* ids, by index in the profile; of functions and frames as in uses */
@@ -100,7 +101,7 @@ static void
 bind_function(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
     const struct profile_function function = profile_uses_function(
-        adding->profile, index / PLACE_KINDS, (unsigned)(index % PLACE_KINDS));
+        adding->profile, index / FUNCTION_KINDS, (unsigned)(index % FUNCTION_KINDS));
 
     database_bind_text(adding->store, statement, 1, function.name);
     database_bind_text(adding->store, statement, 2, function.system_name);
@@ -116,16 +117,17 @@ bind_function(struct adding *adding, sqlite3_stmt *statement, size_t index)
 static void
 bind_frame(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
-    const size_t kind = index % PLACE_KINDS;
+    const size_t kind = index % FUNCTION_KINDS;
     const struct profile_frame *const frame =
-        &adding->profile->frames[index / PLACE_KINDS];
+        &adding->profile->frames[index / FUNCTION_KINDS];
 
     database_bind(adding->store, statement, 1,
-                  adding->functions[PLACE_KINDS * frame->function + kind]);
+                  adding->functions[FUNCTION_KINDS * frame->function + kind]);
     database_bind(adding->store, statement, 2, frame->line);
-    database_bind(
-        adding->store, statement, 3,
-        index < PLACE_KINDS ? 0 : adding->frames[PLACE_KINDS * frame->caller + kind]);
+    database_bind(adding->store, statement, 3,
+                  index < FUNCTION_KINDS
+                      ? 0
+                      : adding->frames[FUNCTION_KINDS * frame->caller + kind]);
 }
 
 static void
@@ -150,8 +152,9 @@ add_sources(struct adding *adding)
               NULL, adding->profile->source_count, bind_source);
 }
 
-/* Add all names of the profile, and keep their ids. Writing a row again must return its
- * id, hence the updates that change nothing. */
+/* Add the entries of all tables that rows refer to, and keep their ids. INSERT returns
+ * no id if the row exists already and nothing is updated, so "DO UPDATE SET name =
+ * name" updates it without a change. */
 static void
 add_names(struct adding *adding)
 {
@@ -163,7 +166,7 @@ add_names(struct adding *adding)
     }
     for (size_t i = 0; i < profile->row_count; i++) {
         profile_uses_mark(&adding->uses, profile, &profile->rows[i],
-                          store_place_kind(profile, &profile->rows[i]));
+                          store_function_kind(profile, &profile->rows[i]));
     }
     if (!adding->names_only) {
         add_sources(adding);
@@ -178,12 +181,12 @@ add_names(struct adding *adding)
               "INSERT INTO function(name, system_name, file, start_line, definition, "
               "has_address, first_byte) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO "
               "UPDATE SET name = name RETURNING id",
-              adding->uses.functions, PLACE_KINDS * profile->function_count,
+              adding->uses.functions, FUNCTION_KINDS * profile->function_count,
               bind_function);
     add_table(adding, &adding->frames,
               "INSERT INTO frame(function, line, caller) VALUES(?, ?, ?) "
               "ON CONFLICT DO UPDATE SET line = line RETURNING id",
-              adding->uses.frames, PLACE_KINDS * profile->frame_count, bind_frame);
+              adding->uses.frames, FUNCTION_KINDS * profile->frame_count, bind_frame);
     add_table(adding, &adding->processes,
               "INSERT INTO process(name) VALUES(?) ON CONFLICT DO UPDATE SET "
               "name = name RETURNING id",
@@ -374,15 +377,17 @@ sort_rows(const struct adding *adding)
 
     for (size_t i = 0; rows != NULL && i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
-        const bool build = store_place_kind(profile, row) == PLACED;
+        const bool is_build =
+            store_function_kind(profile, row) == FUNCTION_WITH_ADDRESS;
 
         rows[i] = (struct stored_row){
             .row = row,
             .image = adding->images[row->image],
             .process = adding->processes[row->process],
             .unit = adding->units[row->unit],
-            .function =
-                build ? 0 : adding->functions[PLACE_KINDS * row->function + UNPLACED],
+            .function = is_build ? 0
+                                 : adding->functions[FUNCTION_KINDS * row->function +
+                                                     FUNCTION_WITHOUT_ADDRESS],
         };
     }
     if (rows != NULL) {
@@ -398,16 +403,16 @@ add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_ro
 {
     struct database *const store = adding->store;
     const struct profile_row *const row = key->row;
-    const size_t kind = store_place_kind(adding->profile, row);
+    const size_t kind = store_function_kind(adding->profile, row);
 
     database_bind(store, statement, 1, key->image);
     database_bind(store, statement, 2, row->address);
     database_bind(store, statement, 3, key->function);
     database_bind(store, statement, 4,
-                  adding->functions[PLACE_KINDS * row->function + kind]);
+                  adding->functions[FUNCTION_KINDS * row->function + kind]);
     database_bind(store, statement, 5, row->line);
     database_bind(store, statement, 6,
-                  adding->frames[PLACE_KINDS * row->caller + kind]);
+                  adding->frames[FUNCTION_KINDS * row->caller + kind]);
     database_bind(store, statement, 7, store_quality(adding->profile, row));
     database_bind(store, statement, 8, adding->functions[0]);
     return take_id(store, statement);

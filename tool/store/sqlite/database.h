@@ -76,8 +76,8 @@ bool sqlite_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
                        struct pprof_error *error);
 bool sqlite_get_names(struct store *store, const struct store_selection *selection,
                       struct store_overview *overview, struct pprof_error *error);
-bool sqlite_get_line(struct store *store, const struct store_selection *selection,
-                     struct store_overview *overview, struct pprof_error *error);
+bool sqlite_get_timeline(struct store *store, const struct store_selection *selection,
+                         struct store_overview *overview, struct pprof_error *error);
 bool sqlite_get_statistics(struct store *store, struct store_statistics *statistics,
                            struct pprof_error *error);
 bool sqlite_check(struct store *store, struct pprof_error *error);

@@ -86,8 +86,8 @@ read_slot(struct store_overview *overview, sqlite3_stmt *row)
 }
 
 bool
-sqlite_get_line(struct store *store, const struct store_selection *selection,
-                struct store_overview *overview, struct pprof_error *error)
+sqlite_get_timeline(struct store *store, const struct store_selection *selection,
+                    struct store_overview *overview, struct pprof_error *error)
 {
     struct database *const database = (struct database *)store;
     const int next = WINDOWS_PARAMETERS(selection);
