@@ -55,8 +55,10 @@ find_all(void)
            preload_find("_exit", &libc.exit_now);
 }
 
+/* Whether libc's own functions are known; the first call finds them. exit_now is found
+ * last, so it stands for all. */
 static bool
-ready(void)
+libc_is_found(void)
 {
     return libc.exit_now != NULL || find_all();
 }
@@ -64,7 +66,7 @@ ready(void)
 bool
 preload_find_libc(struct preload_libc *found)
 {
-    if (!ready()) {
+    if (!libc_is_found()) {
         return false;
     }
     *found = libc.shared;
@@ -95,7 +97,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     struct start *start;
     int failure;
 
-    if (!ready()) {
+    if (!libc_is_found()) {
         return EAGAIN;
     }
     start = preload_timer() != NULL ? malloc(sizeof(*start)) : NULL;
@@ -132,7 +134,7 @@ thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
     struct c11_start *start;
     int result;
 
-    if (!ready() || libc.thrd_create == NULL) {
+    if (!libc_is_found() || libc.thrd_create == NULL) {
         return thrd_error;
     }
     start = preload_timer() != NULL ? malloc(sizeof(*start)) : NULL;
@@ -154,7 +156,7 @@ dlclose(void *handle)
 {
     int result;
 
-    if (!ready()) {
+    if (!libc_is_found()) {
         return -1;
     }
     result = libc.dlclose(handle);
@@ -182,7 +184,7 @@ sigaction(int number, const struct sigaction *action, struct sigaction *previous
 {
     const int saved_errno = errno;
 
-    if (!ready()) {
+    if (!libc_is_found()) {
         errno = ENOSYS;
         return -1;
     }
@@ -197,7 +199,7 @@ set_handler(sighandler_t (*const *set)(int, sighandler_t), int number,
 {
     const int saved_errno = errno;
 
-    if (!ready() || *set == NULL) {
+    if (!libc_is_found() || *set == NULL) {
         errno = ENOSYS;
         return SIG_ERR;
     }
@@ -231,7 +233,7 @@ REPLACES void
 _exit(int status)
 {
     preload_end_process();
-    if (ready()) {
+    if (libc_is_found()) {
         libc.exit_now(status);
     }
     abort();

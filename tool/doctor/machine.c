@@ -194,7 +194,8 @@ is_first(const char *path, uint64_t inode)
     return stat(path, &status) != 0 ? -1 : (uint64_t)status.st_ino == inode;
 }
 
-/* Say how far the clock of a time namespace is from the kernel's. */
+/* Put a sentence: by how much the monotonic clock of this time namespace differs from
+ * that of the kernel, whose time hits have. */
 static void
 explain_clock(char *text, size_t size)
 {
@@ -208,7 +209,7 @@ explain_clock(char *text, size_t size)
     read_line("/proc/self/timens_offsets", line, sizeof(line));
     if (stat("/proc/self/ns/time", &own) != 0 ||
         stat("/proc/self/ns/time_for_children", &children) != 0 ||
-        own.st_ino != children.st_ino || /* the file is about children */
+        own.st_ino != children.st_ino || /* timens_offsets has those of children */
         sscanf(line, "%*s %" SCNd64 " %" SCNd64, &seconds, &ns) != 2) {
         snprintf(
             text, size,

@@ -146,9 +146,9 @@ has_column(const struct encoder *encoder, size_t source)
     return encoder->sources[source].first == source;
 }
 
-/* Whether a source has a second column, for time. */
+/* Whether the samples of a source have a second value: nanoseconds beside hits. */
 static bool
-is_time(const struct encoder *encoder, size_t source)
+has_time_column(const struct encoder *encoder, size_t source)
 {
     return encoder->sources[source].first == encoder->time_source;
 }
@@ -160,7 +160,7 @@ put_sample_types(struct encoder *encoder)
         if (!has_column(encoder, i)) {
             continue;
         }
-        if (is_time(encoder, i)) {
+        if (has_time_column(encoder, i)) {
             put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_SAMPLES, "count");
             put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_CPU, "nanoseconds");
         } else {
@@ -237,7 +237,7 @@ put_values(struct encoder *encoder, const struct profile_row *row, size_t source
             continue;
         }
         protobuf_put_varint(&encoder->part, hits);
-        if (is_time(encoder, i)) {
+        if (has_time_column(encoder, i)) {
             const uint64_t interval_ns = multiply_int64(encoded->source->granted, 100);
 
             protobuf_put_varint(&encoder->part, multiply_int64(hits, interval_ns));

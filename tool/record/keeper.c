@@ -15,8 +15,8 @@ add_time(uint64_t time_ns, uint64_t more_ns)
     return more_ns > INT64_MAX - time_ns ? INT64_MAX : time_ns + more_ns;
 }
 
-/* Wait until that time, and handle what controls the recording. Returns false if the
- * thread has to exit. */
+/* Wait until a time of the monotonic clock, and call control whenever its descriptor is
+ * readable meanwhile. Returns false if the thread has to exit. */
 static bool
 wait_until(const struct keeper *keeper, uint64_t until_ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keeper.h - the thread that maintains a recording while it runs: it folds counters
- * before they can wrap, rewrites the file, and obeys what controls the recording.
+ * before they can wrap, rewrites the file, and obeys controls (control.h).
  */
 #ifndef RECORD_KEEPER_H
 #define RECORD_KEEPER_H

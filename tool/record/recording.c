@@ -471,7 +471,8 @@ recording_rewrite(void *context)
 
 /* --- while it runs --- */
 
-/* Handle lines, signals and times of control. Runs on the keeper's thread. */
+/* Obey what arrived to control the recording: a line of --control, SIGUSR2, or the end
+ * of a time (control.h). Runs on the keeper's thread. */
 static void
 recording_control(void *context)
 {

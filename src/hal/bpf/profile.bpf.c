@@ -415,17 +415,21 @@ find_roots(struct bpf_processor *own, struct bpf_process *process)
         KiSegmentPlace(own->selector, own->places[KI_TREE_SEGMENTS]);
 }
 
-/* Begins a program: what was stored before a wait that does not wait for it is seen.
- * Pairs with bpf_kernel_wait. */
+/* The first thing that a program does: count its entry, with a full barrier. Pairs with
+ * the fence of bpf_kernel_wait: either that sees this entry and waits until leave(), or
+ * this program sees all that was stored before the wait. */
 INLINE void
 enter(struct bpf_processor *own)
 {
     const ULONG64 before = __sync_fetch_and_add(&own->entered, 1);
 
-    own->matches = (ULONG)(before >> 63); /* 0; only with a result it is a barrier */
+    /* An atomic addition is a full barrier only if its result is used. It is always 0
+     * here, since the counter never gets that far. */
+    own->matches = (ULONG)(before >> 63);
 }
 
-/* The last thing that a program does: wait_for_processor waits for it. */
+/* The last thing that a program does: count that it left, which wait_for_processor of
+ * kernel.c waits for. */
 INLINE void
 leave(struct bpf_processor *own)
 {
@@ -441,6 +445,7 @@ leave(struct bpf_processor *own)
 
 enum outcome { COUNTED, OUTSIDE, UNDECIDED };
 
+/* Whether the hit is in the upper half of the address space, which is the kernel's. */
 INLINE int
 is_in_kernel(const struct bpf_processor *own)
 {

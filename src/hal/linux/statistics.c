@@ -108,9 +108,9 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
                                        statistics->Excluded);
 }
 
-/* End a throttle: add its time to its source. */
+/* Remove a throttle that ended: add the time that it lasted to its source. */
 static void
-remove_at(struct perf_throttles *throttles, size_t index, uint64_t end_ns)
+end_throttle(struct perf_throttles *throttles, size_t index, uint64_t end_ns)
 {
     const struct perf_throttle *throttle = &throttles->items[index];
     uint64_t length_ns = end_ns > throttle->begin_ns ? end_ns - throttle->begin_ns : 0;
@@ -127,7 +127,7 @@ perf_throttles_expire(struct perf_throttles *throttles, uint64_t time_ns)
 {
     for (size_t i = throttles->count; i-- > 0;) {
         if (time_ns > throttles->items[i].begin_ns + PERF_THROTTLE_MAX_NS) {
-            remove_at(throttles, i, time_ns);
+            end_throttle(throttles, i, time_ns);
         }
     }
 }
@@ -155,7 +155,7 @@ perf_throttles_end(struct perf_throttles *throttles, uint64_t stream_id,
 {
     for (size_t i = 0; i < throttles->count; i++) {
         if (throttles->items[i].stream_id == stream_id) {
-            remove_at(throttles, i, time_ns);
+            end_throttle(throttles, i, time_ns);
             return;
         }
     }

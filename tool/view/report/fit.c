@@ -126,14 +126,15 @@ print_function(FILE *out, size_t columns, const char *text)
     buffer_finish(&shown);
 }
 
-/* shown - texts of rows, whole and as they would be printed, with their NULs. */
+/* shown - the texts of rows, whole and cut to the width of the column, each with its
+ * NUL. */
 struct shown {
     struct buffer whole;
     struct buffer cut;
-    size_t *whole_starts;
-    size_t *cut_starts;
-    uint32_t *same; /* index of the first equal text */
-    struct hash_index index;
+    size_t *whole_starts;    /* by row: where its text starts in whole */
+    size_t *cut_starts;      /* the same in cut */
+    uint32_t *same;          /* by row: the first row with the same whole text */
+    struct hash_index index; /* rows, by the hash of their cut text */
 };
 
 static const char *
@@ -160,7 +161,9 @@ add_text(struct shown *shown, size_t row, const char *text, size_t columns)
     return !shown->whole.failed && !shown->cut.failed;
 }
 
-/* Find a text before this one that reads alike: it is equal, or neither may be cut. */
+/* Compare the text of a row with those of the rows before it, and add it to the index.
+ * If one is equal, set same. If one differs but would look equal when it is cut, mark
+ * both rows in alike: neither may be cut. Returns false if memory runs out. */
 static bool
 compare_text(struct shown *shown, size_t row, bool *alike)
 {
@@ -178,7 +181,8 @@ compare_text(struct shown *shown, size_t row, bool *alike)
             shown->same[row] = at;
             return true;
         }
-        /* It stands for all others that read so: one of them in the index will do. */
+        /* This row need not be added: later rows with its text will meet the same row
+         * in the index, and differ from that one, too. */
         alike[at] = alike[row] = true;
         return true;
     }

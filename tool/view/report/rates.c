@@ -29,7 +29,8 @@ report_put_interval(struct buffer *line, const struct profile_source *source,
     }
 }
 
-/* Append an interval so that half of another one looks different. */
+/* Append one of several intervals, precisely enough that different ones look different
+ * ("12.5 Hz", not "12 Hz"). */
 static void
 put_part(struct buffer *line, const struct profile_source *source, double interval)
 {
@@ -40,7 +41,7 @@ put_part(struct buffer *line, const struct profile_source *source, double interv
     }
 }
 
-/* More intervals are only counted. */
+/* Of more intervals only the number is shown. */
 enum { INTERVALS_SHOWN = 4 };
 
 static void
@@ -133,8 +134,8 @@ put_difference(struct buffer *lines, const struct profile_source *source,
     report_put_interval(lines, source, from);
 }
 
-/* Return why the interval is another one than asked for. What decided stands in limits:
- * tool/record/pace.c and preload.c. */
+/* Return why the interval is not the one asked for. It is found by words in
+ * profile->limits that tool/record/pace.c and preload.c write there. */
 static const char *
 find_cause(const struct profile *profile)
 {
@@ -204,8 +205,9 @@ put_causes(struct buffer *lines, const struct profile *profile,
     }
 }
 
-/* Warn of a rate that was measured as another one than granted. With verbose also of a
- * difference that is only about kernel mode and ends of threads, which is no fault. */
+/* Warn if the measured rate differs from the one granted. Differences that only come
+ * from kernel mode and ends of threads are no fault: they are reported, without
+ * "warning", only if verbose. */
 static void
 put_measured_warning(struct buffer *lines, const struct profile *profile,
                      const struct profile_source *source, bool verbose)

@@ -13,14 +13,20 @@
 void report_put_interval(struct buffer *line, const struct profile_source *source,
                          double interval);
 
-/* Append the interval that was granted, or all of them (profile/join.h). */
+/* Append the interval that was granted. A source that was joined from several, with
+ * different intervals (profile/join.h), has all of them. */
 void report_put_granted(struct buffer *line, const struct profile_source *source);
 
-/* Append the three rates; of several intervals only these. */
+/* Append the rates asked for, granted and measured; for a joined source only those
+ * granted. */
 void report_put_rates(struct buffer *line, const struct profile_source *source);
 
-/* Append lines about rates that differ by more than 5%, with the causes that the
- * statistics know. */
+/* Append a warning for each rate that differs by more than 5% from the one asked for or
+ * granted, with the causes that are known from the statistics. Not for joined sources.
+ *
+ *   verbose  also report a measured rate that differs for no fault: because of kernel
+ *            mode and ends of threads
+ */
 void report_put_rate_warnings(struct buffer *lines, const struct profile *profile,
                               const struct profile_source *source, bool verbose);
 

@@ -292,8 +292,9 @@ put_source(struct buffer *line, const struct profile *profile, size_t at,
 
 /* --- notes --- */
 
-/* Print the back end and why there is no better one; without verbose only the latter,
- * in a line of its own. */
+/* Append the back end and its limits. With verbose they start the line of the sources:
+ * "HAL (LIMITS): ". Otherwise they are a line of their own, and only if there are
+ * limits: "ntprof: HAL: LIMITS". */
 static void
 put_back_end(struct buffer *line, const struct profile *profile, bool verbose)
 {

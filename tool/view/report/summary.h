@@ -9,10 +9,12 @@
 /* Below this many hits a share is meaningless. */
 enum { REPORT_FEW_HITS = 100 };
 
-/* From this share of hits without a function on, the summary says how to get names. */
+/* If at least this share of the hits has no function, the summary advises how to get
+ * names. */
 enum { REPORT_UNNAMED_PERCENT = 20 };
 
-/* It then says so of this many images at most, each with so many of the hits. */
+/* At most so many images are named in the advice, each with at least this share of the
+ * hits. */
 enum { REPORT_ADVICES_MAX = 4, REPORT_ADVICE_PERCENT = 3 };
 
 /* Return whether the recording wrote statistics; foreign profiles have none. */
@@ -24,8 +26,14 @@ bool report_has_statistics(const struct profile *profile,
 bool report_is_complete(const struct profile *profile,
                         const struct profile_source *source);
 
-/* Print the lines below a table: one for each source, with rates and all sums if
- * verbose, and warnings; advise as in report_options. Returns false if memory runs out.
+/*
+ * Print the lines below a table: one for each source, and warnings.
+ *
+ *   advise   as in struct report_options
+ *   verbose  give rates and all sums of each source, and the back end, instead of the
+ *            hits taken and what is wrong only
+ *
+ * Returns false if memory runs out.
  */
 bool report_print_summary(FILE *out, const struct profile *profile,
                           const struct report_groups *groups, report_advise *advise,

@@ -167,16 +167,15 @@ find_or_add_row(struct tui_table *table, const struct tui_row *wanted)
     return added;
 }
 
-/* taking - a look, and what its images and functions are called in seen; UINT32_MAX:
- * that was not asked yet. */
+/* taking - a look that is being added to a table. */
 struct taking {
     struct tui_table *table;
-    const struct profile *recent;
-    uint32_t *images;
-    uint32_t *functions;
+    const struct profile *recent; /* the profile of the look */
+    uint32_t *images; /* by index in recent: index in table->seen; UINT32_MAX: none */
+    uint32_t *functions; /* the same */
 };
 
-/* Return so many indexes, none of which is known yet; NULL if memory runs out. */
+/* Return an array of count times UINT32_MAX; NULL if memory runs out. */
 static uint32_t *
 unknown_indexes(size_t count)
 {
@@ -188,8 +187,9 @@ unknown_indexes(size_t count)
     return indexes;
 }
 
-/* Where an image is mapped does not matter, nor, if rows are images, its build: so
- * there are as many images as there are paths and builds. */
+/* Find or add an image of the look in table->seen. Its addresses are left out, and its
+ * build too if rows are images, so that all mappings of a file are one image. Returns
+ * false if memory runs out. */
 static bool
 take_image(struct taking *taking, uint32_t image, uint32_t *index)
 {
@@ -208,7 +208,8 @@ take_image(struct taking *taking, uint32_t image, uint32_t *index)
     return true;
 }
 
-/* Rows that are processes have an image of their name. */
+/* In a table of processes a row's image stands for its process: find or add one whose
+ * path is the process's name. Returns false if memory runs out. */
 static bool
 take_process(struct taking *taking, uint32_t process, uint32_t *index)
 {
@@ -218,6 +219,8 @@ take_process(struct taking *taking, uint32_t process, uint32_t *index)
     return profile_add_image(taking->table->seen, &added, index);
 }
 
+/* Find or add a function of the look in table->seen. Returns false if memory runs out.
+ */
 static bool
 take_function(struct taking *taking, uint32_t function, uint32_t *index)
 {
@@ -257,6 +260,7 @@ find_key(struct taking *taking, const struct profile_row *row, struct tui_row *k
     return !key->inlined || take_function(taking, row->function, &key->inner);
 }
 
+/* Add hits, one number for each source, to the row at an index and to the sums. */
 static void
 table_add(struct tui_table *table, uint32_t at, const uint64_t *hits)
 {
@@ -285,7 +289,8 @@ table_add_idle(struct tui_table *table, const uint64_t *hits)
     }
 }
 
-/* Add the hits in no row to the sums: shares are of all hits. */
+/* Add the hits outside of all rows to the sums, since shares are shares of all hits.
+ * The look has their number since the start, of which only the increase is added. */
 static void
 table_add_outside(struct tui_table *table, const struct profile *recent)
 {
@@ -329,7 +334,8 @@ take_rows(struct taking *taking)
 
 /* --- which rows are the same function, and how they read --- */
 
-/* Set head and next of all rows. Rows are the same if both numbers are. */
+/* Set head and next of all rows: rows whose outer and inner identities are both equal
+ * are joined. Returns false if memory runs out. */
 static bool
 join_rows(struct tui_table *table, const struct identities *identities)
 {
@@ -362,8 +368,8 @@ join_rows(struct tui_table *table, const struct identities *identities)
     return done;
 }
 
-/* Make the names of heads: of outer functions, or of the inlined ones of those that
- * have any. Returns their number. */
+/* List the names of head rows: of their outer functions, or with inlined, of the
+ * inlined functions of those that have one. Returns the number of names. */
 static size_t
 name_heads(const struct tui_table *table, const struct identities *identities,
            bool inlined, struct display_name *names)
