@@ -50,7 +50,7 @@ preload_find_exec(void)
 
 /* Let timers run again after an exec that returned, and so failed. Keeps errno. */
 static int
-failed(int result, uint32_t process)
+exec_failed(int result, uint32_t process)
 {
     const int saved_errno = errno;
 
@@ -75,7 +75,7 @@ execve(const char *path, char *const *arguments, char *const *environment)
         return refuse_exec();
     }
     process = preload_begin_exec();
-    return failed(libc.execve(path, arguments, environment), process);
+    return exec_failed(libc.execve(path, arguments, environment), process);
 }
 
 REPLACES int
@@ -87,7 +87,7 @@ execvpe(const char *file, char *const *arguments, char *const *environment)
         return refuse_exec();
     }
     process = preload_begin_exec();
-    return failed(libc.execvpe(file, arguments, environment), process);
+    return exec_failed(libc.execvpe(file, arguments, environment), process);
 }
 
 REPLACES int
@@ -99,7 +99,7 @@ fexecve(int fd, char *const *arguments, char *const *environment)
         return refuse_exec();
     }
     process = preload_begin_exec();
-    return failed(libc.fexecve(fd, arguments, environment), process);
+    return exec_failed(libc.fexecve(fd, arguments, environment), process);
 }
 
 /* Not each libc has it. */
@@ -112,7 +112,7 @@ execveat(int folder, const char *path, char *const arguments[],
 {
     const uint32_t process = preload_begin_exec();
 
-    return failed(
+    return exec_failed(
         (int)syscall(SYS_execveat, folder, path, arguments, environment, flags),
         process);
 }

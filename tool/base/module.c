@@ -58,7 +58,7 @@ find_known(const char *name)
 }
 
 static const void *
-refuse(int error)
+fail_with(int error)
 {
     errno = error;
     return NULL;
@@ -71,7 +71,7 @@ refuse_missing(const struct module *module, char *why, size_t size)
              "this ntprof is without %s (it has no module ntprof-%s.so): install %s "
              "and build it again",
              module->library, module->name, module->headers);
-    return refuse(ENOENT);
+    return fail_with(ENOENT);
 }
 
 #ifdef NTPROF_MODULES_LINKED
@@ -101,7 +101,7 @@ refuse_load(const struct module *module, char *why, size_t size)
                  "install ntprof again: the module ntprof-%s.so cannot be loaded",
                  module->name);
     }
-    return refuse(ELIBACC);
+    return fail_with(ELIBACC);
 }
 
 /* The interface in a module's file, if it was built with the command. */
@@ -122,7 +122,7 @@ find_interface(const struct module *module, const char *path, char *why, size_t 
         snprintf(why, size,
                  "install ntprof again: the module ntprof-%s.so is of another build",
                  module->name);
-        return refuse(ELIBBAD);
+        return fail_with(ELIBBAD);
     }
     snprintf(name, sizeof(name), "ntprof_module_%s", module->name);
     interface = dlsym(file, name);
@@ -144,14 +144,14 @@ load(const struct module *module, char *why, size_t size)
     case INSTALLED_UNREADABLE:
         snprintf(why, size, "install ntprof again: the module %s cannot be read: %s",
                  name, strerror(errno));
-        return refuse(ELIBACC);
+        return fail_with(ELIBACC);
     case INSTALLED_UNTRUSTED:
         COMMAND_LOG("module %s: others may have put it there", path);
         snprintf(why, size,
                  "install ntprof again: others can write the module %s or a folder of "
                  "its path",
                  name);
-        return refuse(EPERM);
+        return fail_with(EPERM);
     case INSTALLED_FOUND:
         break;
     }

@@ -11,7 +11,7 @@
 enum { LENGTH_MAX = 63, PREFIX_MIN = 3, FAR = LENGTH_MAX + 1 };
 
 static size_t
-least(size_t a, size_t b, size_t c)
+least_of(size_t a, size_t b, size_t c)
 {
     const size_t ab = a < b ? a : b;
 
@@ -19,7 +19,7 @@ least(size_t a, size_t b, size_t c)
 }
 
 static bool
-same(char a, char b)
+same_letter(char a, char b)
 {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
@@ -44,10 +44,10 @@ distance_of(const char *a, size_t a_length, const char *b, size_t b_length)
 
         row[0] = i;
         for (size_t j = 1; j <= b_length; j++) {
-            row[j] = least(above[j] + 1, row[j - 1] + 1,
-                           above[j - 1] + !same(a[i - 1], b[j - 1]));
-            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
-                same(a[i - 2], b[j - 1]) && before[j - 2] + 1 < row[j]) {
+            row[j] = least_of(above[j] + 1, row[j - 1] + 1,
+                              above[j - 1] + !same_letter(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) &&
+                same_letter(a[i - 2], b[j - 1]) && before[j - 2] + 1 < row[j]) {
                 row[j] = before[j - 2] + 1;
             }
         }
@@ -63,7 +63,7 @@ suggest_begin(struct suggestion *suggestion, const char *text, size_t length)
 
 /* Take name if word is nearer than what was offered before. */
 static void
-offer(struct suggestion *suggestion, const char *word, const char *name)
+offer_name(struct suggestion *suggestion, const char *word, const char *name)
 {
     const size_t length = strlen(word);
     size_t distance = distance_of(suggestion->text, suggestion->length, word, length);
@@ -84,14 +84,14 @@ offer(struct suggestion *suggestion, const char *word, const char *name)
 void
 suggest_offer(struct suggestion *suggestion, const char *name)
 {
-    offer(suggestion, name, name);
+    offer_name(suggestion, name, name);
 }
 
 void
 suggest_offer_words(struct suggestion *suggestion, const struct suggest_word *words)
 {
     for (; words->word != NULL; words++) {
-        offer(suggestion, words->word, words->name);
+        offer_name(suggestion, words->word, words->name);
     }
 }
 

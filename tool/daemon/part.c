@@ -19,7 +19,7 @@ taken_hits(const struct profile *look)
 }
 
 static void
-lose(struct part *part)
+drop_hits(struct part *part)
 {
     profile_merger_delete(part->merger);
     part->merger = NULL;
@@ -39,9 +39,9 @@ part_add(struct part *part, struct profile *look)
     }
     if (part->merger == NULL) {
         profile_delete(look);
-        lose(part);
+        drop_hits(part);
     } else if (!profile_merger_add(part->merger, look, &error)) {
-        lose(part);
+        drop_hits(part);
     }
 }
 
@@ -57,7 +57,7 @@ part_take(struct part *part)
     if (sum != NULL) {
         part->hits = 0;
     }
-    lose(part);
+    drop_hits(part);
     assert(part->merger == NULL && part->hits == 0);
     return sum;
 }

@@ -22,7 +22,7 @@ at_least_0(double ns)
 /* Double the interval until the agent is within its ration, or hits would take less
  * than their part of it. used and hits_used are parts of the ration. */
 static uint64_t
-lengthen(uint64_t interval_100ns, double used, double hits_used)
+lengthen_interval(uint64_t interval_100ns, double used, double hits_used)
 {
     for (int i = 0; i < DOUBLINGS_MAX && used > 1 && hits_used / 2 >= hits_part &&
                     interval_100ns <= RATION_INTERVAL_MAX_100NS / 2;
@@ -55,7 +55,7 @@ ration_choose(struct ration *ration, uint64_t cpu_ns, uint64_t hits,
     if (before > ration->asked_100ns && (used < 0.5 || hits_used < hits_part / 2)) {
         ration->interval_100ns = before / 2;
     } else {
-        ration->interval_100ns = lengthen(before, used, hits_used);
+        ration->interval_100ns = lengthen_interval(before, used, hits_used);
     }
     return ration->interval_100ns != before;
 }

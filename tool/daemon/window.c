@@ -33,7 +33,7 @@ window_begin(struct window *window, uint64_t length_ns, const struct window_cloc
 }
 
 static int64_t
-difference(uint64_t later, uint64_t earlier)
+signed_difference(uint64_t later, uint64_t earlier)
 {
     return (int64_t)(later - earlier);
 }
@@ -42,8 +42,8 @@ difference(uint64_t later, uint64_t earlier)
 static int64_t
 jump_ns(const struct window *window, const struct window_clocks *now)
 {
-    const int64_t jump = difference(now->real_ns, window->start.real_ns) -
-                         difference(now->boot_ns, window->start.boot_ns);
+    const int64_t jump = signed_difference(now->real_ns, window->start.real_ns) -
+                         signed_difference(now->boot_ns, window->start.boot_ns);
 
     return jump > -jump_min_ns && jump < jump_min_ns ? 0 : jump;
 }
@@ -51,8 +51,9 @@ jump_ns(const struct window *window, const struct window_clocks *now)
 static uint64_t
 suspended_ns(const struct window *window, const struct window_clocks *now)
 {
-    const int64_t suspended = difference(now->boot_ns, window->start.boot_ns) -
-                              difference(now->monotonic_ns, window->start.monotonic_ns);
+    const int64_t suspended =
+        signed_difference(now->boot_ns, window->start.boot_ns) -
+        signed_difference(now->monotonic_ns, window->start.monotonic_ns);
 
     return suspended < jump_min_ns ? 0 : (uint64_t)suspended;
 }
@@ -67,7 +68,7 @@ window_is_over(const struct window *window, const struct window_clocks *now)
 struct window_end
 window_finish(const struct window *window, const struct window_clocks *now)
 {
-    const int64_t passed_ns = difference(now->real_ns, window->start.real_ns);
+    const int64_t passed_ns = signed_difference(now->real_ns, window->start.real_ns);
     struct window_end end = {
         .counted_ns = now->monotonic_ns - window->start.monotonic_ns,
         .jump_ns = jump_ns(window, now),

@@ -48,7 +48,7 @@ look_at_backends(struct doctor *doctor)
 /* The simulated one shows nothing of this machine, and timers are only in processes
  * that run starts. */
 static bool
-serves(const ntprof_backend_info *info, const char *command)
+backend_serves(const ntprof_backend_info *info, const char *command)
 {
     return info->watches && !info->simulated &&
            (strcmp(info->name, "timer") != 0 || strcmp(command, "run") == 0);
@@ -81,7 +81,7 @@ look_at_command(struct doctor *doctor, struct doctor_command *command)
     for (size_t i = 0; i < doctor->backend_count; i++) {
         const ntprof_backend_info *const info = &doctor->backends[i];
 
-        if (!serves(info, command->name)) {
+        if (!backend_serves(info, command->name)) {
             continue;
         }
         best = best == NULL ? info : best;

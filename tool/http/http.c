@@ -128,7 +128,7 @@ is_own_origin(const char *origin, const char *host)
 }
 
 static bool
-is(const char *value, const char *wanted)
+equals(const char *value, const char *wanted)
 {
     return value != NULL && strcmp(value, wanted) == 0;
 }
@@ -139,10 +139,10 @@ is(const char *value, const char *wanted)
 static bool
 is_own_site(const struct http_settings *settings, const struct http_origin *origin)
 {
-    return origin->site == NULL || is(origin->site, "same-origin") ||
-           is(origin->site, "none") ||
-           (settings->linked && is(origin->mode, "navigate") &&
-            is(origin->destination, "document") && is(origin->user, "?1"));
+    return origin->site == NULL || equals(origin->site, "same-origin") ||
+           equals(origin->site, "none") ||
+           (settings->linked && equals(origin->mode, "navigate") &&
+            equals(origin->destination, "document") && equals(origin->user, "?1"));
 }
 
 unsigned

@@ -107,7 +107,7 @@ read_list(struct package_bounds *bounds, int at, const char *name, struct buffer
 }
 
 static bool
-has(const struct buffer *list, const struct pattern *pattern)
+list_has(const struct buffer *list, const struct pattern *pattern)
 {
     return pattern->length != 0 &&
            memmem(list->data, list->size, pattern->text, pattern->length) != NULL;
@@ -122,9 +122,9 @@ search_list(const struct buffer *list, const char *name, size_t length,
     const size_t package = colon != NULL ? (size_t)(colon - name) : length;
 
     for (size_t i = 0; i < count; i++) {
-        const bool own = has(list, &wanted[i].own);
+        const bool own = list_has(list, &wanted[i].own);
 
-        if (!wanted[i].by_own && (own || has(list, &wanted[i].alias))) {
+        if (!wanted[i].by_own && (own || list_has(list, &wanted[i].alias))) {
             wanted[i].by_own = own;
             (void)package_name_copy(files[i].owner, sizeof(files[i].owner), name,
                                     package);

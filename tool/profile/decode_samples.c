@@ -278,7 +278,7 @@ add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index
 
 /* Return the location of samples without a stack. */
 static const struct location *
-nowhere(struct decoder *decoder, struct location *location)
+location_without_stack(struct decoder *decoder, struct location *location)
 {
     if (!decoder_need_no_image(decoder)) {
         return NULL;
@@ -392,7 +392,7 @@ add_sample(struct decoder *decoder, const struct sample *sample)
     location = sample->leaf != 0
                    ? decoder_find(decoder, &decoder->locations, sizeof(*location),
                                   sample->leaf, "location")
-                   : nowhere(decoder, &none);
+                   : location_without_stack(decoder, &none);
     if (location == NULL) {
         return false;
     }

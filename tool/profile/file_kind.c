@@ -135,7 +135,7 @@ find_line(struct text *text)
 }
 
 static bool
-has(const struct text *text, const char *words)
+text_has(const struct text *text, const char *words)
 {
     return strstr(text->bytes, words) != NULL;
 }
@@ -143,20 +143,20 @@ has(const struct text *text, const char *words)
 static const char *
 guess_json(const struct text *text)
 {
-    if (has(text, "\"ntprof.")) {
+    if (text_has(text, "\"ntprof.")) {
         return "JSON that ntprof printed, not a profile; use the file that it was made "
                "from";
     }
-    if (has(text, "speedscope")) {
+    if (text_has(text, "speedscope")) {
         return "a file of speedscope (JSON), not a pprof file" ONLY_PPROF;
     }
-    if (has(text, "\"traceEvents\"") || has(text, "\"ph\"")) {
+    if (text_has(text, "\"traceEvents\"") || text_has(text, "\"ph\"")) {
         return "a trace of Chrome (JSON), not a profile" ONLY_PPROF;
     }
-    if (has(text, "\"nodes\"") || has(text, "\"callFrame\"")) {
+    if (text_has(text, "\"nodes\"") || text_has(text, "\"callFrame\"")) {
         return "a CPU profile of Chrome or Node.js (JSON), not a pprof file" ONLY_PPROF;
     }
-    if (has(text, "preprocessedProfileVersion") || has(text, "\"meta\"")) {
+    if (text_has(text, "preprocessedProfileVersion") || text_has(text, "\"meta\"")) {
         return "a profile of the Firefox Profiler (JSON), not a pprof file" ONLY_PPROF;
     }
     return "a JSON file, not a profile" ONLY_PPROF;
@@ -207,7 +207,7 @@ guess_lines(const struct text *text)
         return "what ntprof report printed, not a profile; use the file that it was "
                "made from";
     }
-    if (strncmp(line, "events: ", 8) == 0 || has(text, "\nevents: ")) {
+    if (strncmp(line, "events: ", 8) == 0 || text_has(text, "\nevents: ")) {
         return "a file of callgrind, not a profile; read it with callgrind_annotate";
     }
     return "a text file, not a profile" ONLY_PPROF;
@@ -229,10 +229,11 @@ file_kind_guess(const void *bytes, size_t size)
     case '[':
         return guess_json(&text);
     case '<':
-        return has(&text, "<svg") ? "a picture (SVG), not a profile; use the file that "
-                                    "it was made from"
-                                  : "a page or XML file, not a profile; use the file "
-                                    "that it was made from";
+        return text_has(&text, "<svg")
+                   ? "a picture (SVG), not a profile; use the file that "
+                     "it was made from"
+                   : "a page or XML file, not a profile; use the file "
+                     "that it was made from";
     default:
         return guess_lines(&text);
     }

@@ -121,14 +121,14 @@ pace_adapts_ns(const struct pace *pace)
 
 /* Whether most hits were missed, as interrupts took longer than the interval. */
 static bool
-starves(const struct pace *pace, const struct pace_sample *recent)
+misses_most(const struct pace *pace, const struct pace_sample *recent)
 {
     return !pace->options->no_guard && recent->missed > recent->expected / 2;
 }
 
 /* Whether the intervals differ by a quarter: a change costs more than smaller ones. */
 static bool
-differs(uint64_t interval, uint64_t other)
+differs_much(uint64_t interval, uint64_t other)
 {
     return interval > other + other / 4 || interval < other - other / 4;
 }
@@ -144,7 +144,7 @@ adapt_overhead(struct pace *pace)
         return false;
     }
     pace->hit_ns = hit_ns;
-    if (differs(overhead_100ns(pace), interval)) {
+    if (differs_much(overhead_100ns(pace), interval)) {
         pace->interval_100ns = overhead_100ns(pace);
     }
     return pace->interval_100ns != interval;
@@ -162,7 +162,7 @@ pace_adapt(struct pace *pace, const struct pace_sample *now)
 
     if (recent.taken >= HITS_MIN) {
         pace->before = *now;
-        if (starves(pace, &recent)) {
+        if (misses_most(pace, &recent)) {
             pace->hit_ns *= 2;
             pace->interval_100ns *= 2;
             pace->reason = pace->reason == PACE_ASKED ? PACE_GUARD : pace->reason;

@@ -65,7 +65,7 @@ rate_hit_ns(uint64_t *gaps_ns, size_t count, uint64_t hits)
 }
 
 static uint64_t
-taken(ntprof_session *session)
+read_taken_hits(ntprof_session *session)
 {
     ntprof_source_info info = {.size = sizeof(info)};
 
@@ -91,11 +91,11 @@ measure_hit(ntprof_session *session, HANDLE profile)
     uint64_t hit_ns = 0;
 
     if (gaps != NULL && NT_SUCCESS(NtStartProfile(profile))) {
-        for (int i = 0; i < SLICES_MAX && taken(session) < HITS_MIN; i++) {
+        for (int i = 0; i < SLICES_MAX && read_taken_hits(session) < HITS_MIN; i++) {
             find_gaps(gaps);
         }
         (void)NtStopProfile(profile);
-        hit_ns = rate_hit_ns(gaps->lengths_ns, gaps->count, taken(session));
+        hit_ns = rate_hit_ns(gaps->lengths_ns, gaps->count, read_taken_hits(session));
     }
     free(gaps);
     return hit_ns;

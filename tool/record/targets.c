@@ -114,7 +114,7 @@ add_target(struct targets *targets, const struct target *target)
 
 /* Remove a target, and close its descriptor. */
 static void
-drop(struct targets *targets, size_t at)
+remove_target(struct targets *targets, size_t at)
 {
     const size_t behind = --targets->count - at;
 
@@ -180,7 +180,7 @@ struct noted {
 
 /* Note a process: all are counted, the first PIDS_SHOWN are named. */
 static void
-note(struct noted *noted, uint32_t pid)
+note_process(struct noted *noted, uint32_t pid)
 {
     const size_t length = strlen(noted->pids);
 
@@ -248,10 +248,10 @@ watch_next(struct targets *targets, struct recording *recording, size_t *at,
         return fail_to_watch(targets, *at, status, reason);
     }
     if (!is_end(targets, *at, status)) {
-        note(refused, targets->items[*at].pid);
+        note_process(refused, targets->items[*at].pid);
         snprintf(why, why_size, "%s", reason);
     }
-    drop(targets, *at);
+    remove_target(targets, *at);
     return true;
 }
 
@@ -274,7 +274,7 @@ watch_name(struct targets *targets, struct recording *recording, size_t *at)
             return false;
         }
         if (*at != before) {
-            note(&watched, pid);
+            note_process(&watched, pid);
         }
     }
     if (watched.count == 0) {

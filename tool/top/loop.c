@@ -112,7 +112,7 @@ take_signals(struct top *top, struct top_loop *loop)
 
 /* Act on a key. Returns false to quit. */
 static bool
-act(struct top *top, struct top_loop *loop, enum tui_action action)
+handle_action(struct top *top, struct top_loop *loop, enum tui_action action)
 {
     switch (action) {
     case TUI_QUIT:
@@ -162,7 +162,7 @@ choose_job(const struct top *top, struct top_loop *loop, struct top_job *job)
 }
 
 static void
-give(struct top *top, struct top_loop *loop, const struct top_job *job)
+start_job(struct top *top, struct top_loop *loop, const struct top_job *job)
 {
     loop->working = top_worker_give(&loop->worker, job);
     loop->kind = job->kind;
@@ -195,7 +195,7 @@ show_job(struct top *top, struct top_loop *loop, struct top_job *job)
 
 /* Take back a finished job, and give the worker the next one. */
 static void
-work(struct top *top, struct top_loop *loop)
+exchange_jobs(struct top *top, struct top_loop *loop)
 {
     struct tui_status *const status = &top->screen.status;
     struct top_job job;
@@ -209,11 +209,11 @@ work(struct top *top, struct top_loop *loop)
             loop->next_ns = clock_now_ns() + top->options->delay_ns;
         }
         if (looked && !loop->list_wanted && top_list_again_job(top, &job)) {
-            give(top, loop, &job);
+            start_job(top, loop, &job);
         }
     }
     if (!loop->working && choose_job(top, loop, &job)) {
-        give(top, loop, &job);
+        start_job(top, loop, &job);
     }
     status->looking = loop->working && loop->kind == TOP_LOOK;
     status->slow = loop->working && clock_now_ns() - loop->since_ns >= slow_ns;
@@ -232,7 +232,7 @@ take_keys(struct top *top, struct top_loop *loop)
         return false;
     }
     while (tui_display_key(loop->display, &key)) {
-        if (!act(top, loop, tui_screen_key(&top->screen, key))) {
+        if (!handle_action(top, loop, tui_screen_key(&top->screen, key))) {
             return false;
         }
     }
@@ -265,7 +265,7 @@ until_ns(const struct top *top, const struct top_loop *loop)
 
 /* Wait for a key, a signal, a job or the time, and handle it. Returns false to end. */
 static bool
-turn(struct top *top, struct top_loop *loop)
+wait_and_handle(struct top *top, struct top_loop *loop)
 {
     struct pollfd polls[] = {{.fd = STDIN_FILENO, .events = POLLIN},
                              {.fd = loop->ending.signal_fd, .events = POLLIN},
@@ -288,7 +288,7 @@ turn(struct top *top, struct top_loop *loop)
     } else if (polls[0].revents != 0 && !take_keys(top, loop)) {
         return false;
     }
-    work(top, loop);
+    exchange_jobs(top, loop);
     return clock_now_ns() < loop->end_ns;
 }
 
@@ -309,7 +309,7 @@ show_screen(struct top *top, struct top_loop *loop)
     do {
         top_update_status(top);
         tui_display_draw(loop->display, &top->screen);
-    } while (turn(top, loop));
+    } while (wait_and_handle(top, loop));
     tui_display_close(loop->display);
     loop->display = NULL;
     return true;

@@ -162,7 +162,7 @@ expire(struct sim *sim, const struct event *event)
 /* Advance the time to an event, and have it happen. Returns true if a timer expired,
  * false if a process acted. */
 static bool
-happen(struct sim *sim, const struct event *event)
+run_event(struct sim *sim, const struct event *event)
 {
     sim->now_ns = event->at_ns;
     if (event->row >= 0) {
@@ -184,7 +184,7 @@ sim_step(struct sim *sim, uint64_t timers)
         if (next.at_ns == NEVER_NS) {
             break;
         }
-        if (happen(sim, &next)) {
+        if (run_event(sim, &next)) {
             done++;
         }
     }
@@ -198,7 +198,7 @@ sim_run(struct sim *sim, uint64_t duration_ns)
     struct event next = find_next(sim);
 
     while (next.at_ns <= end_ns) {
-        (void)happen(sim, &next);
+        (void)run_event(sim, &next);
         next = find_next(sim);
     }
     sim->now_ns = end_ns;

@@ -113,7 +113,7 @@ own_hit(struct collector *collector, const ntprof_hit *hit, const struct owner *
 /* Measure the memory that counts take, now and then, as this takes too long for each
  * hit. */
 static void
-measure(struct collector *collector)
+measure_sometimes(struct collector *collector)
 {
     if (++collector->hits_unmeasured == HITS_UNMEASURED) {
         collector->hits_unmeasured = 0;
@@ -144,7 +144,7 @@ notify_hit(void *context, const ntprof_hit *hit)
     }
     mapping = find_mapping(mapper, hit->address);
     if (mapping != NULL) {
-        measure(collector);
+        measure_sometimes(collector);
         own_hit(collector, hit, &owner, mapping, source);
     }
 }

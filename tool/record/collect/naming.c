@@ -661,7 +661,7 @@ report_progress(const struct naming *naming, const struct image *image, size_t d
  * meanwhile. If its process was ended for that it is read again: not without end, as it
  * would take the time of others each time. */
 static bool
-postpone(const struct naming *naming, struct namer *namer)
+postpone_names(const struct naming *naming, struct namer *namer)
 {
     if (!is_out_of_time(naming) || !namer->from_file ||
         !sym_image_is_bounded(namer->elf) ||
@@ -680,7 +680,7 @@ postpone(const struct naming *naming, struct namer *namer)
 static void
 report_note(const struct naming *naming, struct namer *namer)
 {
-    if (namer->elf == NULL || namer->delayed || postpone(naming, namer)) {
+    if (namer->elf == NULL || namer->delayed || postpone_names(naming, namer)) {
         return;
     }
     namer->bounded = namer->bounded || sym_image_is_bounded(namer->elf);

@@ -82,8 +82,8 @@ pause_apply(const struct pause *pause, ntprof_source_info *info)
  * that both change at the same hit. While images.discarding is set, folds drop hits.
  * Returns false if nothing changed. */
 static bool
-change(struct collector *collector, bool paused,
-       void (*apply)(struct pause *pause, const ntprof_source_info *now))
+set_paused(struct collector *collector, bool paused,
+           void (*apply)(struct pause *pause, const ntprof_source_info *now))
 {
     bool changed;
 
@@ -101,11 +101,11 @@ change(struct collector *collector, bool paused,
 bool
 collector_pause(struct collector *collector)
 {
-    return change(collector, true, pause_begin);
+    return set_paused(collector, true, pause_begin);
 }
 
 bool
 collector_resume(struct collector *collector)
 {
-    return change(collector, false, pause_end);
+    return set_paused(collector, false, pause_end);
 }

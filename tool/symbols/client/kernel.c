@@ -142,7 +142,7 @@ read_modules(struct texts *texts, FILE *file)
 }
 
 static bool
-holds(const struct text *text, uint64_t address)
+text_holds(const struct text *text, uint64_t address)
 {
     return address >= text->start && address < text->end;
 }
@@ -152,11 +152,11 @@ holds(const struct text *text, uint64_t address)
 static uint64_t
 end_of_text(const struct texts *texts, uint64_t address)
 {
-    if (holds(&texts->core, address)) {
+    if (text_holds(&texts->core, address)) {
         return texts->core.end;
     }
     for (size_t i = 0; i < texts->module_count; i++) {
-        if (holds(&texts->modules[i], address)) {
+        if (text_holds(&texts->modules[i], address)) {
             return texts->modules[i].end;
         }
     }

@@ -40,7 +40,7 @@ check_file(const struct opener *opener, int fd)
 /* Check the file that was opened. Returns its descriptor, or a negative errno with it
  * closed. */
 static int
-checked(const struct opener *opener, int fd)
+check_or_close(const struct opener *opener, int fd)
 {
     const int error = fd < 0 ? fd : check_file(opener, fd);
 
@@ -63,7 +63,8 @@ asked_work(void *argument)
 {
     struct asked *const asked = argument;
 
-    asked->fd = checked(&asked->opener, sym_open_regular(asked->root, asked->path));
+    asked->fd =
+        check_or_close(&asked->opener, sym_open_regular(asked->root, asked->path));
 }
 
 static void
@@ -139,8 +140,9 @@ download_file(struct opener *opener, struct wire *wire, char *path, size_t path_
         return -ENOENT;
     }
     memcpy(id, sent, size);
-    return checked(opener, sym_download_debug_file(opener->download, id, size,
-                                                   opener->path, path, path_size));
+    return check_or_close(opener,
+                          sym_download_debug_file(opener->download, id, size,
+                                                  opener->path, path, path_size));
 }
 
 bool

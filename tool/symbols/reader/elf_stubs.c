@@ -66,13 +66,13 @@ word_at(const struct code *code, uint64_t at)
 
 /* Return where these bytes end if they are at this place, else at. */
 static uint64_t
-pass(const struct code *code, uint64_t at, const char *bytes, size_t size)
+skip_bytes(const struct code *code, uint64_t at, const char *bytes, size_t size)
 {
     return is_at(code, at, bytes, size) ? at + size : at;
 }
 
-#define PASS_ENDBR64(code, at) pass(code, at, "\xf3\x0f\x1e\xfa", 4)
-#define PASS_BND(code, at) pass(code, at, "\xf2", 1)
+#define PASS_ENDBR64(code, at) skip_bytes(code, at, "\xf3\x0f\x1e\xfa", 4)
+#define PASS_BND(code, at) skip_bytes(code, at, "\xf2", 1)
 
 /* Return the address that an instruction refers to whose last four bytes are its
  * distance from the instruction's end. */
@@ -286,7 +286,7 @@ end_last(struct stubs *stubs, size_t first, const struct code *code, uint64_t un
 
 /* Find all stubs in the code of a section. */
 static void
-scan(struct stubs *stubs, const struct code *code)
+scan_section(struct stubs *stubs, const struct code *code)
 {
     const size_t first = stubs->count;
     uint64_t at = 0;
@@ -325,8 +325,8 @@ scan_sections(struct stubs *stubs)
         if (name != NULL && sym_elf_section_in_file(file, i) &&
             section->sh_addr <= UINT64_MAX - section->sh_size &&
             (strncmp(name, ".plt", 4) == 0 || strncmp(name, ".iplt", 5) == 0)) {
-            scan(stubs, &(struct code){file->bytes + section->sh_offset,
-                                       section->sh_size, section->sh_addr});
+            scan_section(stubs, &(struct code){file->bytes + section->sh_offset,
+                                               section->sh_size, section->sh_addr});
         }
     }
 }

@@ -79,7 +79,7 @@ is_demangled_as(const char *entry, const char *name)
 
 /* Find the segment of code that holds an address. */
 static bool
-place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
+set_place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
 {
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *const segment = &file->segments[i];
@@ -98,8 +98,8 @@ place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
 
 /* Count the functions of a name, and note where they are. */
 static void
-look(const struct sym_elf *file, const struct sym_table *table, const char *name,
-     bool demangle, struct sym_function *found)
+find_by_name(const struct sym_elf *file, const struct sym_table *table,
+             const char *name, bool demangle, struct sym_function *found)
 {
     for (size_t i = 0; i < table->entry_count; i++) {
         const struct sym_entry *const entry = &table->entries[i];
@@ -108,7 +108,7 @@ look(const struct sym_elf *file, const struct sym_table *table, const char *name
             continue;
         }
         if ((demangle ? is_demangled_as(entry->name, name) : is_named(entry, name)) &&
-            place(file, entry->start, found)) {
+            set_place(file, entry->start, found)) {
             found->bytes = entry->sized ? entry->end - entry->start : 0;
             found->count++;
         }
@@ -132,16 +132,16 @@ sym_reader_find_function(int fd, const char *path, const char *name, uint64_t by
     }
     sym_budget_begin(&budget, bytes);
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
-    found->count =
-        strncmp(name, "0x", 2) == 0 && place(&file, strtoull(name, NULL, 16), found);
+    found->count = strncmp(name, "0x", 2) == 0 &&
+                   set_place(&file, strtoull(name, NULL, 16), found);
     sym_elf_versions_read(&versions, &file);
     result = found->count == 0 ? add_names(&file, path, files, &versions, &table) : 0;
     sym_elf_versions_finish(&versions);
     if (result == 0) {
-        look(&file, &table, name, false, found);
+        find_by_name(&file, &table, name, false, found);
     }
     if (result == 0 && found->count == 0) { /* as people write it? */
-        look(&file, &table, name, true, found);
+        find_by_name(&file, &table, name, true, found);
     }
     sym_table_finish(&table);
     sym_elf_close(&file);

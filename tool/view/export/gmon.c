@@ -319,8 +319,8 @@ choose_rate(struct writer *writer)
 
 /* Note what is not in the file, or not as one would think. */
 static void
-note(const struct writer *writer, const struct export_options *options,
-     struct export_messages *messages)
+put_notes(const struct writer *writer, const struct export_options *options,
+          struct export_messages *messages)
 {
     one_image_note(&writer->image, options, messages);
     if (writer->repeated > 0) {
@@ -351,7 +351,7 @@ put_all(struct writer *writer, const struct export_options *options,
     }
     put_header(writer);
     put_bins(writer);
-    note(writer, options, messages);
+    put_notes(writer, options, messages);
     return true;
 }
 

@@ -67,7 +67,7 @@ find_shift(const struct linked_code *code, const struct profile_image *image)
 /* Collect the buckets of the chosen image with hits of a source, at addresses as
  * linked. */
 static bool
-collect(struct linked_code *code, size_t source)
+collect_buckets(struct linked_code *code, size_t source)
 {
     const struct profile *const profile = code->choice.profile;
     uint32_t last = UINT32_MAX;
@@ -152,7 +152,8 @@ linked_code_take(struct linked_code *code, const struct profile *profile,
     }
     if (!one_image_choose(&code->choice, profile, options, ONE_IMAGE_OF_FILE,
                           messages) ||
-        !open_file(code, options, need, messages) || !collect(code, options->source) ||
+        !open_file(code, options, need, messages) ||
+        !collect_buckets(code, options->source) ||
         !check_addresses(code, options, messages)) {
         return false;
     }

@@ -48,7 +48,7 @@ struct writer {
 /* --- series --- */
 
 static uint64_t
-bits(const char *text)
+pointer_bits(const char *text)
 {
     return (uint64_t)(uintptr_t)text;
 }
@@ -81,9 +81,10 @@ same_image(const struct series *a, const struct series *b)
 static uint32_t
 find_series(struct writer *writer, const struct series *wanted)
 {
-    const uint32_t hash = hash_mix(
-        hash_mix(hash_mix(0, bits(wanted->image->path)), bits(wanted->image->build_id)),
-        wanted->identity);
+    const uint32_t hash =
+        hash_mix(hash_mix(hash_mix(0, pointer_bits(wanted->image->path)),
+                          pointer_bits(wanted->image->build_id)),
+                 wanted->identity);
     size_t probe = 0;
     uint32_t at;
 
@@ -153,10 +154,10 @@ find_alike(struct writer *writer)
         struct series *const series = &writer->series[i];
         const char *const file = identity_file(series->function);
         const uint32_t hash =
-            hash_mix(hash_mix(hash_mix(hash_mix(0, bits(series->image->path)),
-                                       bits(series->image->build_id)),
-                              bits(series->function->name)),
-                     bits(file));
+            hash_mix(hash_mix(hash_mix(hash_mix(0, pointer_bits(series->image->path)),
+                                       pointer_bits(series->image->build_id)),
+                              pointer_bits(series->function->name)),
+                     pointer_bits(file));
         size_t probe = 0;
         uint32_t at;
 

@@ -60,7 +60,7 @@ count_bytes(char **at)
 
 /* Turn "jmp    0x10" into "jmp 0x10", without trailing blanks. */
 static void
-squeeze(char *text)
+collapse_blanks(char *text)
 {
     char *to = text;
 
@@ -105,7 +105,7 @@ take_line(struct decode_sync *sync, char *line)
     if (*at == '\t') {
         at++;
     }
-    squeeze(at);
+    collapse_blanks(at);
     return decode_sync_step(sync, size,
                             *at == '\0' || strstr(at, "(bad)") != NULL ||
                                     strncmp(at, ".byte", 5) == 0 ||
@@ -183,7 +183,7 @@ close_pipes(struct pipes *pipes)
 /* Duplicate fd above the child's descriptors 0 to 3, since ntprof may have been started
  * with some of these closed. */
 static int
-lift(int fd)
+move_above_child_fds(int fd)
 {
     int lifted = fd;
 
@@ -198,11 +198,11 @@ static bool
 open_pipes(const struct decode_code *code, struct pipes *pipes)
 {
     *pipes = (struct pipes){-1, {-1, -1}, -1};
-    pipes->code = lift(memfd_create("code", MFD_CLOEXEC));
-    pipes->errors = lift(memfd_create("errors", MFD_CLOEXEC));
+    pipes->code = move_above_child_fds(memfd_create("code", MFD_CLOEXEC));
+    pipes->errors = move_above_child_fds(memfd_create("errors", MFD_CLOEXEC));
     if (pipe2(pipes->output, O_CLOEXEC) == 0) {
-        pipes->output[0] = lift(pipes->output[0]);
-        pipes->output[1] = lift(pipes->output[1]);
+        pipes->output[0] = move_above_child_fds(pipes->output[0]);
+        pipes->output[1] = move_above_child_fds(pipes->output[1]);
     }
     if (pipes->code >= 0 && pipes->errors >= 0 && pipes->output[0] >= 0 &&
         pipes->output[1] >= 0 &&

@@ -6,15 +6,16 @@
 #include <string.h>
 
 static char
-fold(char letter)
+lower_case(char letter)
 {
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
 static bool
-same(char wanted, char letter, bool exact)
+matches_letter(char wanted, char letter, bool exact)
 {
-    return wanted == '?' || wanted == letter || (!exact && wanted == fold(letter));
+    return wanted == '?' || wanted == letter ||
+           (!exact && wanted == lower_case(letter));
 }
 
 static bool
@@ -40,7 +41,7 @@ fits_glob(const char *glob, const char *name, bool exact)
         if (*glob == '*') {
             star = ++glob;
             taken = name;
-        } else if (*glob != '\0' && same(*glob, *name, exact)) {
+        } else if (*glob != '\0' && matches_letter(*glob, *name, exact)) {
             glob++;
             name++;
         } else if (star != NULL) {
@@ -61,7 +62,7 @@ static bool
 starts_here(const char *filter, const char *name, bool exact)
 {
     while (*filter != '\0' && *name != '\0' &&
-           (*filter == *name || (!exact && *filter == fold(*name)))) {
+           (*filter == *name || (!exact && *filter == lower_case(*name)))) {
         filter++;
         name++;
     }

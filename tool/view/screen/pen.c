@@ -39,7 +39,7 @@ next_character(const unsigned char **text)
 /* Convert valid UTF-8 to wide characters until room columns are full. Returns the
  * columns used. */
 static int
-spread(const char *text, wchar_t *wide, int room)
+to_wide(const char *text, wchar_t *wide, int room)
 {
     const unsigned char *at = (const unsigned char *)text;
     int columns = 0;
@@ -90,7 +90,7 @@ put_blanks(struct tui_pen *pen, enum tui_style style, int columns)
 }
 
 static int
-room(const struct tui_pen *pen, int columns)
+columns_left(const struct tui_pen *pen, int columns)
 {
     const int left = pen->end - pen->column;
 
@@ -100,7 +100,7 @@ room(const struct tui_pen *pen, int columns)
 void
 tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns, const char *text)
 {
-    const int fits = room(pen, columns);
+    const int fits = columns_left(pen, columns);
     char head[TEXT_BYTES_MAX + 1];
     const size_t size = strnlen(text, TEXT_BYTES_MAX);
     struct buffer escaped = {0};
@@ -114,7 +114,7 @@ tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns, const char 
     head[size] = '\0';
     text_escape(&escaped, head);
     if (buffer_text(&escaped) != NULL) {
-        taken = spread(buffer_text(&escaped), wide, fits);
+        taken = to_wide(buffer_text(&escaped), wide, fits);
         put(pen, style, wide, taken);
     }
     buffer_finish(&escaped);
@@ -126,7 +126,7 @@ tui_pen_text(struct tui_pen *pen, enum tui_style style, int columns, const char 
 void
 tui_pen_function(struct tui_pen *pen, enum tui_style style, const char *text)
 {
-    const int fits = room(pen, 0);
+    const int fits = columns_left(pen, 0);
     struct buffer shortened = {0};
     wchar_t wide[WIDE_MAX];
 
@@ -138,7 +138,7 @@ tui_pen_function(struct tui_pen *pen, enum tui_style style, const char *text)
         display_shorten(text, (size_t)fits, &shortened);
         text = buffer_text(&shortened) != NULL ? buffer_text(&shortened) : "";
     }
-    put(pen, style, wide, spread(text, wide, fits));
+    put(pen, style, wide, to_wide(text, wide, fits));
     buffer_finish(&shortened);
 }
 
