@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budget.h - how much memory the names of one image may take, whatever its files say.
- *
- * What would be kept is counted before it is read or made.
+ * budget.h - limits the memory that the names of one image take, since its files may be
+ * forged: memory is taken from the budget before it is allocated, and given back when
+ * it is freed. In all functions NULL stands for a budget without a limit.
  */
 #ifndef BASE_BUDGET_H
 #define BASE_BUDGET_H
@@ -12,28 +12,28 @@
 #include <stdint.h>
 
 struct sym_budget {
-    uint64_t bytes; /* at first */
-    uint64_t left;  /* of them */
-    bool refused;   /* something was: it was too much */
+    uint64_t bytes; /* the whole budget */
+    uint64_t left;  /* what of it is not taken */
+    bool refused;   /* something was refused, so names are missing */
 };
 
-/* bytes: 0 is 1 GiB. */
+/* Start a budget of so many bytes; 0: 1 GiB. */
 void sym_budget_begin(struct sym_budget *budget, uint64_t bytes);
 
-/* Of all these a budget that is NULL has no end. */
-
-/* False, and nothing is taken: it is too much. */
+/* Take bytes from the budget. Returns false, and takes nothing, if less is left. */
 bool sym_budget_take(struct sym_budget *budget, uint64_t bytes);
 
-/* What was taken is not there any more. */
+/* Give bytes back that were taken and are freed. */
 void sym_budget_give(struct sym_budget *budget, uint64_t bytes);
 
 /*
- * Room for one item more behind count items of an array, which may move; what it grows
- * by is taken. NULL: it is too much, and the array stays as it is.
+ * Make room for one more item in an array of count items, which may be reallocated. The
+ * bytes that it grows by are taken from the budget.
  *
- *   items  NULL at first, when room is 0
- *   room   in, out: of items
+ *   items  the array; NULL if room is 0
+ *   room   in and out: the items for which there is memory
+ *
+ * Returns the array, or NULL if memory or the budget ran out; it is unchanged then.
  */
 void *sym_budget_grow(struct sym_budget *budget, void *items, size_t count,
                       size_t *room, size_t item_bytes);

@@ -27,21 +27,20 @@
 /* Exit status of a process that could not give up its rights. */
 enum { EXIT_RIGHTS = 70 };
 
-/* How often one that does not answer is looked at, and how often its clock may stand
- * still: a machine that is busy for so long is none that anybody waits for. */
+/* How often a process that does not answer is checked, and at how many checks in a row
+ * its clock may stand still before it counts as stuck. */
 #ifndef NTPROF_TEST_HOSTILE
 enum { LOOK_MS = 1000, QUIET_LOOKS = 30, WAITING_LOOKS = 5 };
 #else
 enum { LOOK_MS = 100, QUIET_LOOKS = 10, WAITING_LOOKS = 10 };
 #endif
 
-/* For all processes together once the command ends, and for the end of one that was
- * killed: it may wait for a file system. */
+/* How long all processes together may still answer after sandbox_hurry. */
 static const uint64_t hurry_ns = 5 * CLOCK_SECOND_NS;
 static const uint64_t end_ns = CLOCK_SECOND_NS;
 
-/* request - to the template, with a socket. The template is a fork of the command, so
- * that a function is where it is there. */
+/* request - what the command sends to the template, with a socket. Pointers to
+ * functions are valid there, since the template is a fork of the command. */
 struct request {
     const struct module *module;
     sandbox_work *work;
@@ -59,7 +58,7 @@ static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sandbox_process *running;
 static uint64_t ended_cpu_ns;
 
-/* Those that were killed and had not ended in time. */
+/* The processes that were killed and did not end in time; they are reaped later. */
 enum { LEFT_MAX = 256 };
 static pid_t left_pids[LEFT_MAX];
 static size_t left_count;
@@ -104,7 +103,7 @@ fork_reader(const struct request *request, int fd)
     return pid < 0 ? -errno : pid;
 }
 
-/* Closes all but the socket. */
+/* Move the socket to SANDBOX_SOCKET and close all other descriptors. */
 static int
 keep_socket(int fd)
 {
@@ -136,8 +135,9 @@ compare_numbers(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Have libraries find out what they do once, by calls that readers have no right to:
- * qsort asks how much memory there is before it sorts more than a kilobyte. */
+/* Call functions of libraries that make a forbidden system call only the first time, so
+ * that they make it now: qsort asks for the amount of memory before it sorts more than
+ * a kilobyte. */
 static void
 warm_up(void)
 {
@@ -147,8 +147,8 @@ warm_up(void)
           compare_numbers);
 }
 
-/* Overwrite the arguments and the environment, which may hold secrets, where the kernel
- * put them: also strings that the environment has no more. */
+/* Overwrite the arguments and the environment where the kernel put them, also strings
+ * that were removed from the environment since: they may hold secrets. */
 static void
 wipe_start(void)
 {
@@ -163,8 +163,8 @@ wipe_start(void)
         fclose(file);
     }
     line[size] = '\0';
-    /* Behind the name, which may contain anything, is the third field; the
-     * 48th to the 51st are the bounds of arguments and environment. */
+    /* After the name, which may contain any character, comes the third field. Fields 48
+     * to 51 are the bounds of arguments and environment. */
     end = strrchr(line, ')');
     for (int field = 3; end != NULL && field <= 48; field++) {
         end = strchr(end + 1, ' ');
@@ -193,7 +193,8 @@ wipe_environment(void)
     wipe_start();
 }
 
-/* The pid of a new process, or negative errno and why the module is not there. */
+/* Answer a request: the pid of the new process, or a negative errno and why its module
+ * cannot be loaded. */
 static void
 answer(struct wire *wire, const struct request *request, int reader)
 {
@@ -314,7 +315,7 @@ sandbox_prepare(void)
     return error;
 }
 
-/* Kill the template: it has nothing to lose, and nothing may keep a command waiting. */
+/* Kill the template rather than ask it to end, so that the command never waits. */
 static void
 end_template(void)
 {
@@ -333,7 +334,7 @@ sandbox_finish(void)
     }
 }
 
-/* Wait for the template, which has little to do. */
+/* A wire_wait: wait for the template, for a limited time since it has little to do. */
 static bool
 wait_for_template(void *context, int fd, short events)
 {
@@ -347,8 +348,8 @@ wait_for_template(void *context, int fd, short events)
     return ready > 0;
 }
 
-/* The pid of a new process that has an end of a socket, or negative errno and why its
- * module is not there, which the process keeps. */
+/* Ask the template for a process that gets fd, an end of a socket. Returns its pid or a
+ * negative errno; process->module_why then says if its module cannot be loaded. */
 static int64_t
 ask_template(struct sandbox_process *process, const struct request *request, int fd)
 {
@@ -419,7 +420,8 @@ is_runnable(const struct sandbox_process *process)
     return state == NULL || strncmp(state, ") R", 3) == 0;
 }
 
-/* Looks at a process that does not answer. False: it has had its time. */
+/* Check a process that has not answered yet, and set late or stuck. Returns false if it
+ * is one of them. */
 static bool
 look_at(struct sandbox_process *process)
 {
@@ -450,15 +452,15 @@ sandbox_hurry_on(int fd)
     hurry_until_ns = 0;
 }
 
-/* Whether the command ends, and the time for answers is over. */
+/* Whether sandbox_hurry was called and the time for answers is over. */
 static bool
 is_over(void)
 {
     return hurry_until_ns != 0 && clock_now_ns() >= hurry_until_ns;
 }
 
-/* Wait until a process's socket is ready. False: it has had its time, or all that
- * reading may take is over. */
+/* A wire_wait: wait until a process's socket is ready. Returns false if the process is
+ * late or stuck, or the time after sandbox_hurry is over. */
 static bool
 wait_for(void *context, int fd, short events)
 {
@@ -549,7 +551,7 @@ sandbox_get_usage(struct sandbox_usage *usage)
     pthread_mutex_unlock(&template_lock);
 }
 
-/* Wait for the end of those that were left. The lock is held. */
+/* Reap those of left_pids that have ended. The lock is held. */
 static void
 reap_left(void)
 {

@@ -46,7 +46,8 @@ const int sandbox_errors_fd = STDERR_FILENO;
 const int sandbox_errors_fd = -1;
 #endif
 
-/* None opens, executes, connects, traces or sends a signal. */
+/* The allowed system calls: none of them opens, executes, connects, traces or sends a
+ * signal. */
 static const int allowed[] = {
     SYS_read,
     SYS_pread64,
@@ -64,7 +65,7 @@ static const int allowed[] = {
     SYS_clock_gettime,
     SYS_restart_syscall,
 #ifdef SANITIZED
-    /* Its allocator, and a report before the end. */
+    /* A sanitizer's allocator, and its report before it ends the process. */
     SYS_rt_sigaction,
     SYS_rt_sigprocmask,
     SYS_sigaltstack,
@@ -76,14 +77,16 @@ static const int allowed[] = {
 #endif
 };
 
-/* Fails, and does nothing: libdw asks where a file is that it was given in memory. */
+/* The call that fails instead of killing the process: libdw asks by it for the path of
+ * a file, even of one in memory. */
 #ifdef SYS_readlink
 enum { REFUSED = SYS_readlink };
 #else
 enum { REFUSED = SYS_readlinkat };
 #endif
 
-/* Of these, and of mmap, mprotect and mremap, arguments decide. */
+/* Allowed on SANDBOX_SOCKET only. mmap, mprotect and mremap are allowed by arguments,
+ * too, below. */
 static const int on_socket[] = {SYS_sendmsg, SYS_recvmsg};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -96,7 +99,7 @@ static const int on_socket[] = {SYS_sendmsg, SYS_recvmsg};
 
 enum { INSTRUCTIONS_MAX = 160 };
 
-/* Of the stack; what it has by default. */
+/* Limit of the stack: Linux' default. */
 static const uint64_t stack_bytes = UINT64_C(8) << 20;
 
 /* Address space for mapped files. They are no memory of the process, but the kernel's
@@ -257,8 +260,7 @@ get_memory(uint64_t *space_bytes, uint64_t *data_bytes)
 }
 #endif
 
-/* Lower a limit for good. One that the caller has and that is lower stays: nobody may
- * raise it. */
+/* Lower a resource limit for good. A lower one that the process has already stays. */
 static int
 lower_limit(__rlimit_resource_t resource, uint64_t value)
 {

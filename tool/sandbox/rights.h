@@ -11,22 +11,22 @@
 /* The only descriptor that can be sent to and received from. */
 enum { SANDBOX_SOCKET = 3 };
 
-/* What sanitizers write to, if there are some; or -1. */
+/* The descriptor that sanitizers report to, in builds with them; else -1. */
 extern const int sandbox_errors_fd;
 
-/* Gives up all ways to new capabilities; no signal of a terminal ends the process. 0 or
- * negative errno. */
+/* Make it impossible for the process to gain capabilities, and detach it from signals
+ * of the terminal. Returns 0 or a negative errno. */
 int sandbox_keep_to_itself(void);
 
 /*
- * Gives up capabilities and all else for good: what is not allowed kills the process by
- * SIGSYS.
+ * Give up capabilities and, for good, all system calls but those that reading needs:
+ * any other kills the process by SIGSYS.
  *
- *   memory_bytes  private memory beside what there is, and beside a stack of 8 MiB;
- *                 no other kind of memory can be had but that of mapped files
- *   cpu_seconds   processor time; then SIGXCPU kills it
+ *   memory_bytes  limit for private memory, beside what the process has already and a
+ *                 stack of 8 MiB. Of other memory, only files can be mapped
+ *   cpu_seconds   limit for processor time: SIGXCPU kills the process then
  *
- * 0 or negative errno.
+ * Returns 0 or a negative errno.
  */
 int sandbox_drop_rights(uint64_t memory_bytes, uint64_t cpu_seconds);
 

@@ -12,7 +12,7 @@
 /* Bytes that are sent, and received, at once. */
 enum { STEP_BYTES = 64 * 1024 };
 
-/* What a name takes beside its characters. */
+/* An estimate of the memory for a name beside its characters. */
 enum { NAME_OVERHEAD_BYTES = 32 };
 
 void
@@ -58,7 +58,8 @@ attach(struct msghdr *message, union control *control, int fd)
     memcpy(CMSG_DATA(header), &fd, sizeof(fd));
 }
 
-/* May the call that failed be tried again? Waits until the socket is ready. */
+/* Whether the call that failed with errno is to be repeated: after EINTR, or after
+ * EAGAIN when the socket has become ready. */
 static bool
 goes_on(const struct wire *wire, short events)
 {
@@ -263,7 +264,7 @@ wire_put_name(struct wire *wire, struct string_set *sent, const char *text)
     }
 }
 
-/* Takes the text of the next number. */
+/* Receive the text of a new name, and add it. Returns false on failure. */
 static bool
 keep_name(struct wire *wire, struct wire_names *names, size_t most)
 {

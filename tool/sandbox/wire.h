@@ -3,8 +3,9 @@
  * wire.h - numbers, texts and descriptors over a socket, between the command and a
  * process without rights.
  *
- * What comes from such a process is hostile: a reader takes what it asks for and checks
- * it. Failure sticks: numbers are 0 and texts empty then; read on, ask once.
+ * What comes from such a process is hostile: each get function has a limit for what it
+ * accepts. A failure is remembered in failed: from then on put and send do nothing, and
+ * get returns 0 or "", so that callers check failed once, at the end.
  */
 #ifndef SANDBOX_WIRE_H
 #define SANDBOX_WIRE_H
@@ -16,68 +17,74 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* wire_wait - waits until the socket is ready; false ends the conversation. events: of
- * poll. */
+/* wire_wait - wait until the socket is ready for events (POLLIN or POLLOUT). Returns
+ * false to give up, which fails the wire. */
 typedef bool wire_wait(void *context, int fd, short events);
 
 struct wire {
     int fd;
-    wire_wait *wait; /* NULL: the socket blocks, and descriptors are taken */
+    wire_wait *wait; /* NULL, in the process without rights: the socket blocks, and
+                        descriptors are accepted */
     void *context;
     struct buffer out;
     struct buffer in;
     size_t in_at;
     struct buffer text;
-    int passed; /* a descriptor that came and nobody took; -1 */
+    int passed; /* a descriptor that was received and not yet taken; or -1 */
     uint64_t received_bytes;
     bool failed;
 };
 
 void wire_init(struct wire *wire, int fd, wire_wait *wait, void *context);
 
-/* Leaves the socket open. */
+/* Free the buffers. The socket stays open. */
 void wire_finish(struct wire *wire);
 
+/* Append to what the next wire_send sends. */
 void wire_put(struct wire *wire, uint64_t number);
 void wire_put_bytes(struct wire *wire, const void *bytes, size_t size);
 void wire_put_text(struct wire *wire, const char *text);
 
-/* Sends what was put, with a descriptor if fd is not -1. */
+/* Send what was put, with a descriptor if fd is not -1. */
 void wire_send(struct wire *wire, int fd);
 
+/* Receive a number. */
 uint64_t wire_get(struct wire *wire);
 
-/* The same, which is at most that. */
+/* The same; a number above most is a failure. */
 uint64_t wire_get_most(struct wire *wire, uint64_t most);
 
-/* As many as there are of at most most; NULL if it failed. Valid until the next of
- * these two. */
+/* Receive bytes: *size of them, as the sender says; more than most is a failure.
+ * Returns NULL after a failure. Valid until the next call of this or of wire_get_text.
+ */
 const void *wire_get_bytes(struct wire *wire, size_t most, size_t *size);
 
-/* Ended by its only NUL; "" if it failed. */
+/* Receive a text of at most most bytes, its NUL among them; a NUL elsewhere is a
+ * failure. Returns "" after a failure. Valid as that of wire_get_bytes. */
 const char *wire_get_text(struct wire *wire, size_t most);
 
 /*
- * Names are texts that come again and again: numbers, of which one that is next is
- * followed by its text. 0 is "", as which NULL goes too.
+ * wire_names - texts that are sent often, each as a number. Number 0 is "", and NULL is
+ * sent as that. The number after the largest so far is new: its text follows.
  */
 struct wire_names {
-    const char **texts; /* by number, less one */
+    const char **texts; /* by number - 1 */
     size_t count;
     size_t room;
     uint64_t bytes;
-    uint64_t bytes_left; /* of those that may still come */
+    uint64_t bytes_left; /* limit for the texts that may still be received */
 };
 
-/* sent: those of this wire so far. */
+/* sent: the names that were put on this wire so far. */
 void wire_put_name(struct wire *wire, struct string_set *sent, const char *text);
 
-/* Of at most most bytes. Lives as long as names. */
+/* A name of at most most bytes. The result lives as long as names. */
 const char *wire_get_name(struct wire *wire, struct wire_names *names, size_t most);
 
 void wire_names_finish(struct wire_names *names);
 
-/* The descriptor that came with what was read, or -1; the caller's from now on. */
+/* Return the descriptor that was received and not yet taken, or -1. The caller closes
+ * it. */
 int wire_take_fd(struct wire *wire);
 
 #endif

@@ -99,7 +99,7 @@ relocations__left_in__found(void **state)
     sym_symbol_list_finish(&list);
 }
 
-/* Readers pass over such names everywhere, and the command takes none. */
+/* Readers ignore such names everywhere, and the command takes none. */
 static void
 names__as_long_as_no_name_is__left_out(void **state)
 {

@@ -16,13 +16,14 @@
 /* libiberty takes some 60 bytes of stack for each byte of name, and recurses. */
 #define MANGLED_BYTES_MAX 4096u
 
-/* Nobody reads more. */
+/* A longer result counts as forged. */
 #define DEMANGLED_BYTES_MAX (UINT32_C(1) << 16)
 
 static char *
 demangle(const char *mangled, int more_options)
 {
-    /* Its own limit on recursion refuses 1024 bytes and more; real names are longer. */
+    /* The limit of MANGLED_BYTES_MAX replaces libiberty's own recursion limit, which
+     * refuses names of 1024 bytes and more: there are real ones. */
     const int options =
         DMGL_PARAMS | DMGL_ANSI | more_options |
         (strnlen(mangled, MANGLED_BYTES_MAX) * 2 < DEMANGLE_RECURSION_LIMIT

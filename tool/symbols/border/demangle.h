@@ -3,7 +3,8 @@
 #ifndef SYMBOLS_BORDER_DEMANGLE_H
 #define SYMBOLS_BORDER_DEMANGLE_H
 
-/* Demangles C++ and Rust (v0 and legacy); malloc'd, or NULL for other names. */
+/* Demangle a name of C++ or Rust (v0 and legacy). Returns a string for free(), or NULL
+ * if it is no mangled name or memory runs out. */
 char *sym_demangle(const char *mangled);
 
 /* The same without the type that a C++ function returns. */

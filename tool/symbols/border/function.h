@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 struct sym_function {
-    uint64_t offset;        /* in the file, of its first byte */
+    uint64_t offset;        /* of its first byte in the file */
     uint64_t address;       /* link-time */
     uint64_t bytes;         /* size of the function; 0: unknown */
     uint64_t segment_bytes; /* from address to the end of its segment */
-    bool fixed;             /* the image is always mapped there: no PIE, no library */
-    size_t count;           /* functions of that name: the rest is of one of them */
+    bool fixed;             /* address is also the run-time one: no PIE, no library */
+    size_t
+        count; /* functions that have the name; the members above are of one of them */
 };
 
 #endif

@@ -37,17 +37,17 @@ struct sym_name {
      */
     bool has_start;
     uint64_t start; /* as address */
-    /* Of images only. Where the code starts whose name this is: bucket's hits are taken
-     * to be there. */
+    /* Of images only: the address in the bucket whose name this is. All hits of the
+     * bucket are attributed to it. */
     uint64_t at;
-    /* With has_start: the code of the symbol that covers it, with what other symbols
-     * name inside of it. */
+    /* With has_start: the range of the symbol that covers the address, including nested
+     * symbols. */
     uint64_t code_start;
     uint64_t code_end;
     /*
-     * The functions there as the debug information alone has them, innermost first; the
-     * place in the first one is that of the code, in all others that of the call. Valid
-     * as callers.
+     * The functions at the address by the debug information only, innermost first. File
+     * and line of the first are those of the code, of all others those of the call.
+     * Valid as long as callers.
      */
     const struct sym_frame *frames;
     size_t frame_count; /* at most SYM_FRAMES_MAX; 0: nothing is known */
@@ -57,30 +57,32 @@ struct sym_name {
 #define SYM_FRAMES_MAX 512
 
 /*
- * Adds what the debug information knows to a name that has only what the symbol table
- * knows. The symbol table names the outermost function: "work.cold" where debug
- * information says "work".
+ * Complete a name that was made from the symbol table with what the debug information
+ * knows: lines, definitions, and inlined functions with their callers. The outermost
+ * function keeps the name of the symbol table, such as "work.cold" where the debug
+ * information has "work".
  *
- *   joined  room for SYM_FRAMES_MAX frames, where callers are
+ *   joined  room for SYM_FRAMES_MAX frames, which name->callers will refer to
  *
- * Has the name a name?
+ * Returns whether name->name is set then.
  */
 bool sym_name_join(struct sym_name *name, const struct sym_frame *frames, size_t count,
                    struct sym_frame *joined);
 
-/* sym_code - what its bytes are for. */
+/* sym_code - the kind of machine that the code is for. */
 struct sym_code {
     uint16_t machine; /* EM_X86_64 ... */
     bool wide;        /* 64-bit */
     bool big_endian;
 };
 
-/* A row of a line table: code from address on is of that line. False ends the walk. */
+/* sym_line_row - called for a row of a line table: the code from address on has this
+ * line. Returns false to end the walk. */
 typedef bool sym_line_row(void *context, uint64_t address, const char *file,
                           uint32_t line);
 
-/* sym_wanted - what will be looked up: the bytes (at least 1) from each place on.
- * Places are in order, but for perf maps. */
+/* sym_wanted - what will be looked up: at each place the bucket of so many bytes, at
+ * least 1. Places are sorted, except for perf maps. */
 struct sym_wanted {
     const uint64_t *places;
     size_t count;

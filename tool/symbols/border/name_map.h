@@ -22,21 +22,22 @@ struct sym_map {
     unsigned int shares; /* users beside the first */
 };
 
-/* The map has one more user, each of which closes it. */
+/* Add a user of the map: it is freed when each user has closed it. Returns it. */
 struct sym_map *sym_map_share(struct sym_map *map);
 
 void sym_map_close(struct sym_map *map); /* NULL is allowed */
 
-/* module: "" or the kernel module that the symbol is in. */
+/* Name the code at an address. module: out, "" or the kernel module of the symbol.
+ * Returns false if no symbol covers the address. */
 bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
                     const char **module);
 
-/* The same for a bucket, as sym_image_lookup_bucket. */
+/* The same for a bucket, which gets its name as in sym_image_lookup_bucket. */
 bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
                            struct sym_name *name, const char **module);
 
-/* A number in base 16 with or without 0x; moves text behind it. False if there is none
- * or it is too large. */
+/* Parse a hexadecimal number with or without 0x, and advance *text beyond it. Returns
+ * false if there is none or it has more than 64 bits. */
 bool sym_parse_hex(const char **text, uint64_t *value);
 
 #endif

@@ -15,16 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one function; deeper ones are forged. */
+/* Suffixes that are taken off one name ("f.part.0.cold" has two); a name with more is
+ * forged. */
 enum { SPLITS_MAX = 4 };
 
-/* base - a name that parts may be of. */
+/* base - a name without suffixes, whose function parts may belong to. */
 struct base {
     const char *name; /* the beginning of a part's name */
     size_t length;
 };
 
-/* part - a symbol of one, with what is left when its splits are taken off. */
+/* part - a symbol of a split-off part, with the names that are left when its suffixes
+ * are taken off. */
 struct part {
     uint32_t entry;
     uint32_t bases[SPLITS_MAX]; /* the shortest first */
@@ -101,7 +103,7 @@ find_base(const struct joiner *joiner, const char *name, size_t length)
     return found;
 }
 
-/* Find or add a base. False: out of memory or budget. */
+/* Find or add a base. Returns false if memory or the budget ran out. */
 static bool
 add_base(struct joiner *joiner, const char *name, size_t length, uint32_t *number)
 {
@@ -122,8 +124,9 @@ add_base(struct joiner *joiner, const char *name, size_t length, uint32_t *numbe
     return hash_index_add(&joiner->index, hash_bytes(name, length), *number);
 }
 
-/* Add a symbol to the parts if its name says that it is one, with the names that are
- * left when its endings are taken off one by one. False: out of memory or budget. */
+/* Add a symbol to the parts if its name has a suffix of one, with the names that are
+ * left when its suffixes are taken off one by one. Returns false if memory or the
+ * budget ran out. */
 static bool
 add_part(struct joiner *joiner, uint32_t entry, const char *name)
 {
@@ -173,7 +176,7 @@ find_parts(struct joiner *joiner)
 /* --- their functions --- */
 
 /* Find the symbols that have the name of a base: these may be the functions of parts.
- * False: out of memory or budget. */
+ * Returns false if memory or the budget ran out. */
 static bool
 find_candidates(struct joiner *joiner)
 {
@@ -244,8 +247,8 @@ count_before(const struct joiner *joiner, const struct candidate *wanted)
     return low;
 }
 
-/* The one place that candidates have; start of wanted is 0. NULL: there is none, or
- * several. */
+/* The candidate for a base and group, or NULL if there is none or there are several
+ * with different addresses. wanted: its base and group, and start 0. */
 static const struct sym_entry *
 only_one(const struct joiner *joiner, struct candidate wanted)
 {
@@ -270,7 +273,8 @@ only_one(const struct joiner *joiner, struct candidate wanted)
                                                 : NULL;
 }
 
-/* The function of a part, in its file or for all files. */
+/* The function of a part: a symbol of the same source file, or else a global one; or
+ * NULL. */
 static const struct sym_entry *
 find_function(const struct joiner *joiner, uint32_t base, uint32_t group)
 {
@@ -281,7 +285,7 @@ find_function(const struct joiner *joiner, uint32_t base, uint32_t group)
     return found != NULL ? found : only_one(joiner, shared);
 }
 
-/* Copy the name of a base for a symbol; the table owns it. NULL: out of memory. */
+/* Return a copy of a base's name that the table owns; NULL if memory runs out. */
 static const char *
 own_name(struct joiner *joiner, const struct base *base)
 {
@@ -292,8 +296,9 @@ own_name(struct joiner *joiner, const struct base *base)
     return sym_table_own(joiner->table, copy) ? copy : NULL;
 }
 
-/* Give a part the name of its function. If that is nowhere, the part has its name all
- * the same, and a part of a part belongs to that. */
+/* Give a part the name and the origin of its function. If there is no symbol for the
+ * function, the part still gets its name, and a part of a part gets the origin of the
+ * latter. */
 static void
 join_part(struct joiner *joiner, const struct part *part)
 {

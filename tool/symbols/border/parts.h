@@ -7,12 +7,13 @@
 
 #include <stddef.h>
 
-/* Gives parts that a compiler split off the name and the origin of their functions,
- * after all symbols were added. Where memory is short they keep their own. */
+/* Give parts of functions that a compiler split off ("work.cold") the name and origin
+ * of their function. Call it when all symbols were added. If memory runs out, the rest
+ * of the parts keep their own names. */
 void sym_elf_join_parts(struct sym_table *table);
 
-/* The length that is left of a name without the last mark of such a part; the same if
- * it has none. */
+/* The length of a name without its last suffix of such a part, ".cold" and the like;
+ * length if it has none. */
 size_t sym_split_length(const char *name, size_t length);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * protocol.h - what the command asks a reader, and what that answers.
  *
- * A conversation begins with what its work needs, and the file. Each item of an answer
- * begins with a REPLY: the item itself, or a file that is needed for it, which the
- * command sends or refuses before the answer goes on.
+ * A conversation begins with the parameters of its work, and the file. Each item of an
+ * answer begins with a REPLY_...: that the item follows, or that the reader needs a
+ * file first, which the command then sends or refuses.
  */
 #ifndef SYMBOLS_BORDER_PROTOCOL_H
 #define SYMBOLS_BORDER_PROTOCOL_H
@@ -14,8 +14,8 @@
 enum { REPLY_ANSWER, REPLY_OPEN, REPLY_DOWNLOAD };
 
 /*
- * Of images. The first question may come right behind the file, before headers are
- * answered. A state is: has symbols, is bounded, note.
+ * Questions about images. The first one may follow the file at once, before the headers
+ * are answered. A state is: has symbols, is bounded, note.
  */
 enum {
     ASK_NAMES, /* by_offset, bytes, places: a name for each place; then the state */
@@ -31,13 +31,14 @@ enum {
     FLAG_VDSO = 16
 };
 
-/* Names are cut at 64 KiB by readers. */
+/* Limits of what the command accepts. Readers cut names at 64 KiB. */
 enum { TEXT_BYTES_MAX = 1 << 17, CODE_BYTES_MAX = 16 << 20 };
 
-/* Programs have ten or so; readers believe no file that has more. */
+/* Programs have about ten segments; a file with more than this counts as damaged. */
 enum { SEGMENTS_MAX = 1 << 12 };
 
-/* What stands for the image's root in a process that knows no root. */
+/* The root of an image, in paths that a reader asks for: it does not know the real one.
+ */
 #define IMAGE_ROOT "/root"
 
 #endif

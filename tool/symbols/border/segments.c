@@ -2,7 +2,7 @@
 /* segments.c - finds the address of a place in a file. */
 #include "symbols/border/segments.h"
 
-/* Does a segment have a byte of the file's [offset, offset + size)? */
+/* Whether a segment has a byte of [offset, offset + size) of the file. */
 static bool
 overlaps(const struct sym_segment *segment, uint64_t offset, uint64_t size)
 {
@@ -10,7 +10,7 @@ overlaps(const struct sym_segment *segment, uint64_t offset, uint64_t size)
                                     : offset - segment->offset < segment->bytes;
 }
 
-/* The segment that has a byte there; NULL: none. */
+/* The first segment that has a byte of that range, with code or without; or NULL. */
 static const struct sym_segment *
 find_segment(const struct sym_segment *segments, size_t count, uint64_t offset,
              uint64_t size, bool code)
@@ -27,8 +27,7 @@ bool
 sym_segments_address(const struct sym_segment *segments, size_t count, uint64_t offset,
                      uint64_t size, uint64_t *address)
 {
-    /* Two segments may hold one page of the file: code is looked for in executable
-     * ones. */
+    /* Two segments may map the same page of the file; prefer one that is executable. */
     const struct sym_segment *segment =
         find_segment(segments, count, offset, size, true);
 

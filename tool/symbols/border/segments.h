@@ -10,13 +10,14 @@
 /* sym_segment - bytes of a file that are mapped. */
 struct sym_segment {
     uint64_t offset;  /* in the file */
-    uint64_t bytes;   /* there */
+    uint64_t bytes;   /* in the file */
     uint64_t address; /* link-time */
     bool holds_code;
 };
 
-/* Link-time address of the first byte of a bucket of size bytes of code, as in
- * sym_image_lookup_place. False if no segment holds a byte of it. */
+/* Get the link-time address of the first byte of code in a bucket, which is size bytes
+ * at a file offset and may begin before its segment. Returns false if no segment has a
+ * byte of it. */
 bool sym_segments_address(const struct sym_segment *segments, size_t count,
                           uint64_t offset, uint64_t size, uint64_t *address);
 

@@ -13,19 +13,20 @@ struct sym_symbol {
     uint64_t start; /* link-time */
     uint64_t size;  /* 0: not known */
     const char *name;
-    const char *file; /* of a local one: its source, as the list says; or "" */
+    const char
+        *file; /* of a local symbol: its source file by the symbol table; or "" */
     bool local;
 };
 
 struct sym_symbol_list {
-    struct sym_symbol *items; /* by start; of one start global ones first */
+    struct sym_symbol *items; /* sorted by start, then global ones first */
     size_t count;
-    bool relocations;        /* the linker left them in (--emit-relocs) */
-    char *strings;           /* the names, where the list was read */
-    struct wire_names names; /* where it came to */
+    bool relocations;        /* the file has relocations of its code (--emit-relocs) */
+    char *strings;           /* owns the names in the reader */
+    struct wire_names names; /* owns the names in the command */
 };
 
-/* Also of a list whose reading failed. */
+/* Free a list, also after reading it failed. */
 void sym_symbol_list_finish(struct sym_symbol_list *list);
 
 #endif

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An entry while the array grows, its place in the heap, and the two ranges that it may
- * become. */
+/* Memory that a symbol may need at most: its entry twice while the array grows, 4 bytes
+ * in the heap, and the two ranges that it may become. */
 #define ENTRY_COST (2 * sizeof(struct sym_entry) + 4 + 2 * sizeof(struct sym_range))
 
 /* --- adding --- */
@@ -43,7 +43,7 @@ sym_table_add(struct sym_table *table, const struct sym_entry *entry)
     if (!sym_table_take(table, ENTRY_COST)) {
         return false;
     }
-    /* Its room is in what was taken. */
+    /* ENTRY_COST was taken from the budget for it already. */
     larger = sym_budget_grow(NULL, table->entries, table->entry_count,
                              &table->entry_room, sizeof(*larger));
     if (larger == NULL) {
@@ -68,7 +68,7 @@ sym_table_add_bound(struct sym_table *table, uint64_t start, uint64_t end)
     if (!sym_table_take(table, 2 * sizeof(*larger))) {
         return false;
     }
-    /* Its room is in what was taken. */
+    /* Its memory was taken from the budget already. */
     larger = sym_budget_grow(NULL, table->bounds, table->bound_count,
                              &table->bound_room, sizeof(*larger));
     if (larger == NULL) {
@@ -105,7 +105,7 @@ compare_words(uint64_t left, uint64_t right)
     return (left > right) - (left < right);
 }
 
-/* Names are looked at only so far: forged ones may be as long as the file. */
+/* Only so many bytes of names are compared, since forged names may be very long. */
 #define WORTH_BYTES 256
 
 /* Count the underscores that a name begins with: of names of one symbol, those with
@@ -121,8 +121,9 @@ leading_underscores(const char *name)
     return count;
 }
 
-/* Of two symbols at one address the better one comes later. At last the longer one, as
- * perf has it: who compares the two finds the same names. */
+/* Order two symbols at one address: the one with the better name comes later. If
+ * nothing else decides that is the longer one, as in perf, so that users of both see
+ * the same name. */
 static int
 compare_worth(const struct sym_entry *left, const struct sym_entry *right)
 {
@@ -230,7 +231,7 @@ sweep_pop(struct sweep *sweep)
     }
 }
 
-/* Let an entry cover from the cursor to end. */
+/* Write a range of an entry, from the cursor to end. */
 static void
 sweep_write(struct sweep *sweep, uint32_t entry, uint64_t end)
 {
@@ -247,7 +248,8 @@ sweep_write(struct sweep *sweep, uint32_t entry, uint64_t end)
     sweep->cursor = end;
 }
 
-/* Writes what the open symbols cover below limit. */
+/* Write the ranges of the open symbols from the cursor to limit, and close those that
+ * end before. */
 static void
 sweep_advance(struct sweep *sweep, uint64_t limit)
 {
@@ -263,7 +265,7 @@ sweep_advance(struct sweep *sweep, uint64_t limit)
     }
 }
 
-/* Let symbols with a size cover their addresses, in order of their starts. */
+/* Write the ranges of all symbols with a size, in order of their starts. */
 static void
 sweep_sized(struct sweep *sweep, size_t sized_count)
 {
@@ -275,8 +277,7 @@ sweep_sized(struct sweep *sweep, size_t sized_count)
     sweep_advance(sweep, UINT64_MAX);
 }
 
-/* Return where the next bound of a function is behind start: the end of the one that
- * start is in, or where the next one begins. */
+/* Return the first address after start at which a bound ends or starts. */
 static uint64_t
 next_bound(const struct sweep *sweep, uint64_t start, size_t *next)
 {
@@ -290,8 +291,8 @@ next_bound(const struct sweep *sweep, uint64_t start, size_t *next)
                                                : sweep->bounds[*next].start;
 }
 
-/* Let symbols without size cover what is left: each reaches to the next symbol, leaves
- * no function that has bounds, and covers nothing that a sized one does. */
+/* Write the ranges of symbols without a size, where no sized one is. Each ends at the
+ * next symbol, or at the end of the bound that it is in. */
 static void
 fill_gaps(struct sweep *sweep, size_t first, size_t count)
 {

@@ -7,8 +7,8 @@
  * after it: ranges are sorted, not empty, and do not overlap; there are at most twice
  * as many as symbols, and as many more as bounds fill gaps.
  *
- * A bound is a stretch of code that is one function whose name nobody knows. It fills
- * what no symbol covers, and ends symbols without size.
+ * A bound is the range of a function without a known name, as from unwind tables. It
+ * covers what no symbol covers, and ends symbols without a size.
  */
 #ifndef SYMBOLS_BORDER_TABLE_H
 #define SYMBOLS_BORDER_TABLE_H
@@ -19,17 +19,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How much a name is worth beside another one at the same address: larger wins. */
+/* Of several names at one address, the one with the larger rank is used. */
 enum sym_rank { SYM_RANK_LOCAL, SYM_RANK_WEAK, SYM_RANK_GLOBAL };
 
-/* The entry is a stub that jumps to the function of that name: "@plt" is shown behind
- * it. */
+/* Tag of a stub that jumps to the function of that name: it is shown as "NAME@plt". */
 #define SYM_TAG_STUB UINT32_MAX
 
-/* The name ends with a version, behind its last "@", which is not shown. */
+/* Tag of a name with a symbol version, from its last "@" on, which is not shown. */
 #define SYM_TAG_VERSIONED (UINT32_MAX - 1)
 
-/* sym_bound - of a function without a name. */
+/* sym_bound - the range of a function without a name. */
 struct sym_bound {
     uint64_t start;
     uint64_t end;
@@ -37,31 +36,32 @@ struct sym_bound {
 
 struct sym_entry {
     uint64_t start;
-    uint64_t end; /* first byte behind; of a symbol without size how far it may reach */
-    const char *name; /* outlives the table, or given to sym_table_own */
-    uint64_t origin;  /* start, set by sym_table_add; may be changed until build */
-    uint32_t tag;     /* the caller's, or one of those above */
-    uint32_t order;   /* set by sym_table_add */
-    uint32_t group;   /* of symbols of one source file; not of the table's interest */
+    uint64_t end;     /* exclusive; of a symbol without size its largest possible end */
+    const char *name; /* outlives the table, or is owned by it (sym_table_own) */
+    uint64_t origin;  /* sym_table_add sets it to start; may be changed until build */
+    uint32_t tag;     /* the caller's, or one of SYM_TAG_... */
+    uint32_t order;   /* number of the call of sym_table_add, which sets it */
+    uint32_t
+        group; /* the same for symbols of one source file; for sym_elf_join_parts */
     uint8_t rank;
-    bool sized;
-    bool chooses; /* an IFUNC: its code gives the address of the function */
+    bool sized;   /* end is known */
+    bool chooses; /* an IFUNC: its code returns the address of the function to call */
 };
 
 struct sym_range {
     uint64_t start;
     uint64_t end;
     const char *name; /* NULL: it is a bound */
-    char *shown;      /* NULL until asked for; name itself, or owned */
+    char *shown;      /* for people; NULL until sym_range_name; name itself, or owned */
     uint64_t origin;  /* first byte of the symbol that has the name */
     uint32_t tag;
     uint32_t entry; /* number of the symbol: one that is cut has several ranges */
 };
 
-/* Who covers an address that several sized symbols claim. */
+/* Which of several overlapping symbols covers an address. */
 enum sym_overlap {
-    SYM_OVERLAP_INNERMOST, /* the one that starts last, then the better name */
-    SYM_OVERLAP_LATEST     /* the one added last */
+    SYM_OVERLAP_INNERMOST, /* the one that starts last; of those the better name */
+    SYM_OVERLAP_LATEST     /* the one that was added last */
 };
 
 struct sym_table {
@@ -75,54 +75,61 @@ struct sym_table {
     size_t range_count;
     void **owned;
     size_t owned_count;
-    bool owns_shown;           /* what ranges show is in owned */
-    struct sym_budget *budget; /* what entries and ranges are taken from; may be NULL */
-    uint64_t taken;            /* of it */
+    bool owns_shown;           /* owned has the shown names of ranges */
+    struct sym_budget *budget; /* memory is taken from it; may be NULL */
+    uint64_t taken;            /* bytes that the table has taken from it */
 };
 
-/* A table is {0} at first, but for its budget. All that return bool: false if memory or
- * the budget ran out. */
+/* A table is all zero at first, except its budget. Functions that return bool return
+ * false if memory or the budget ran out, unless they say something else. */
 
-/* A forged name may be as long as the file, and be that of each symbol: readers pass
- * over names of so many bytes and more. */
+/* Limit for names, since in a forged file each symbol may have a name as long as the
+ * file: readers ignore names of so many bytes or more. */
 #define SYM_NAME_BYTES_MAX (UINT32_C(1) << 16)
 
-/* Empty ranges, empty names and names that are too long are passed over. */
+/* Add a symbol. One with an empty range, an empty name or a name that is too long is
+ * ignored. */
 bool sym_table_add(struct sym_table *table, const struct sym_entry *entry);
 
 bool sym_table_add_bound(struct sym_table *table, uint64_t start, uint64_t end);
 
-/* Takes bytes of the budget for what is given to the table. */
+/* Take bytes from the budget until sym_table_finish, for memory that the table owns. */
 bool sym_table_take(struct sym_table *table, uint64_t bytes);
 
-/* Takes malloc'd memory over, also on failure. */
+/* Have sym_table_finish free memory from malloc. On failure it is freed at once. */
 bool sym_table_own(struct sym_table *table, void *memory);
 
+/* Make the ranges from the symbols and bounds, which are freed. */
 bool sym_table_build(struct sym_table *table, enum sym_overlap overlap);
 
-/* How many items have a number below key: items are sorted by the uint64_t that each
- * begins with. */
+/* Return the number of items whose key is below the given one, by binary search. The
+ * key of an item is the uint64_t at its start, by which items are sorted. */
 size_t sym_count_below(const void *items, size_t count, size_t item_bytes,
                        uint64_t key);
 
-/* The range that starts last below end; NULL if there is none. */
+/* The last range that starts below end, or NULL. */
 struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t end);
 
-/* NULL if nothing covers address. */
+/* The range that covers an address, or NULL. */
 struct sym_range *sym_table_find(const struct sym_table *table, uint64_t address);
 
-/* The length of a name with its tag without the version. */
+/* The length of a name without its symbol version, which it has if tag says so. */
 size_t sym_shown_length(const char *name, uint32_t tag);
 
 /*
- * The name for people (demangled, without symbol version; made at the first call) and
- * the one in the table (of a stub: the one for people). Both live as long as the table.
- * False if memory ran out, or there is none.
+ * Get the names of a range.
+ *
+ *   name         for people: demangled and without symbol version; made by the first
+ *                call
+ *   system_name  as in the table; of a stub the same as name
+ *
+ * Both live as long as the table. Returns false if the range is a bound, or memory ran
+ * out.
  */
 bool sym_range_name(struct sym_range *range, const char **name,
                     const char **system_name);
 
-/* Gives back to the budget, which stays. */
+/* Free all and give what was taken back to the budget, which the table keeps. */
 void sym_table_finish(struct sym_table *table);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Of a server that sends nothing; the library's own is 90. */
+/* How long a server may send nothing; libdebuginfod's default is 90. */
 #define SILENCE_SECONDS "10"
 
 struct sym_download {

@@ -14,7 +14,8 @@
 
 struct sym_download;
 
-/* Told while a download goes on: bytes so far, and in all or 0. */
+/* sym_download_progress - called during a download. done: bytes so far; total: bytes of
+ * the file, or 0 if that is not known. */
 typedef void sym_download_progress(void *context, const char *what, long done,
                                    long total);
 
@@ -23,8 +24,8 @@ typedef void sym_download_progress(void *context, const char *what, long done,
  *   progress  may be NULL
  *   why       out, on failure, for people
  *
- * NULL: its module cannot be loaded, or out of memory. The servers are those of
- * DEBUGINFOD_URLS.
+ * Prepare downloads from the servers of DEBUGINFOD_URLS. Returns NULL if the module for
+ * them cannot be loaded or memory ran out.
  */
 struct sym_download *sym_download_new(unsigned int seconds,
                                       sym_download_progress *progress, void *context,

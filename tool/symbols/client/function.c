@@ -14,7 +14,7 @@
 #define MEMORY_DEFAULT (UINT64_C(1) << 30)
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 
-/* 0, or the negative errno that came. */
+/* Receive the answer: found, or the negative errno that is returned. */
 static int
 get_function(struct opener *opener, struct wire *wire, struct sym_function *found)
 {

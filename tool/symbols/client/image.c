@@ -26,19 +26,20 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* As readers have it. */
+/* The default of sym_settings.memory_max; readers have the same. */
 #define MEMORY_DEFAULT (UINT64_C(1) << 30)
 
-/* Of its private memory, beside what names take: headers, what is unpacked, answers. */
+/* Limit of a process's private memory beside that of names: headers, decompressed
+ * sections and answers. */
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 
 /* An image that has no clock. */
 #define CPU_NS_MAX (UINT64_C(600) * CLOCK_SECOND_NS)
 
-/* To read headers. */
+/* Limit of processor time to read headers. */
 #define OPEN_NS_MAX (UINT64_C(10) * CLOCK_SECOND_NS)
 
-/* One image leaves time for others. */
+/* One image gets at most 1 / IMAGE_SHARE of the time for all. */
 enum { IMAGE_SHARE = 3 };
 
 void
@@ -57,7 +58,7 @@ static void
 say_late(struct sym_image *image)
 {
     image->late = true;
-    image->state_known = false; /* it may be another one when there is time again */
+    image->state_known = false; /* a later round may find more */
     snprintf(
         image->note, sizeof(image->note),
         "no time is left for the names of %s: they, or those of all images, took as "
@@ -65,7 +66,7 @@ say_late(struct sym_image *image)
         image->path);
 }
 
-/* The process failed: what it answered stays. */
+/* End a process that failed, and note why. Its earlier answers stay. */
 static void
 image_end(struct sym_image *image)
 {
@@ -99,7 +100,8 @@ image_memory_max(const struct sym_image *image)
 
 /* --- time --- */
 
-/* False: none is left in this round. */
+/* Set the limit of processor time for a request, by what is left for the image and for
+ * all. Returns false if nothing is left in this round. */
 static bool
 begin_time(struct sym_image *image)
 {
@@ -154,7 +156,6 @@ image_ask(struct sym_image *image, uint64_t question)
     return &image->process.wire;
 }
 
-/* Waits for the next item of the answer. False: the process failed. */
 bool
 image_next_answer(struct sym_image *image)
 {
@@ -179,7 +180,7 @@ image_finish(struct sym_image *image)
 
 /* --- what is known of the image --- */
 
-/* What was known already stays, should the process not answer. */
+/* If the process fails, the state that is known stays. */
 void
 image_take_state(struct sym_image *image)
 {
@@ -196,7 +197,8 @@ image_take_state(struct sym_image *image)
     }
 }
 
-/* By asking for no name, unless an answer brought it. */
+/* Get the state if it is not known: by a request for the names of 0 places, since each
+ * answer has it. */
 static void
 ask_state(struct sym_image *image)
 {
@@ -326,7 +328,7 @@ get_segments(struct sym_image *image)
     image->segment_count = wire->failed ? 0 : count;
 }
 
-/* 0 or errno. */
+/* Receive the answer about the headers. Returns 0 or an errno. */
 static int
 get_headers(struct sym_image *image)
 {
@@ -371,7 +373,8 @@ take_first_names(struct sym_image *image, const struct sym_wanted *wanted)
     (void)image_finish(image);
 }
 
-/* 0 or errno. Headers are read even if no time is left, which names are not. */
+/* Start the process, and have it read the headers and, if time is left, the names of
+ * wanted. Returns 0 or an errno. */
 static int
 start(struct sym_image *image, uint64_t flags, const struct sym_wanted *wanted)
 {
@@ -417,7 +420,8 @@ start(struct sym_image *image, uint64_t flags, const struct sym_wanted *wanted)
     return error;
 }
 
-/* Without asking the server of the file system, which may not answer. */
+/* Set written_s from what the kernel has cached: to ask the server of a network file
+ * system could block. */
 static void
 look_at_file(struct sym_image *image)
 {

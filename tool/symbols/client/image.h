@@ -3,9 +3,9 @@
  * image.h - names for addresses of ELF images.
  *
  * All input is hostile: files may be truncated, forged, huge or change while they are
- * read. So an image has a process without rights that reads it (tool/sandbox); what
- * ends that process costs the names of this image, which its note says. A lookup that
- * fails says so; it never guesses. One thread.
+ * read. So each image is read by a process without rights (tool/sandbox). If that
+ * process fails, only the names of this image are missing, and its note says why. A
+ * lookup that fails says so; it never guesses. An image is used by one thread.
  */
 #ifndef SYMBOLS_CLIENT_IMAGE_H
 #define SYMBOLS_CLIENT_IMAGE_H
@@ -19,19 +19,21 @@
 struct sym_image;
 struct sym_download;
 
-/* sym_clock - processor time that processes may take to read files. */
+/* sym_clock - the processor time that the processes of all images may take together. */
 struct sym_clock {
     uint64_t left_ns;
-    uint64_t image_ns; /* of it, for one file */
-    unsigned int hung; /* processes that did not answer */
-    uint64_t over_ns;  /* what headers took when nothing was left */
-    unsigned int round;
+    uint64_t image_ns;  /* limit for one image */
+    unsigned int hung;  /* processes that did not answer */
+    uint64_t over_ns;   /* taken to read headers after left_ns was 0 */
+    unsigned int round; /* number of calls of sym_clock_start */
 };
 
-/* Once so many did not answer, each of which was waited for, no other is asked. */
+/* If so many processes did not answer, each of which was waited for, no other is asked.
+ */
 enum { SYM_HUNG_MAX = 2 };
 
-/* So many seconds from now on; a third of them for one file at most. */
+/* Start a round: from now on all images may take so many seconds, and one image a third
+ * of them. */
 void sym_clock_start(struct sym_clock *clock, unsigned int seconds);
 
 /* sym_settings - how far names are looked for. All zero: lines, and no download. */
@@ -79,42 +81,44 @@ struct sym_image *sym_image_open_places(int fd, const char *path, const char *ro
                                         const struct sym_settings *settings,
                                         const struct sym_wanted *wanted);
 
-/* What an errno of those means, for people. */
+/* Describe an errno of sym_image_open for people. */
 const char *sym_image_error(int error);
 
 void sym_image_close(struct sym_image *image); /* NULL is allowed */
 
-/* Lower-case hex, or "". */
+/* The GNU build-id in lower-case hexadecimal digits, or "". */
 const char *sym_image_build_id(const struct sym_image *image);
 
-/* The file, which stays the image's; -1: it is memory, or was closed (brief). */
+/* The descriptor of the file, which the image closes; -1: the image is memory, or the
+ * file was closed (settings.brief). */
 int sym_image_descriptor(const struct sym_image *image);
 
-/* Whether there is no process any more that could answer. */
+/* Whether the process has ended, so that no more names can be looked up. */
 bool sym_image_is_ended(const struct sym_image *image);
 
-/* Whether that is because it did not answer, which the note says too. */
+/* Whether it was ended since it did not answer, which the note says, too. */
 bool sym_image_is_hung(const struct sym_image *image);
 
-/* Link-time address of the first byte of a bucket, by the headers: it asks no process.
- * The place itself if no segment holds a byte of it. */
+/* The link-time address of the first byte of code in a bucket, by the program headers,
+ * without a request to the process. file_offset itself if no segment has a byte of it.
+ */
 uint64_t sym_image_place_address(const struct sym_image *image, uint64_t file_offset,
                                  uint64_t bytes);
 
-/* What it takes in memory, in its process and here. */
+/* The bytes of memory that the image takes in its process and in this one. */
 uint64_t sym_image_memory(const struct sym_image *image);
 
-/* Was any symbol table found? */
+/* Whether any symbol table was found. */
 bool sym_image_has_symbols(struct sym_image *image);
 
-/* Did something of it cost too much memory or time? Then names or lines are missing. */
+/* Whether names or lines are missing since they cost too much memory or time. */
 bool sym_image_is_bounded(struct sym_image *image);
 
 /* "" or, for people, why names are missing: a debug file refused, memory short. */
 const char *sym_image_note(struct sym_image *image);
 
-/* Link-time address of a file offset, by the program headers: it asks no process. False
- * if it has none. */
+/* Get the link-time address of a file offset by the program headers, without a request
+ * to the process. Returns false if no segment has it. */
 bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
@@ -141,22 +145,23 @@ bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t
                              struct sym_name *name);
 
 /*
- * Looks up many places at once: to ask for one costs as much as for all. Lookups of
- * them are answered from what came back, until the next call of this or of
- * sym_image_end_lookups.
+ * Request the names of many places at once, since a request for all costs as much as a
+ * request for one. Their lookups are then answered without a request, until the next
+ * call of this or of sym_image_end_lookups.
  *
- *   by_offset  they are for sym_image_lookup_place, else for sym_image_lookup_bucket,
- *              or with bytes 1 for sym_image_lookup_address
+ *   by_offset  places are file offsets for sym_image_lookup_place; else addresses for
+ *              sym_image_lookup_bucket or, if bytes is 1, sym_image_lookup_address
  *   places     in ascending order
+ *   bytes      the size of the buckets
  */
 void sym_image_expect(struct sym_image *image, bool by_offset, const uint64_t *places,
                       size_t count, uint64_t bytes);
 
-/* Frees what came back, of an image that stays open. */
+/* Free the answers to sym_image_expect; the image stays open. */
 void sym_image_end_lookups(struct sym_image *image);
 
-/* Our own vdso, which is that of all 64-bit processes: the kernel has one copy. NULL:
- * there is none. */
+/* Open this process's vdso, which is that of all 64-bit processes: the kernel has one
+ * copy. Returns NULL if there is none. */
 struct sym_image *sym_image_open_vdso(const struct sym_settings *settings);
 
 /* --- code, for listings --- */
@@ -166,19 +171,18 @@ struct sym_code sym_image_code(const struct sym_image *image);
 /* When the file was last written, in seconds since 1970; 0: not known. */
 int64_t sym_image_written_s(const struct sym_image *image);
 
-/* Up to size bytes at a link-time address, as the file has them. Gives how many there
- * are. */
+/* Read up to size bytes of the file at a link-time address. Returns how many. */
 size_t sym_image_read(struct sym_image *image, uint64_t address, void *to, size_t size);
 
-/* The code of the symbol that covers a link-time address, with what other symbols name
- * inside of it. False if none does. */
+/* Get the range of the symbol that covers a link-time address, including nested
+ * symbols. Returns false if none does. */
 bool sym_image_range(struct sym_image *image, uint64_t address, uint64_t *start,
                      uint64_t *end);
 
 /*
- * Calls take with each row of the line tables that has code in [start, end), by
- * address; the first may begin before start. Strings live as long as the image. False
- * if take ended it.
+ * Call take for each row of the line tables with code in [start, end), in order of
+ * address; the first may begin before start. Strings live as long as the image. Returns
+ * false if take did.
  */
 bool sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
                          sym_line_row *take, void *context);

@@ -67,7 +67,7 @@ get_frames(struct sym_image *image, struct answers *answers)
     return count;
 }
 
-/* A name that is "" is none. */
+/* Receive the answer for one place. Names are sent as "" if there is none. */
 static void
 get_answer(struct sym_image *image, struct answers *answers, struct answer *answer)
 {
@@ -89,7 +89,7 @@ get_answer(struct sym_image *image, struct answers *answers, struct answer *answ
         name->name = NULL;
         name->system_name = NULL;
     }
-    image->has_symbols |= name->name != NULL; /* it may end before it says so */
+    image->has_symbols |= name->name != NULL; /* in case it fails before the state */
 }
 
 void

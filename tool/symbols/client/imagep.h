@@ -14,19 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* answer - of a place that was asked for. */
+/* answer - what the reader answered for a place. */
 struct answer {
-    uint64_t place;
-    struct sym_name name; /* without what frames add to it */
-    size_t first_frame;   /* of name.frame_count */
+    uint64_t place;       /* a file offset or an address: answers.by_offset */
+    struct sym_name name; /* by the symbol table; sym_name_join adds the frames */
+    size_t first_frame;   /* in answers.frames; name.frame_count of them */
 };
 
-/* answers - to the places that were asked for at once. */
+/* answers - the answers to one request for the names of places. */
 struct answers {
-    struct answer *items; /* by place */
+    struct answer *items; /* sorted by place */
     size_t count;
-    bool by_offset; /* what they are answers to */
-    uint64_t bytes;
+    bool by_offset; /* places are file offsets, else link-time addresses */
+    uint64_t bytes; /* size of the bucket at each place; at least 1 */
     struct sym_frame *frames;
     size_t frame_count;
     size_t frame_room;
@@ -42,43 +42,46 @@ struct sym_image {
     struct sym_code code;
     struct sym_segment *segments;
     size_t segment_count;
-    int64_t written_s;
-    bool ended;   /* its process; note says why */
-    bool bounded; /* by memory or time */
-    unsigned int round;
-    bool late;             /* it had no time left in this round */
-    uint64_t image_end_ns; /* of its processor time, in this round */
-    uint64_t charged_ns;   /* of it, to the clock */
+    int64_t written_s;  /* when the file was last written, since 1970; 0: not known */
+    bool ended;         /* its process has ended; note says why */
+    bool bounded;       /* names are missing since memory or time ran out */
+    unsigned int round; /* that of settings.clock at the last request */
+    bool late;          /* no time was left for it in this round */
+    uint64_t image_end_ns; /* processor time of its process at which its share of this
+                              round ends */
+    uint64_t charged_ns;   /* processor time that was subtracted from the clock's */
     struct wire_names names;
-    struct answers expected; /* many */
-    struct answers last;     /* the last one, which was not among them */
+    struct answers expected; /* to sym_image_expect */
+    struct answers last;     /* to the last lookup that was not expected: one at most */
     struct sym_frame joined[SYM_FRAMES_MAX]; /* of the last lookup */
-    bool state_known;                        /* it came with an answer: what follows */
+    bool state_known; /* the two members below were received, with an answer */
     bool has_symbols;
     char note[800];
 };
 
-/* Bytes that names may take. */
+/* Return the limit for the memory of the image's names, in bytes. */
 uint64_t image_memory_max(const struct sym_image *image);
 
-/* The wire to put a question's parameters on; NULL: there is none. */
+/* Start a request: put question (ASK_...) on the wire. Returns the wire, on which the
+ * caller puts the parameters; or NULL if the process has ended or no time is left. */
 struct wire *image_ask(struct sym_image *image, uint64_t question);
 
-/* Wait for the next item of the answer. Returns false if the process failed. */
+/* Wait for the next item of the answer, and open files that the process needs first.
+ * Returns false if the process failed. */
 bool image_next_answer(struct sym_image *image);
 
-/* Take the state that ends an answer. */
+/* Receive the state of the image, the last item of an answer. */
 void image_take_state(struct sym_image *image);
 
-/* After an answer. Returns false if the process failed. */
+/* Finish a request after its answer: charge its time, and end the process if it failed.
+ * Returns false if it did. */
 bool image_finish(struct sym_image *image);
 
-/* Put a question for the names of places, which answers say how to look up, on the
- * wire. */
+/* Put the parameters of ASK_NAMES: places, and of answers by_offset and bytes. */
 void image_put_places(struct sym_image *image, const struct answers *answers,
                       const uint64_t *places, size_t count);
 
-/* Take the answer to it, with the state. */
+/* Receive the answer to ASK_NAMES for these places, with the state. */
 void image_take_names(struct sym_image *image, struct answers *answers,
                       const uint64_t *places, size_t count);
 

@@ -280,7 +280,7 @@ take_line(struct reader *reader, const struct line *line)
         return;
     }
     if (line->address != reader->address) {
-        /* Of what comes out of order nobody knows yet how far it reaches. */
+        /* How far a symbol reaches that comes out of order is not known yet. */
         end_group(reader, line->address > reader->address ? line->address : UINT64_MAX);
         reader->address = line->address;
     }

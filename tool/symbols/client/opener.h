@@ -22,7 +22,8 @@ struct opener {
     uint64_t key;                  /* of the last file (base/time_limit.h) */
 };
 
-/* Answers a REPLY_OPEN or REPLY_DOWNLOAD that came. False: it makes no sense. */
+/* Answer a REPLY_OPEN or REPLY_DOWNLOAD: receive its parameters, and send the file or a
+ * negative errno. Returns false if reply is neither, or its parameters are invalid. */
 bool opener_answer(struct opener *opener, struct wire *wire, uint64_t reply);
 
 #endif

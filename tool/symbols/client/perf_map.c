@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of what is kept of one file, and of the time for it: real ones take a second. */
+/* Limits for one file: memory for what is kept of it, and processor time. Real files
+ * take about a second. */
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define CPU_NS_MAX (UINT64_C(20) * CLOCK_SECOND_NS)
 

@@ -6,8 +6,9 @@
 #include "sandbox/process.h"
 #include "symbols/border/readers.h"
 
-/* As sandbox_start, with -ELIBACC if module reader cannot be loaded; what is put on
- * its wire next belongs to the work. */
+/* Start a process as sandbox_start does, for one of the works of module reader. The
+ * caller puts the parameters of the work on its wire next. Returns 0 or a negative
+ * errno: those of sandbox_start, -ELIBACC if the module cannot be loaded. */
 int readers_start(struct sandbox_process *process, enum reader_work work,
                   const struct sandbox_limits *limits);
 

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 /*
- * Reads .symtab of the file itself.
+ * Read .symtab of the file itself, not of a debug file.
  *
  *   fd    borrowed
- *   bytes what the list may take; 0: 1 GiB
+ *   bytes limit for the memory of the list; 0: 1 GiB
+ *   list  out: sym_symbol_list_finish must be called in any case
  *
- * 0, also if there are none; -ENOEXEC if it is no ELF file, -ENOMEM, -EFBIG if the list
- * is larger than bytes, -EIO if it cannot be read whole. Finish it in any case.
+ * Returns 0, also if there are no symbols; -ENOEXEC if it is no ELF file; -ENOMEM;
+ * -EFBIG if the list is larger than bytes; -EIO if it cannot be read completely.
  */
 int sym_symbol_list_read(int fd, uint64_t bytes, struct sym_symbol_list *list);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * debug_file.h - finds the separate debug file of an image, and believes it only when
- * it is checked.
+ * debug_file.h - finds the separate debug file of an image, and checks that it belongs
+ * to the image.
  */
 #ifndef SYMBOLS_READER_DEBUG_FILE_H
 #define SYMBOLS_READER_DEBUG_FILE_H
@@ -25,7 +25,7 @@ struct sym_debug_file {
  *
  *   image  open
  *   path   where the image was mapped from, as seen in root
- *   root   "" or the folder that stands for "/" there; our own root is searched behind
+ *   root   "" or the folder that stands for "/" there; our own root is searched after
  *          it. It must outlive found
  *   found  out: the descriptor is the caller's
  *   note   out: "" or why a file that was found is not used

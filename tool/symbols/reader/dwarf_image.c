@@ -21,7 +21,7 @@
 #include <zstd.h>
 #endif
 
-/* Of a section, beside ELFCOMPRESS_ZLIB; elf.h of elfutils 0.188 does not know zstd. */
+/* ELFCOMPRESS_ZSTD, which elf.h of elfutils 0.188 does not have. */
 enum { PACKING_ZSTD = 2 };
 
 /* More than any memory has, and the sum of sizes does not wrap. */
@@ -29,10 +29,11 @@ enum { PACKING_ZSTD = 2 };
 
 enum { NAME_BYTES = 32 };
 
-/* Of x86; where it is another one fewer pages are large. */
+/* The size on x86. Where it is another one, fewer pages are large ones. */
 #define LARGE_PAGE_BYTES ((size_t)2 << 20)
 
-/* Behind ".debug_" of ordinary sections; split ones add ".dwo", except the index. */
+/* Names of sections without ".debug_". Those of split units end with ".dwo", except the
+ * index. */
 static const char *const section_names[SYM_DWARF_SECTIONS] = {
     [SYM_DWARF_INFO] = "info",
     [SYM_DWARF_ABBREV] = "abbrev",
@@ -255,7 +256,7 @@ read_old_packing(struct stored *stored)
                               be64toh(size), true, ELFCOMPRESS_ZLIB};
 }
 
-/* False if there is none that can be read. */
+/* Find a section. Returns false if it is missing or cannot be read. */
 static bool
 find_section(const struct sym_elf *file, bool split, size_t id, struct stored *stored)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_image.h - the debug sections that names and lines need, as an ELF file in
- * memory, which libdw reads.
+ * dwarf_image.h - makes an ELF file in memory from the debug sections that names and
+ * lines need, for libdw to read.
  *
- * libdw of elfutils 0.188 knows neither sections packed by zstd nor packages of split
- * units, and it opens supplementary files and split units itself, which a reader has no
- * right to. So it is given unpacked sections under their plain names, and no links.
+ * libdw of elfutils 0.188 supports neither sections compressed by zstd nor packages of
+ * split units, and it opens supplementary files and split units itself, which a process
+ * without rights cannot. So it gets decompressed sections under their ordinary names,
+ * and none that refers to another file.
  */
 #ifndef SYMBOLS_READER_DWARF_IMAGE_H
 #define SYMBOLS_READER_DWARF_IMAGE_H
@@ -16,7 +17,7 @@
 #include <elfutils/libdw.h>
 
 enum sym_dwarf_section {
-    SYM_DWARF_INFO, /* there always, and so is the next */
+    SYM_DWARF_INFO, /* this one and the next are always there */
     SYM_DWARF_ABBREV,
     SYM_DWARF_LINE,
     SYM_DWARF_STR,
@@ -37,7 +38,7 @@ struct sym_dwarf_part {
 };
 
 struct sym_dwarf_image {
-    unsigned char *bytes; /* NULL: there is none */
+    unsigned char *bytes; /* the whole ELF file; NULL: there is none */
     uint64_t size;        /* taken from the budget */
     struct sym_dwarf_part parts[SYM_DWARF_SECTIONS];
     struct sym_budget *budget; /* may be NULL */
@@ -46,30 +47,30 @@ struct sym_dwarf_image {
 };
 
 /*
- * Copies the sections of a file. The file may be closed after.
+ * Copy the sections of a file, which may be closed afterwards.
  *
- *   budget  borrowed by the image
- *   split   sections of split units (".debug_info.dwo") instead of ordinary ones
+ *   split   copy the sections of split units (".debug_info.dwo"), not the ordinary ones
+ *   budget  memory is taken from it; must outlive the image
  *   why     out: "" or, for people, why a file that has such sections cannot be used
  *
- * False if there is no .debug_info, with what it needs, in native byte order and
- * readable.
+ * Returns false if there is no .debug_info and .debug_abbrev, or they cannot be read or
+ * are not in native byte order, or if memory or the budget ran out.
  */
 bool sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
                           bool split, struct sym_budget *budget, char *why,
                           size_t why_size);
 
-/* An image whose sections have these sizes, for the caller to fill. False: out of
- * memory or budget. */
+/* Make an image with sections of these sizes, which the caller has to fill. Returns
+ * false if memory or the budget ran out. */
 bool sym_dwarf_image_make(struct sym_dwarf_image *image,
                           const uint64_t sizes[SYM_DWARF_SECTIONS],
                           struct sym_budget *budget);
 
-/* Gives the image to libdw, anew if it has it already: all of that is gone then. False
- * if it takes it not. */
+/* Open the image by libdw. If it is open it is closed before, and all that libdw
+ * returned for it becomes invalid. Returns false if libdw refuses it. */
 bool sym_dwarf_image_open(struct sym_dwarf_image *image);
 
-/* A section of the image that a unit is in. */
+/* A section of the image that contains a unit. */
 struct sym_dwarf_part sym_dwarf_image_part(Dwarf_CU *unit, enum sym_dwarf_section id);
 
 void sym_dwarf_image_finish(struct sym_dwarf_image *image);

@@ -194,7 +194,7 @@ replace_root(struct sym_dwarf_image *image, Dwarf_Die *root, uint64_t low_pc)
     }
     end = dwarf_dieoffset(&child);
     if (version >= 5) {
-        /* Behind the length and the version. */
+        /* After the length and the version of the unit's header. */
         info[at - dwarf_cuoffset(root) + (offset_bytes == 8 ? 14 : 6)] = DW_UT_compile;
         at -= UNIT_ID_BYTES;
     }

@@ -118,8 +118,8 @@ static const enum sym_dwarf_section columns[] = {
     [DW_SECT_RNGLISTS] = SYM_DWARF_RNGLISTS, /* before version 5: macros */
 };
 
-/* Find the parts of sections that belong to a unit. False: one is not in its section.
- * */
+/* Find the parts of sections that belong to a unit. Returns false if one is not inside
+ * its section. */
 static bool
 read_parts(const struct index *index, uint64_t row,
            const struct sym_dwarf_image *package,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_split.h - the other half of a unit that the compiler split (-gsplit-dwarf): in
- * a file of its own, .dwo, or in a package beside the image, .dwp. Either is believed
- * when the unit's id is in it.
+ * dwarf_split.h - finds split units (-gsplit-dwarf): the compiler leaves a skeleton
+ * unit in the file, and writes the rest to a file of its own, .dwo, or a package beside
+ * the image, .dwp. Either is used only if it has the id of the skeleton.
  *
- * A half is of use only with what its skeleton has: addresses, and until version 4
- * ranges. So both are put together, as a unit that is whole, in an image of its own.
+ * A split unit refers to addresses, and until DWARF 4 to ranges, that are with its
+ * skeleton. So both are joined to one complete unit, in an image of its own.
  */
 #ifndef SYMBOLS_READER_DWARF_SPLIT_H
 #define SYMBOLS_READER_DWARF_SPLIT_H
@@ -15,7 +15,7 @@
 
 #include <limits.h>
 
-/* sym_dwarf_split - where other halves are looked for, and of what. */
+/* sym_dwarf_split - where split units are searched for, and what was missing. */
 struct sym_dwarf_split {
     /* The file that has the skeletons; set before the first search. */
     const struct sym_dwarf_image *own;
@@ -24,7 +24,7 @@ struct sym_dwarf_split {
     const char *root;              /* "" or the folder that stands for "/" */
     const char *image;             /* path of the image in root */
     char *debug;                   /* path in root of the file with the skeletons */
-    const struct sym_files *files; /* where others come from */
+    const struct sym_files *files; /* opens other files */
     struct sym_dwarf_image package;
     bool package_sought;
     uint64_t missing;
@@ -33,18 +33,19 @@ struct sym_dwarf_split {
     char note[PATH_MAX + 200];
 };
 
-/* Looks for the other half of a skeleton, once: sets split and functions. */
+/* Find the split unit of a unit that is a skeleton, once, and set unit->split and
+ * unit->functions. */
 void sym_dwarf_split_find(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit);
 
-/* "" or, for people, which other halves were not found or not used. */
+/* For people: which split units were not found or not used; "" for none. */
 const char *sym_dwarf_split_note(struct sym_dwarf_split *split);
 
 /*
- * Puts a skeleton and its other half together.
+ * Join a skeleton and its split unit.
  *
- *   parts  of the sections of split units: what is of this unit
+ *   parts  the parts of the sections of split units that belong to this unit
  *
- * True if the unit is in it: then unit->split and unit->functions are set.
+ * Returns true, with unit->split and unit->functions set, if the unit is in the parts.
  */
 bool sym_dwarf_split_join(const struct sym_dwarf_split *split,
                           struct sym_dwarf_unit *unit,

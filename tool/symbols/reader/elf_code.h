@@ -15,8 +15,9 @@ struct sym_elf_code {
 };
 
 /*
- * The executable sections, which a file of debug information has without their bytes;
- * of a file without them the executable segments. False: out of memory.
+ * Read the executable areas: the executable sections, whose headers a separate debug
+ * file has, too; or the executable segments of a file without sections. Returns false
+ * if memory ran out.
  */
 bool sym_elf_code_read(struct sym_elf_code *code, const struct sym_elf *file);
 void sym_elf_code_finish(struct sym_elf_code *code);

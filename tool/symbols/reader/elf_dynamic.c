@@ -87,8 +87,8 @@ sym_elf_dynamic_read(struct sym_elf_dynamic *dynamic, const struct sym_elf *file
 
 /* --- how many symbols --- */
 
-/* Return the highest number of a symbol that a bucket begins with: its chain is the
- * last. */
+/* Return the highest number of a symbol at which the chain of a bucket starts: that is
+ * the last chain. */
 static uint64_t
 last_chain(const struct sym_elf *file, uint64_t buckets, uint64_t count, bool *failed)
 {
@@ -145,7 +145,7 @@ sym_elf_dynamic_count(const struct sym_elf_dynamic *dynamic, const struct sym_el
 
 /* --- versions --- */
 
-/* reader - of a list of versions. */
+/* reader - the state while the list of versions is read. */
 struct reader {
     const struct sym_elf *file;
     struct sym_elf_versions *versions;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_dynamic.h - what the dynamic linker needs of an ELF file, which is there without
- * any section: symbols, and the names of versions.
+ * elf_dynamic.h - reads what the dynamic linker needs from an ELF file, and what is
+ * therefore there even if all sections were removed: symbols and names of versions.
  */
 #ifndef SYMBOLS_READER_ELF_DYNAMIC_H
 #define SYMBOLS_READER_ELF_DYNAMIC_H
 
 #include "symbols/reader/elf_file.h"
 
-/* sym_elf_dynamic - link-time addresses and sizes; 0: there is none. */
+/* sym_elf_dynamic - the values of PT_DYNAMIC: link-time addresses and sizes in bytes. A
+ * value that is missing is 0. */
 struct sym_elf_dynamic {
     uint64_t symbols;
     uint64_t symbol_bytes; /* of one */
@@ -20,26 +21,27 @@ struct sym_elf_dynamic {
     uint64_t needed_versions;
 };
 
-/* False if the file has no such segment. */
+/* Read PT_DYNAMIC. Returns false if the file has no such segment. */
 bool sym_elf_dynamic_read(struct sym_elf_dynamic *dynamic, const struct sym_elf *file);
 
-/* How many symbols there are, as the hash table says; 0: it cannot be known. */
+/* The number of dynamic symbols, from a hash table; 0 if there is none or it is
+ * damaged. */
 uint64_t sym_elf_dynamic_count(const struct sym_elf_dynamic *dynamic,
                                const struct sym_elf *file);
 
-/* sym_elf_versions - names of versions that symbols are defined with or need, sorted.
- * All zero has none. */
+/* sym_elf_versions - the names of the symbol versions that the file defines or needs,
+ * sorted. All zero: none. */
 struct sym_elf_versions {
     char **names;
     size_t count;
 };
 
-/* Reads them; none if memory runs out. */
+/* Read the versions. If memory runs out there are none. */
 void sym_elf_versions_read(struct sym_elf_versions *versions,
                            const struct sym_elf *file);
 void sym_elf_versions_finish(struct sym_elf_versions *versions);
 
-/* Is what stands behind the last "@" of a name one of them? As a linker writes it:
+/* Whether a name ends with "@" and one of the versions, as linkers write it:
  * "memcpy@@GLIBC_2.14", "memcpy@GLIBC_2.2.5". */
 bool sym_elf_versions_end(const struct sym_elf_versions *versions, const char *name);
 

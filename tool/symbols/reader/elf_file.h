@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * elf_file.h - an ELF file that nobody trusts, open for reading.
+ * elf_file.h - opens an untrusted ELF file for reading.
  *
- * Invariants: every offset and size is held against the file's size in 64 bits before
- * libelf or malloc sees it; every allocation is bounded by what the file really holds
- * and by the limits below. A file is mapped: one that shrinks meanwhile ends the
- * process by SIGBUS, which is one for this file only. A file with damaged section
- * headers still has its program headers.
+ * Invariants: every offset and size is checked against the file's size, in 64 bits,
+ * before libelf or malloc gets it; every allocation is limited by the size of the file
+ * and by the limits below. The file is mapped: if it shrinks meanwhile, SIGBUS ends the
+ * process, which reads no other image. A file with damaged section headers still has
+ * its program headers.
  */
 #ifndef SYMBOLS_READER_ELF_FILE_H
 #define SYMBOLS_READER_ELF_FILE_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No real file comes near these; a forged one gets no further. */
+/* Limits against forged files; real files stay far below. */
 #define SYM_ELF_SEGMENTS_MAX (1u << 12)
 #define SYM_ELF_TABLE_BYTES_MAX (UINT64_C(1) << 30)
 #define SYM_ELF_BUILD_ID_BYTES_MAX 64u
@@ -29,44 +29,45 @@ struct sym_elf {
     uint16_t machine;
     bool wide; /* 64-bit */
     bool big_endian;
-    GElf_Shdr *sections; /* a copy: no call per look */
+    GElf_Shdr *sections; /* a copy, which costs no calls of libelf */
     size_t section_count;
-    size_t names; /* the section of their names */
+    size_t names; /* index of the section with the names of sections */
     GElf_Phdr *segments;
     size_t segment_count;
 };
 
 /*
- * Open. fd may be closed after; bytes are borrowed until sym_elf_close. 0, -ENOEXEC if
- * it is no ELF file or its header makes no sense, -ENOMEM, or another negative errno of
- * reading.
+ * Open a file, or one in memory. fd may be closed afterwards; bytes must stay until
+ * sym_elf_close. Returns 0; -ENOEXEC if it is no ELF file or its header is damaged;
+ * -ENOMEM; or another negative errno of reading.
  */
 int sym_elf_open(struct sym_elf *file, int fd);
 int sym_elf_open_memory(struct sym_elf *file, const void *bytes, size_t size);
 void sym_elf_close(struct sym_elf *file);
 
-/* Exactly size bytes at offset, or false. */
+/* Copy size bytes at a file offset. Returns false if the file has less there. */
 bool sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size);
 
-/* Where in the file the byte of an address is, and how many follow it in its segment
- * and in the file. False: it has none. */
+/* Get the file offset of the byte at a link-time address, and left, the number of bytes
+ * from it on that are both in its segment and in the file. Returns false if the file
+ * has no byte of that address. */
 bool sym_elf_place(const struct sym_elf *file, uint64_t address, uint64_t *offset,
                    uint64_t *left);
 
 /* Index of the first section of that name, type PROGBITS or the like; 0 if none. */
 size_t sym_elf_find_section(const struct sym_elf *file, const char *name);
 
-/* Does the section have bytes, all of them inside the file? */
+/* Whether the section has bytes in the file (it is not SHT_NOBITS), all of them. */
 bool sym_elf_section_in_file(const struct sym_elf *file, size_t index);
 
 /*
- * A copy of a section's bytes, as they stand in the file, with a NUL behind them:
- * malloc'd, or NULL if it is not in the file, compressed, or larger than limit.
+ * Return a copy of the section's bytes with a NUL after them, for free(); or NULL if
+ * they are not in the file, compressed, or more than limit, or memory ran out.
  */
 char *sym_elf_section_copy(const struct sym_elf *file, size_t index, uint64_t limit,
                            size_t *size);
 
-/* The GNU build-id; its size, or 0 if there is none. */
+/* Copy the GNU build-id. Returns its size, or 0 if there is none. */
 size_t sym_elf_build_id(const struct sym_elf *file,
                         unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX]);
 

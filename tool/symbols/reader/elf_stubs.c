@@ -41,7 +41,7 @@ struct code {
     uint64_t address;
 };
 
-/* Are these bytes there? */
+/* Whether the code has these bytes at an offset. */
 static bool
 is_at(const struct code *code, uint64_t at, const void *bytes, size_t size)
 {
@@ -64,7 +64,7 @@ word_at(const struct code *code, uint64_t at)
 
 /* --- x86-64 --- */
 
-/* Return where these bytes end if they are at this place, else at. */
+/* Return the offset after these bytes if they are at this offset, else at. */
 static uint64_t
 skip_bytes(const struct code *code, uint64_t at, const char *bytes, size_t size)
 {
@@ -74,8 +74,8 @@ skip_bytes(const struct code *code, uint64_t at, const char *bytes, size_t size)
 #define PASS_ENDBR64(code, at) skip_bytes(code, at, "\xf3\x0f\x1e\xfa", 4)
 #define PASS_BND(code, at) skip_bytes(code, at, "\xf2", 1)
 
-/* Return the address that an instruction refers to whose last four bytes are its
- * distance from the instruction's end. */
+/* Return the address that an instruction refers to by its last four bytes, which are
+ * the distance from the end of the instruction. */
 static uint64_t
 target_before(const struct code *code, uint64_t end)
 {
@@ -233,7 +233,8 @@ find_aarch64(const struct code *code, uint64_t at, uint64_t *slot)
 
 enum { PADDING_MAX = 15 };
 
-/* Is it filled up with what is never run, or does nothing? */
+/* Whether the bytes of [at, end) are padding: instructions that are never executed or
+ * do nothing. */
 static bool
 is_padding(const struct stubs *stubs, const struct code *code, uint64_t at,
            uint64_t end)
@@ -351,7 +352,8 @@ compare_resolvers(const void *left, const void *right)
     return (a->resolver > b->resolver) - (a->resolver < b->resolver);
 }
 
-/* Does the dynamic linker write the address of the symbol there, and nothing else? */
+/* Whether by this relocation the dynamic linker writes just the address of the symbol.
+ */
 static bool
 writes_symbol(const struct sym_elf *file, const GElf_Rela *relocation)
 {
@@ -372,7 +374,7 @@ calls_resolver(const struct sym_elf *file, const GElf_Rela *relocation)
            (file->machine == EM_X86_64 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE);
 }
 
-/* Names the stubs of a slot. */
+/* Name the stubs that load the slot of a relocation. */
 static void
 take_relocation(struct stubs *stubs, const GElf_Rela *relocation, bool symbols)
 {
@@ -463,7 +465,7 @@ name_by_resolvers(struct stubs *stubs)
             found->name = plain_name(stubs, &table->entries[i]);
         }
     }
-    /* Of stubs with one resolver any may have got the name. */
+    /* Stubs with the same resolver share its name: any of them may have been named. */
     for (size_t i = 1; i < stubs->count; i++) {
         share_name(&stubs->items[i], &stubs->items[i - 1]);
     }

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A copy of size bytes of names, which the budget pays for. */
+/* Copy size bytes of names, and take them from the budget. */
 static int
 copy_strings(struct sym_elf_symbols *symbols, const struct sym_elf *file,
              uint64_t offset, uint64_t size, struct sym_budget *budget)
@@ -99,8 +99,8 @@ sym_elf_symbol(const struct sym_elf_symbols *symbols, uint64_t index, GElf_Sym *
     return true;
 }
 
-/* Is it no symbol for people? "$x", "$d" and the like mark where code and data begin on
- * ARM and RISC-V; ".L" is a local label. */
+/* Whether a name is not that of a function: "$x", "$d" and the like mark where code and
+ * data begin on ARM and RISC-V, and ".L" begins local labels. */
 static bool
 is_mark(const char *name)
 {

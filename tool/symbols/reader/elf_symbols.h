@@ -11,28 +11,31 @@
 /* sym_elf_symbols - a symbol table and a copy of its names. */
 struct sym_elf_symbols {
     Elf_Data *data;
-    char *strings; /* the caller's */
+    char *strings; /* the caller frees it */
     size_t strings_size;
 };
 
-/* 0, -ENOENT if there is none of the type (SHT_SYMTAB or SHT_DYNSYM), -EIO if it cannot
- * be read, -EFBIG if its names are more than the budget has. */
+/* Open the symbol table of a type, SHT_SYMTAB or SHT_DYNSYM. Returns 0; -ENOENT if
+ * there is none; -EIO if it cannot be read; -EFBIG if the budget has less than its
+ * names take. */
 int sym_elf_symbols_open(struct sym_elf_symbols *symbols, const struct sym_elf *file,
                          uint32_t type, struct sym_budget *budget);
 
-/* A symbol and its name, or "". False behind the last one. */
+/* Get a symbol and its name, which is "" if it has none. Returns false if there is no
+ * symbol with that index. */
 bool sym_elf_symbol(const struct sym_elf_symbols *symbols, uint64_t index,
                     GElf_Sym *symbol, const char **name);
 
 /*
- * Each adds to the table what it finds; names are copied. 1 if there was a table, 0 if
- * there was none or nobody can read it, -ENOMEM, -EFBIG if it is more than the table's
- * budget has.
+ * This and the next functions add symbols from one source each to the table, and copy
+ * names. They return 1 if the file has such a source, 0 if it has none or a damaged
+ * one, -ENOMEM, or -EFBIG if the table's budget ran out.
  *
  *   type      SHT_SYMTAB or SHT_DYNSYM
- *   versions  of the image: names that end with one have SYM_TAG_VERSIONED; NULL: none
+ *   versions  the symbol versions of the image: a name that ends with one gets
+ *             SYM_TAG_VERSIONED; NULL: none
  *
- * Local symbols of a source file, as the table has it, have a group.
+ * Local symbols get a group for each source file that the symbol table names.
  */
 int sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
                         const struct sym_elf_versions *versions,
@@ -41,7 +44,8 @@ int sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
 /* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). */
 int sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table);
 
-/* Bounds of functions, by .eh_frame: those without a name need them. */
+/* The bounds of functions, from .eh_frame: the only ones of functions without a name.
+ */
 int sym_elf_add_unwind(const struct sym_elf *file, struct sym_table *table);
 
 /* The symbol table in the compressed .gnu_debugdata section. */

@@ -66,7 +66,7 @@ get_number(struct cursor *cursor, size_t width)
     return number;
 }
 
-/* Pass a number in LEB128: its value is not needed. */
+/* Skip a LEB128 number. */
 static void
 pass_number(struct cursor *cursor)
 {
@@ -74,7 +74,8 @@ pass_number(struct cursor *cursor)
     }
 }
 
-/* Bytes of an encoded address; 0: it is of a form that no linker writes here. */
+/* The size in bytes of an encoded address; 0 for a form that linkers do not use here.
+ */
 static size_t
 width_of(const struct frames *frames, uint8_t encoding)
 {
@@ -120,8 +121,8 @@ get_address(struct cursor *cursor, uint8_t encoding)
 
 /* --- entries --- */
 
-/* Read the length of an entry and make its end that of the cursor. False: there is
- * none, or it is the zero that ends the table. */
+/* Read the length of an entry and set the end of the cursor to that of the entry.
+ * Returns false at the end of the section or at the zero that ends the table. */
 static bool
 begin_entry(struct cursor *cursor)
 {
@@ -137,7 +138,7 @@ begin_entry(struct cursor *cursor)
     return true;
 }
 
-/* Names of what a CIE adds, each a letter; longer ones are forged. */
+/* Letters of an augmentation string; one with more is forged. */
 enum { LETTERS_MAX = 8 };
 
 /* Return the encoding of addresses in FDEs, by the letters behind "z" in a CIE. */
@@ -199,8 +200,8 @@ read_cie(const struct frames *frames, uint64_t at)
     return letters[0] == 'z' ? read_letters(&cursor, letters + 1) : ENCODING_UNKNOWN;
 }
 
-/* Adds the function of an FDE, whose cursor is behind its length. False: out of memory
- * or budget. */
+/* Add the bounds of the function of an FDE; the cursor is after its length. Returns
+ * false if memory or the budget ran out. */
 static bool
 take_entry(struct frames *frames, struct cursor *cursor, struct sym_table *table)
 {

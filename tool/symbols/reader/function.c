@@ -43,7 +43,7 @@ add_names(const struct sym_elf *file, const char *path, const struct sym_files *
     return added < 0 ? added : 0;
 }
 
-/* Is it this name: the whole of it, or all before a version? */
+/* Whether an entry has this name, with or without its symbol version. */
 static bool
 is_named(const struct sym_entry *entry, const char *name)
 {
@@ -53,7 +53,7 @@ is_named(const struct sym_entry *entry, const char *name)
            (strlen(name) == length && strncmp(entry->name, name, length) == 0);
 }
 
-/* Is it this name, or all before parameters? */
+/* Whether a demangled name is this one, with or without its parameters. */
 static bool
 is_named_without(const char *demangled, const char *name)
 {
@@ -63,8 +63,8 @@ is_named_without(const char *demangled, const char *name)
            (demangled[length] == '\0' || demangled[length] == '(');
 }
 
-/* Does a name demangle to this one? Cold parts and others that a compiler split off are
- * no functions. */
+/* Whether a mangled name demangles to this one, with or without parameters. Parts that
+ * a compiler split off, such as cold ones, do not count. */
 static bool
 is_demangled_as(const char *entry, const char *name)
 {
@@ -77,7 +77,8 @@ is_demangled_as(const char *entry, const char *name)
     return named;
 }
 
-/* Find the segment of code that holds an address. */
+/* Set address, offset and segment_bytes from the executable segment that has an
+ * address. Returns false if there is none. */
 static bool
 set_place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
 {
@@ -96,7 +97,10 @@ set_place(const struct sym_elf *file, uint64_t address, struct sym_function *fou
     return false;
 }
 
-/* Count the functions of a name, and note where they are. */
+/* Count the functions with a name, at different addresses, and set found from them.
+ *
+ *   demangle  compare demangled names
+ */
 static void
 find_by_name(const struct sym_elf *file, const struct sym_table *table,
              const char *name, bool demangle, struct sym_function *found)

@@ -14,7 +14,8 @@
 #define UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
 #define RATIO_MAX 64
 
-/* malloc'd, or NULL if it is no whole xz stream or too large. */
+/* Decompress an xz stream. Returns bytes for free(), or NULL if it is damaged,
+ * incomplete or larger than UNPACKED_BYTES_MAX, or memory ran out. */
 static unsigned char *
 unpack(const char *packed, size_t packed_size, size_t *size)
 {

@@ -20,7 +20,7 @@
 /* Of a longer line only the beginning is kept. */
 #define LINE_BYTES_MAX ((size_t)1024)
 
-/* kept_line - one that names what is wanted. */
+/* kept_line - a line with the name of a wanted place. */
 struct kept_line {
     uint64_t start;
     uint64_t end;
@@ -69,7 +69,7 @@ reader_finish(struct reader *reader)
     buffer_finish(&reader->names);
 }
 
-/* Does the range have the first or last byte of a bucket? */
+/* Whether a range has the first or last byte of a wanted bucket. */
 static bool
 is_wanted(const struct reader *reader, uint64_t start, uint64_t end)
 {
@@ -144,9 +144,9 @@ drop_unwanted(const struct reader *reader, struct sym_table *table)
     table->range_count = kept;
 }
 
-/* Make the map of the lines that were kept. Of lines that overlap the latest holds.
- * What is left of older ones around the places is dropped: there may be any number of
- * such ranges. The map owns the names. */
+/* Make the map from the lines that were kept; it owns the names. Of overlapping lines
+ * the last one is valid. Remains of earlier ones that have no wanted place are dropped,
+ * since there may be any number of them. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
@@ -175,7 +175,8 @@ fill_map(struct reader *reader, struct sym_map *map)
     return complete;
 }
 
-/* 0, or a negative errno. */
+/* Read all lines of the file, and keep those with wanted places. Returns 0 or a
+ * negative errno. */
 static int
 read_file(struct reader *reader, int fd, uint64_t size)
 {

@@ -170,7 +170,7 @@ sym_reader_build_id(const struct sym_reader *image)
 
 /* --- tables --- */
 
-/* Adds a table; one that takes too much is left out whole. */
+/* Add the symbols of a table; if the budget runs out, none of them. */
 static int
 add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type,
           const struct sym_elf_versions *versions)
@@ -186,8 +186,8 @@ add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type,
     return found;
 }
 
-/* Adds the names of the best full table: the image's own, its debug file's, the
- * compressed one. */
+/* Add the symbols of the first full symbol table that there is: that of the image, of
+ * its debug file, or the compressed one. */
 static int
 add_full_table(struct sym_reader *image, const struct sym_elf *file,
                const struct sym_elf *debug)
@@ -208,7 +208,8 @@ add_full_table(struct sym_reader *image, const struct sym_elf *file,
     return found;
 }
 
-/* In Go's names of functions a dot follows the package: "main.cold" is no part. */
+/* Whether the file is compiled by Go, whose functions are named PACKAGE.NAME: there
+ * "main.cold" is no part of a function main. */
 static bool
 is_go(const struct sym_elf *file)
 {
@@ -326,7 +327,7 @@ sym_reader_is_bounded(const struct sym_reader *image)
     return image->budget.refused;
 }
 
-/* What was too much, in words. */
+/* Describe for people what took too much memory. */
 static const char *
 describe_bound(struct sym_reader *image)
 {
@@ -375,7 +376,8 @@ sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t
 /* Symbols inside of another one are few; a forged table may have many. */
 #define INNER_RANGES_MAX 64
 
-/* The code of the symbol that a range is of. */
+/* Get the range of the symbol that a range of the table belongs to, including nested
+ * symbols. */
 static void
 find_code(const struct sym_reader *image, const struct sym_range *found,
           uint64_t *start, uint64_t *end)

@@ -79,12 +79,12 @@ bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t en
 
 /* --- what only readers have --- */
 
-/* What of the file is mapped; *count is their number. */
+/* The segments of the file that are mapped; count: out, their number. */
 const struct sym_segment *sym_reader_segments(const struct sym_reader *reader,
                                               size_t *count);
 
-/* Link-time address of the first byte of a bucket of code, as in
- * sym_image_lookup_place. False if no segment holds a byte of it. */
+/* Get the link-time address of the first byte of code in a bucket, as in
+ * sym_image_lookup_place. Returns false if no segment has a byte of it. */
 bool sym_reader_bucket(const struct sym_reader *reader, uint64_t file_offset,
                        uint64_t size, uint64_t *address);
 

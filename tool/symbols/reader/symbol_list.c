@@ -19,7 +19,7 @@ struct reader {
     const char *source; /* the file that local symbols are of */
 };
 
-/* Does the file keep relocations of code, which it needs no more? */
+/* Whether the linker kept the relocations of code in the file (--emit-relocs). */
 static bool
 has_relocations(const struct sym_elf *file)
 {
@@ -43,7 +43,7 @@ is_too_long(const char *name)
     return strnlen(name, SYM_NAME_BYTES_MAX) == SYM_NAME_BYTES_MAX;
 }
 
-/* False: it is more than the budget has. */
+/* Add a symbol. Returns false if memory or the budget ran out. */
 static bool
 take_symbol(struct reader *reader, const GElf_Sym *symbol, const char *name)
 {
@@ -75,7 +75,7 @@ take_symbol(struct reader *reader, const GElf_Sym *symbol, const char *name)
     return true;
 }
 
-/* Of names at one address global ones come first. */
+/* Order by address, then global symbols first. */
 static int
 compare_symbols(const void *left, const void *right)
 {
