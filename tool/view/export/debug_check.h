@@ -24,19 +24,19 @@ struct debug_check {
     bool discriminators; /* there are some, or none are needed */
 };
 
-/* debug_place - functions at an address, innermost first, and the symbol around them or
- * "", with its code. */
+/* debug_place - the functions at an address, innermost first, and the symbol that
+ * covers it or "". */
 struct debug_place {
     const struct sym_frame *frames;
     size_t count;
     const char *symbol;
-    uint64_t at;    /* in a bucket: where its hits are taken to be */
-    uint64_t start; /* of the code; as end if there is no symbol */
+    uint64_t at;    /* the address in a bucket to which all its hits are attributed */
+    uint64_t start; /* range of the symbol; empty if there is none */
     uint64_t end;
 };
 
-/* Has the next buckets of the code looked up at once, where number is that of the first
- * of so many. */
+/* If number is the first of a group of buckets, request the names of all buckets of the
+ * group at once. */
 void debug_expect_buckets(const struct linked_code *code, size_t number);
 
 /* The place of a bucket, or with bytes 1 of an address. Valid until the next lookup. */
@@ -45,15 +45,17 @@ struct debug_place debug_place_find(struct sym_image *image, uint64_t address,
 
 enum debug_missing debug_check_place(const struct debug_place *place);
 
-/* Looks at all hits of the code, whose file is open, and for discriminators in the
- * functions around them. */
+/* Check the places of all hits of the code, whose file must be open, and whether their
+ * functions have discriminators. */
 void debug_check_code(struct debug_check *check, const struct linked_code *code);
 
 /*
- * Has most of the hits places that lack nothing? Else messages->error names what is
- * missing and the remedy. Notes how many hits are left out.
+ * Decide whether most hits have places that lack nothing, and add to the note how many
+ * hits are left out.
  *
  *   name  of the image, escaped
+ *
+ * Returns false if not, with messages->error set to what is missing and the remedy.
  */
 bool debug_check_pass(const struct debug_check *check, const char *name,
                       const struct export_options *options,

@@ -35,8 +35,9 @@ struct export_messages {
 };
 
 /*
- * Each writes a profile to out. False: it failed, for the reason in messages->error.
- * Whether out itself failed, the caller checks.
+ * export_writer - write a profile to out in one format. Returns false, with the reason
+ * in messages->error, if it fails. Errors of out itself are not reported: the caller
+ * checks ferror.
  */
 typedef bool export_writer(FILE *out, const struct profile *profile,
                            const struct export_options *options,
@@ -50,25 +51,26 @@ export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
 struct export_format {
     const char *name;
     export_writer *write;
-    uint64_t hits_max; /* more hits of a source cannot be held exactly */
-    bool one_source;   /* holds options->source alone */
-    bool one_image;    /* holds options->image alone */
-    bool has_rows;     /* heeds options->rows */
-    bool has_listings; /* heeds options->listings and prefixes */
-    bool reads_images; /* heeds options->image_dir */
-    bool unreadable;   /* not for a terminal */
+    uint64_t hits_max; /* the format cannot hold more hits of a source exactly */
+    bool one_source;   /* has the hits of options->source only */
+    bool one_image;    /* has the hits of options->image only */
+    bool has_rows;     /* uses options->rows */
+    bool has_listings; /* uses options->listings and prefixes */
+    bool reads_images; /* uses options->image_dir */
+    bool unreadable;   /* binary: refused on a terminal */
 };
 
-/* NULL: there is none with that name. */
+/* The format with a name, or NULL. */
 const struct export_format *export_format_find(const char *name);
 
-/* Offer the format that a name which is none may have been meant to be. */
+/* Suggest the format whose name is most similar to an unknown name. */
 void export_format_suggest(const char *name, struct suggestion *suggestion);
 
 /* "pprof, gmon, ...", for messages. */
 const char *export_format_names(void);
 
-/* Writes by format, after a look at whether it can hold the hits. False as above. */
+/* Write a profile in a format, after checking that the format can hold its hits.
+ * Returns false as an export_writer does. */
 bool export_write(FILE *out, const struct profile *profile,
                   const struct export_format *format,
                   const struct export_options *options,

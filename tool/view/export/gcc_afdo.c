@@ -63,7 +63,7 @@ frame_of(const struct profile *profile, uint32_t number, uint32_t line)
                               .start_line = function->start_line};
 }
 
-/* The functions of a row, innermost first. False: there are too many. */
+/* Set the functions of a row, innermost first. Returns false if there are too many. */
 static bool
 find_place(struct writer *writer, const struct profile_row *row)
 {
@@ -83,7 +83,7 @@ find_place(struct writer *writer, const struct profile_row *row)
     return true;
 }
 
-/* The name before the first dot. NULL: there is none, or out of memory. */
+/* The name up to its first dot. Returns NULL if that is empty or memory ran out. */
 static const char *
 plain_name(struct writer *writer, const char *name)
 {

@@ -22,13 +22,14 @@ struct html_code {
 };
 
 /*
- * Writes script elements with listings of the functions that have the largest shares,
- * of whatever source: of their machine code, with all that was inlined there.
+ * Write script elements with listings of the functions that have the largest share of
+ * the hits of any source. A listing has the machine code of the function, with the
+ * functions inlined there.
  *
- *   options  how many of them, and where files are looked for
+ *   options  the number of listings, and where files are searched for
  *   done     out: what was written
  *
- * False: out of memory.
+ * Returns false if memory ran out.
  */
 bool html_write_code(FILE *out, const struct profile *profile,
                      const struct function_names *names,

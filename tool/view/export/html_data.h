@@ -36,7 +36,7 @@ void html_put_varint(struct buffer *column, uint64_t number);
 void html_put_base64(struct buffer *json, const struct buffer *bytes);
 
 /*
- * The profile as one JSON object. False: out of memory.
+ * Append the profile as one JSON object. Returns false if memory ran out.
  *
  *   names    of its functions
  *   summary  the lines under a report, one text with newlines, escaped already

@@ -31,8 +31,8 @@ bool html_write_page(FILE *out, const struct html_page *page, const char *more,
                      const struct export_options *options,
                      struct export_messages *messages);
 
-/* html_put_escaped_json - append JSON in which '<', '>' and '&', which stand only in
- * texts, are escaped, so that no text can end a script element. */
+/* html_put_escaped_json - append JSON with '<', '>' and '&' escaped, so that no text in
+ * it can end a script element. Outside of texts JSON does not have these. */
 struct buffer;
 void html_put_escaped_json(struct buffer *out, const char *json, size_t size);
 

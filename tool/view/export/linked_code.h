@@ -20,7 +20,7 @@ struct linked_bucket {
     uint64_t hits;
 };
 
-/* linked_code - all zero is none. */
+/* linked_code - the hits and the file. All zero: nothing is to be freed. */
 struct linked_code {
     struct one_image choice;
     struct image_file file;        /* its image is NULL: not opened, or not there */
@@ -32,20 +32,22 @@ struct linked_code {
 };
 
 enum linked_file {
-    LINKED_FILE_WANTED, /* is looked for, and not missed unless addresses need it */
+    LINKED_FILE_WANTED, /* it may be missing, unless it is needed to find addresses */
     LINKED_FILE_NEEDED,
 };
 
 /*
- * Takes the hits of options->source in the image that options choose, which is one of a
- * file. False: messages->error says why not, or memory ran out. Finish it in any case.
+ * Collect the hits of options->source in the image that options choose, and open its
+ * file. Code without a file cannot be chosen. Returns false if it fails, with the
+ * reason in messages->error unless memory ran out. linked_code_finish must be called in
+ * any case.
  */
 bool linked_code_take(struct linked_code *code, const struct profile *profile,
                       const struct export_options *options, enum linked_file need,
                       struct export_messages *messages);
 
-/* The file was not read whole: too much, or too slow. False: messages->error says
- * so. */
+/* Check that the names of the file could be read completely. Returns false, with the
+ * reason in messages->error, if they took too much memory or time. */
 bool linked_code_check_read(const struct linked_code *code,
                             const struct export_options *options,
                             struct export_messages *messages);

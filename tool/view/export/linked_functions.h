@@ -10,12 +10,13 @@
 
 #include "symbols/client/symbol_list.h"
 
-/* linked_functions - all zero is none. */
+/* linked_functions - the functions, with their hits. All zero: nothing is to be freed.
+ */
 struct linked_functions {
     struct sym_symbol_list list;
     uint32_t *function_of; /* by bucket: index into the list, or LINKED_NO_FUNCTION */
     uint64_t *hits;        /* by function */
-    uint64_t unused;       /* hits that no function has, or one that cannot be named */
+    uint64_t unused;       /* hits outside of all functions, or of dropped ones */
 };
 
 #define LINKED_NO_FUNCTION UINT32_MAX
@@ -31,14 +32,15 @@ bool linked_functions_take(struct linked_functions *functions,
                            const struct export_options *options,
                            struct export_messages *messages);
 
-/* Where the function ends, if need be by the next one's start. */
+/* The end of a function: that of its symbol or, if its size is not known, the start of
+ * the next one. */
 uint64_t linked_functions_end(const struct linked_functions *functions,
                               uint32_t function);
 
 /*
- * Forgets the hits of functions whose name is no word of plain text, as it would break
- * a file of words, and notes how many hits are left out. False: none is left, as
- * messages->error says.
+ * Drop the hits of functions whose name or source file is not a plain word, as a format
+ * of words and lines needs, and add to the note how many hits are left out. Returns
+ * false if no hits are left, with the reason in messages->error, or if memory ran out.
  */
 bool linked_functions_check_names(struct linked_functions *functions,
                                   const struct linked_code *code,

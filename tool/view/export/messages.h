@@ -5,14 +5,14 @@
 
 #include "view/export/export.h"
 
-/* Says why it failed, behind the form's name. Always false, for return. Names are
- * escaped already. */
+/* Set messages->error to the name of the format and why it failed; names in it must be
+ * escaped. Returns false, so that callers can return it. */
 __attribute__((format(printf, 3, 4))) bool
 export_refuse(struct export_messages *messages, const struct export_options *options,
               const char *format, ...);
 
-/* Adds to the note, which begins with the form's name; parts have a semicolon between
- * them. */
+/* Append to messages->note, which begins with the name of the format; several notes are
+ * separated by semicolons. */
 __attribute__((format(printf, 3, 4))) void
 export_note(struct export_messages *messages, const struct export_options *options,
             const char *format, ...);

@@ -8,10 +8,10 @@
 
 #define EXPORT_UNKNOWN "[unknown]"
 
-/* Has it hits in any source? */
+/* Whether a row has hits of any source. */
 bool export_has_hits(const struct profile *profile, const struct profile_row *row);
 
-/* Where the row is in its file. */
+/* The file offset of a row's address. */
 uint64_t export_file_offset(const struct profile *profile,
                             const struct profile_row *row);
 

@@ -11,27 +11,29 @@
 
 #include "view/export/export.h"
 
-/* one_image - the choice. All zero is none. */
+/* one_image - the choice. All zero: nothing is to be freed. */
 struct one_image {
     const struct profile *profile;
     uint32_t *first_of; /* index of the first entry of the same file, by image */
-    uint64_t *hits;     /* of a source, by that index; 0 at all others */
-    bool *named;        /* by image: it may be chosen, by kind and by options->image */
-    uint32_t chosen;    /* such an index */
+    uint64_t *hits;     /* of options->source, by index of the first entry; else 0 */
+    bool *named;        /* by image: its kind and options->image allow to choose it */
+    uint32_t chosen;    /* index of the first entry of the chosen file */
 };
 
 enum one_image_of { ONE_IMAGE_OF_ANY, ONE_IMAGE_OF_FILE };
 
 /*
- * Chooses an image with hits of options->source: the one that options->image names, or
- * the one with most of them. False: messages->error says why not, or memory ran out;
- * finish it in any case.
+ * Choose an image with hits of options->source: the one that options->image names, or
+ * the one with most of them. Returns false if it fails, with the reason in
+ * messages->error unless memory ran out. one_image_finish must be called in any
+ * case.
  */
 bool one_image_choose(struct one_image *choice, const struct profile *profile,
                       const struct export_options *options, enum one_image_of of,
                       struct export_messages *messages);
 
-/* Notes which one was taken, if that was not asked for, and what is in others. */
+/* Add to the note which image was chosen, unless options->image named it, and how many
+ * hits other images have. */
 void one_image_note(const struct one_image *choice,
                     const struct export_options *options,
                     struct export_messages *messages);

@@ -38,7 +38,8 @@ struct sample_count {
     uint64_t hits;
 };
 
-/* sample_tree - all zero is an empty one; its budget has no end if that is NULL. */
+/* sample_tree - all zero: empty. A budget of NULL has no limit. Members marked "sorted"
+ * are set by sample_tree_sort. */
 struct sample_tree {
     struct sym_budget *budget;
     bool sums; /* counts are sums */
@@ -54,18 +55,20 @@ struct sample_tree {
 
 #define SAMPLE_TREE_NONE UINT32_MAX
 
-/* The node of a function that was inlined at a location of parent, or of one that was
- * not. SAMPLE_TREE_NONE: out of memory or budget. */
+/* Find or add the node of a function: one that was inlined at location call of parent,
+ * or if parent is SAMPLE_TREE_NONE, one that was not. Returns SAMPLE_TREE_NONE if
+ * memory or the budget ran out. */
 uint32_t sample_tree_enter(struct sample_tree *tree, uint32_t parent,
                            struct sample_location call, const char *name);
 
-/* False: out of memory or budget. */
+/* Count hits at a location of a node, as said above. Returns false if memory or the
+ * budget ran out. */
 bool sample_tree_count(struct sample_tree *tree, uint32_t node,
                        struct sample_location at, uint64_t hits);
 
 /*
- * Ends the counting: functions by total, the largest first; children by location and
- * name; counts by location. False: out of memory.
+ * Sort the tree after all hits were counted: functions by total, the largest first;
+ * children by location and name; counts by location. Returns false if memory ran out.
  */
 bool sample_tree_sort(struct sample_tree *tree);
 

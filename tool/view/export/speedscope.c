@@ -81,7 +81,8 @@ put_path(struct writer *writer)
     buffer_append_byte(&writer->json, '\n');
 }
 
-/* Put the stack of each sample. False: out of memory. */
+/* Put the stack of each node with hits, as a sample. Returns false if memory ran out.
+ */
 static bool
 put_samples(struct writer *writer, const uint64_t *hits)
 {
@@ -101,6 +102,7 @@ put_samples(struct writer *writer, const uint64_t *hits)
     return true;
 }
 
+/* Put the weight of each of these samples, in the same order: its hits times factor. */
 static void
 put_weights(struct writer *writer, const uint64_t *hits, uint64_t factor)
 {

@@ -163,7 +163,7 @@ frame_of_outer(struct builder *builder, const struct profile_row *row)
                     name->detail);
 }
 
-/* Fills builder->chain. False: out of memory. */
+/* Set builder->chain to the functions of a row. Returns false if memory ran out. */
 static bool
 collect_chain(struct builder *builder, const struct profile_row *row)
 {

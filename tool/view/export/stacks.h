@@ -39,21 +39,23 @@ struct export_stacks {
 };
 
 /*
- * Fills empty stacks. False: out of memory; finish them in any case.
+ * Make the stacks of all rows with hits. stacks must be empty.
  *
- *   places  frames have the source file and first line of their functions
+ *   places  give frames the source file and first line of their functions
+ *
+ * Returns false if memory ran out; export_stacks_finish must be called in any case.
  */
 bool export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
                          bool places);
 void export_stacks_finish(struct export_stacks *stacks);
 
-/* Hits of one source by node, malloc'd. NULL: out of memory. */
+/* The hits of a source by node: an array for free(), or NULL if memory ran out. */
 uint64_t *export_stacks_hits(const struct export_stacks *stacks,
                              const struct profile *profile, size_t source);
 
 /*
- * The frames of a node, outermost first, as uint32_t in path, whose old content is
- * lost. False: out of memory.
+ * Set path to the frames of a node, outermost first, as uint32_t indexes. Returns false
+ * if memory ran out.
  */
 bool export_stacks_path(const struct export_stacks *stacks, uint32_t node,
                         struct buffer *path);

@@ -39,8 +39,8 @@ compare_density(const void *left, const void *right)
 }
 
 /* Write each name once, as lld wants it: local functions of one name are placed
- * together. The version that a symbol of a library may have behind it is left out.
- * False: out of memory. */
+ * together. A symbol version at the end of a name is left out. Returns false if memory
+ * ran out. */
 static bool
 put_names(FILE *out, const struct placed *placed, size_t count)
 {
