@@ -56,7 +56,7 @@ struct apart {
     pid_t pid; /* of the process; 0: there is none yet */
 };
 
-/* Those that run, and the processor time of those that ended. */
+/* The processes that run, and the processor time of those that exited. */
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct apart *running;
 static uint64_t ended_cpu_ns;

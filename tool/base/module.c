@@ -76,7 +76,8 @@ refuse_missing(const struct module *module, char *why, size_t size)
 
 #ifdef NTPROF_MODULES_LINKED
 
-/* What is not linked in is not there. */
+/* In a build without separate modules: the module is linked in, or it does not exist.
+ */
 static const void *
 load(const struct module *module, char *why, size_t size)
 {
@@ -85,7 +86,7 @@ load(const struct module *module, char *why, size_t size)
 
 #else
 
-/* What to do if the loader failed: a library that it does not find can be installed. */
+/* Explain why the loader failed: usually a library must be installed. */
 static const void *
 refuse_load(const struct module *module, char *why, size_t size)
 {

@@ -37,7 +37,7 @@ int sym_open_found(int place);
 /* The same beside the caller and in limited time (base/time_limit.h): or -ETIMEDOUT. */
 int sym_open_found_in_time(uint64_t key, int place);
 
-/* What a negative errno of those means, for people. */
+/* Describe a negative errno of these functions for people. */
 const char *sym_open_error(int error);
 
 #endif

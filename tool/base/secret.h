@@ -2,7 +2,7 @@
 /*
  * secret.h - keeps secrets out of messages, which end in logs that others read.
  *
- * A secret is what stands in a URL between the user's name and '@', and the value of a
+ * A secret is the text in a URL between the user's name and '@', and the value of a
  * parameter whose name says so, as in ?password=X. text_show leaves them out.
  */
 #ifndef BASE_SECRET_H
@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* What stands in the place of a secret. */
+/* Shown in place of a secret. */
 #define SECRET_SHOWN "***"
 
 /* secret_is_name - return whether the values of a parameter of this name are secret:

@@ -11,11 +11,11 @@
 /* What other tools call commands of ours. */
 extern const struct suggest_word command_words[];
 
-/* What to type instead of a command of perf. NULL: it is none. */
+/* What to type instead of a command of perf; NULL if word is not such a command. */
 const char *other_command(const char *word);
 
 /* What to type instead of an option of other tools, such as "-i" or "--sort=x", that
- * command does not have. NULL: it is none of these. */
+ * the command does not have; NULL if word is not such an option. */
 const char *other_option(const char *command, const char *word);
 
 /*

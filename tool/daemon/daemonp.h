@@ -15,7 +15,7 @@
 
 enum { EPOCH_BYTES = 33, BOOT_BYTES = 40 };
 
-/* Of the server. */
+/* Limits of what the agent's server answers. */
 enum {
     AGENT_PROFILES_MAX = 4, /* at a time */
     AGENT_SECONDS_MAX = 300,
@@ -47,8 +47,8 @@ struct agent {
     struct part part; /* of the window */
     struct collector_gaps gaps;
     struct ration ration;
-    /* Of source time, of the window that ends: the interval of the next one is set just
-     * before its last look. All zero: it stays. */
+    /* The interval of source time in the window that ends: that of the next one is set
+     * just before its last look. All zero: it stays. */
     struct profile_source outgoing;
     bool interval_pending; /* ration.interval_100ns is not in effect yet */
     bool ration_exceeded;  /* in the window before, and not for hits */

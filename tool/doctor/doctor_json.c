@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of NTPROF_CAUSE_..., by number. */
+/* Names of NTPROF_CAUSE_..., by number. */
 static const char *const causes[] = {
     "",           "perf_event_paranoid",
     "capability", "user namespace",

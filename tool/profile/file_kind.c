@@ -17,7 +17,7 @@ struct known {
     const char *what;
 };
 
-/* What starts with a number has its bytes in the order of either kind of processor. */
+/* Numbers at the start of a file may be in either byte order, so both are listed. */
 static const struct known kinds[] = {
     {"PK\003\004", 4, "a zip file, not a profile; unpack it first"},
     {"\x28\xb5\x2f\xfd", 4,

@@ -8,11 +8,12 @@
 
 #include <stddef.h>
 
-/* By its first bytes, which no profile has. NULL: it may be one. */
+/* Describe a file that is certainly no profile, by its first bytes. NULL: it may be a
+ * profile. */
 const char *file_kind_known(const void *bytes, size_t size);
 
-/* Of a file that turned out to be no profile, by how its first lines look. NULL: it is
- * not even text. */
+/* Describe a file that could not be decoded as a profile, by its first lines. NULL: it
+ * is no text. */
 const char *file_kind_guess(const void *bytes, size_t size);
 
 /* Enough bytes for the answers of both. */

@@ -53,7 +53,7 @@ struct profile *pprof_read(const char *path, struct pprof_error *error);
 struct profile *pprof_read_value(const char *path, const char *value,
                                  struct pprof_error *error);
 
-/* What that process does. */
+/* The sandbox_work of that process. */
 void pprof_serve(struct wire *wire);
 
 /*

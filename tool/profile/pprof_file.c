@@ -23,7 +23,8 @@
 
 enum { READ_STEP_BYTES = 64 * 1024 };
 
-/* Of the process that reads one: what is read, what is decoded, and what is sent. */
+/* Memory limit of the process that decodes a file: for the file, the decoded profile
+ * and what is sent. */
 #define READER_MEMORY_MAX (2 * FILE_BYTES_MAX + PPROF_MEMORY_MAX)
 #define READER_CPU_NS_MAX (120 * CLOCK_SECOND_NS)
 
@@ -225,8 +226,8 @@ open_file(const char *path, struct pprof_error *error)
     return fd;
 }
 
-/* In a process without rights: the value to choose or "", the path for messages and
- * the file; then a profile, or why there is none. */
+/* Runs in a process without rights. Receives the value to choose or "", a path for
+ * messages, and the file; sends the profile, or why there is none. */
 void
 pprof_serve(struct wire *wire)
 {

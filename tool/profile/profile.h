@@ -100,10 +100,12 @@ struct profile_row {
     uint64_t *hits;      /* one for each source */
 };
 
-/* With it a sentence of profile.limits begins that names the only region profiled. */
+/* Starts the sentence of profile.limits that names the region if only one was profiled.
+ */
 #define PROFILE_REGION_ONLY "only the region "
 
-/* In profile.gaps: the processes had running children that were not profiled. */
+/* Starts the sentence of profile.gaps about running children of the processes that were
+ * not profiled. */
 #define PROFILE_CHILDREN_RUN "children are running: "
 
 /* profile_label - a property that all rows share, such as the host. */

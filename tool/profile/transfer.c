@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all strings together. */
+/* Limit for all strings of a profile together. */
 #define NAME_BYTES_MAX (UINT64_C(2) << 30)
 
-/* As much as a profile's own indexes hold. */
+/* Limit for the entries of a table: their indexes are 32-bit numbers. */
 #define ENTRIES_MAX UINT32_MAX
 
 /* --- sending --- */

@@ -10,7 +10,8 @@
 
 void profile_send(const struct profile *profile, struct wire *wire);
 
-/* What came is hostile: NULL if it makes no sense or memory ran out. */
+/* Receive a profile from a process without rights, which may be hostile: everything is
+ * checked. Returns NULL if it is invalid or memory ran out. */
 struct profile *profile_receive(struct wire *wire);
 
 #endif

@@ -13,7 +13,8 @@ enum { MAX_SHARE = 3, GUARD_SHARE = 2 };
  * measured. */
 enum { GUARD_BELOW_100NS = 1000 };
 
-/* From 4 kHz on hits may take a share of the time that a user should know of. */
+/* At 4 kHz and more, the share of time that hits take is reported if it is at least so
+ * many percent. */
 enum { SAID_FROM_100NS = 2500 };
 static const double said_from_percent = 5;
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Those that ntprof sources lists; tests/integration/command_options.py compares. */
+/* The names that ntprof sources lists; tests/integration/command_options.py compares.
+ */
 static const char *const names[] = {
     "time",
     "alignment-faults",

@@ -7,7 +7,7 @@
 
 extern const struct suggest_word source_words[];
 
-/* Offer the source that a name which is none may have been meant to be. */
+/* Suggest the source whose name is most similar to an unknown name. */
 void source_suggest(const char *name, struct suggestion *suggestion);
 
 #endif

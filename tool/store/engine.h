@@ -61,15 +61,15 @@ struct store_engine {
     bool (*upgrade)(const struct store_url *url, struct pprof_error *error);
 };
 
-/* A store that cannot be used before it is converted. */
+/* The error for a store that must be converted before it can be used. */
 #define STORE_TO_UPGRADE(scheme, what)                                               \
     "is a store of an older version of ntprof" what "; to convert it, once: ntprof " \
     "store upgrade " scheme
 
-/* What is selected has no window; the error says so by no_window, too. */
+/* The error if no window is selected; pprof_error.no_window is set, too. */
 #define STORE_NO_WINDOW "no window is selected; ntprof store stat shows what there is"
 
-/* More than a selection's rows_max. */
+/* The error if there are more rows than store_selection.rows_max. */
 #define STORE_TOO_MANY_ROWS                                                         \
     "more rows are selected than are shown at a time: select less time, a host, a " \
     "unit, a source, an image or a build"

@@ -53,7 +53,8 @@ struct bpf_program_text {
 static const struct bpf_program_text bpf_programs[BPF_PROGRAMS];
 #endif
 
-/* Of the verifier's log; attempts to load a program while signals interrupt that. */
+/* Size of the verifier's log; and how often loading a program is repeated when a signal
+ * interrupts it. */
 enum { LOG_BYTES = 1 << 20, LOAD_ATTEMPTS = 100 };
 
 long

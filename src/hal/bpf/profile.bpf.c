@@ -471,8 +471,8 @@ keep_statistics(struct bpf_processor *own, enum outcome outcome)
 
 /* ---- the usual kind of hit ---- */
 
-/* The only leaf that may have a match, or NULL: there is none, or with *several there
- * may be more than one. */
+/* The only leaf that may have a match; or NULL: there is none or, if *several is set,
+ * there may be more than one. */
 INLINE const KI_NODE *
 find_leaf(ULONG number, ULONG64 place, int *several)
 {

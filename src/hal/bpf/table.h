@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What only the session knows of an entry. */
+/* The session's own data for an entry, which the programs in the kernel do not see. */
 struct bpf_owner {
     bool taken;      /* a process has the entry */
     int pidfd;       /* of the process, and in epoll_fd; -1: none */

@@ -2,7 +2,8 @@
 /* place.c - functions and frames of a profile from symbol names. */
 #include "record/collect/place.h"
 
-/* What functions that were inlined have instead of the name whose start is theirs. */
+/* For inlined functions: no start, since the start in a name is that of the outermost
+ * function. */
 static const struct sym_name no_start = {.has_start = false};
 
 /* Find or add the function of a name that was looked up; outermost has its start. */

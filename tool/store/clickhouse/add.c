@@ -259,7 +259,7 @@ count_callers(const struct profile *profile, uint32_t caller)
     return count;
 }
 
-/* What each caller has in the columns, in their order. */
+/* The columns of a caller, in their order in the table. */
 enum {
     CALLER_NAME,
     CALLER_SYSTEM_NAME,

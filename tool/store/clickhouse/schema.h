@@ -32,7 +32,7 @@ struct clickhouse_table {
 /* Columns that identify a window. */
 #define WINDOW_KEY "host String, epoch String, start_ns UInt64, "
 
-/* What hits are added up by when windows do not matter. */
+/* The columns by which hits are grouped when windows do not matter. */
 #define PLACE_KEY                                                 \
     "source String, period UInt64, process String, unit String, " \
     "image String, bias UInt64, address UInt64, variant String, "

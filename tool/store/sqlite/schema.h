@@ -17,8 +17,8 @@ enum { STORE_VERSION_READ = 3 };
 #define STORE_DAY_NS "86400000000000"
 #define STORE_DAY "start_ns / " STORE_DAY_NS
 
-/* What stands behind CREATE TABLE and the name. Versions before had neither addresses
- * nor definitions. */
+/* The columns of table function, as in CREATE TABLE. Tables before version 4 had
+ * neither addresses nor definitions. */
 #define STORE_FUNCTION_COLUMNS                                                  \
     "(id INTEGER PRIMARY KEY, name TEXT NOT NULL, system_name TEXT NOT NULL,"   \
     " file TEXT NOT NULL, start_line INTEGER NOT NULL,"                         \

@@ -17,7 +17,8 @@
 #define GRID_RED "\033[31m"
 #define GRID_GREEN "\033[32m"
 
-/* What names a row. From CELL_NUMBERS on a table has numbers of its own. */
+/* The columns that can name a row. From CELL_NUMBERS on, each table has its own columns
+ * of numbers. */
 enum {
     CELL_FUNCTION,
     CELL_INLINE,
