@@ -42,7 +42,8 @@ enum { OWN_PROCESS = 0 };
 enum { OWN_PROCESS = 1 };
 #endif
 
-/* What SQLite and libcurl need and more; pages that are not used take no memory. */
+/* Stack of a process: more than SQLite and libcurl need. Pages that are not used take
+ * no memory. */
 enum { STACK_BYTES = 1024 * 1024 };
 
 struct apart {
@@ -151,7 +152,8 @@ run_process(struct apart *apart)
     return pid >= 0;
 }
 
-/* Take one that has ended out of the list, add up its processor time, and reap it. */
+/* Remove an exited process from the list, add its processor time to the sum, and reap
+ * it. */
 static void
 remove_running(struct apart *apart)
 {
@@ -170,8 +172,8 @@ remove_running(struct apart *apart)
     }
 }
 
-/* Run what was asked for in a process of its own, or on this thread where that is
- * impossible, and wait for its end. */
+/* Run the call in a process of its own, or on this thread where that is impossible, and
+ * wait for its end. */
 static void *
 keeper_main(void *argument)
 {

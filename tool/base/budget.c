@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* budget.c - what names may cost. */
+/* budget.c - counts the memory of names, and grows arrays within a budget. */
 #include "base/budget.h"
 
 #include <stdlib.h>

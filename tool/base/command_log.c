@@ -119,7 +119,7 @@ refuse_setting(struct whole_file_error *error, const char *setting, const char *
     return false;
 }
 
-/* Return why a file is none that lines may be appended to, or NULL. */
+/* Return why lines must not be appended to a file, or NULL if they may. */
 static const char *
 refuse_file(int fd)
 {

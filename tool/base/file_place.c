@@ -253,7 +253,7 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     return done;
 }
 
-/* After a link of procfs: does the path that was found lead to the same file? In
+/* Whether the path that was found behind a link of procfs leads to the same file. In
  * another mount namespace it may lead to a different one. */
 static bool
 is_what_was_open(const struct walk *walk, const struct file_place *place)

@@ -20,7 +20,7 @@ static const struct unit BYTE_UNITS[] = {
     {"MB", 1u << 20},  {"MiB", 1u << 20}, {"G", 1u << 30},   {"GB", 1u << 30},
     {"GiB", 1u << 30}, {NULL, 0}};
 
-/* Without the first: a unit is needed. */
+/* Units of seconds. A parser that starts at the second row requires a unit. */
 static const struct unit SECONDS_UNITS[] = {{"", 1000000000},
                                             {"ns", 1},
                                             {"us", 1000},

@@ -167,7 +167,7 @@ found_work(void *argument)
     found->fd = sym_open_found(found->place);
 }
 
-/* Close what was opened too late for anybody to want it. */
+/* Close a file whose opening took so long that the caller gave up. */
 static void
 found_drop(void *argument)
 {

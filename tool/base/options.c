@@ -19,7 +19,8 @@ enum {
     FIRST_VALUE = 256, /* getopt_long returns it, and so on, for rows; above letters */
 };
 
-/* parser - the table as getopt_long wants it, and what is read so far. */
+/* parser - the table of options in the form of getopt_long, and what was parsed so far.
+ */
 struct parser {
     const struct options_syntax *syntax;
     void *arguments;
@@ -153,7 +154,7 @@ refuse_word(const struct options_syntax *syntax, const char *word, const char *w
     return cmd_refuse(syntax->command, word, advice);
 }
 
-/* Report an option that there is not, with what may have been meant. */
+/* Report an unknown option, and suggest a similar one. */
 static bool
 refuse_unknown(const struct parser *parser, const char *word)
 {
@@ -230,8 +231,8 @@ add_rest(const struct options_syntax *syntax, int argc, char **argv,
     return true;
 }
 
-/* Whether a word that stands as a value is rather the next option, or the end of them:
- * -o -- COMMAND would write a file called so. Numbers below 0 are not. */
+/* Whether the value of an option looks like the next option, or like "--": -o --
+ * COMMAND would write a file "--". Negative numbers do not. */
 static bool
 is_like_option(const char *word)
 {

@@ -62,7 +62,7 @@ split_word(const struct options_syntax *syntax, const char *word)
     return (struct split){NULL, NULL};
 }
 
-/* Return the option whose value is the word behind this one, or NULL. */
+/* Return the option whose value is the next word, or NULL. */
 static const struct options_row *
 expects_value(const struct options_syntax *syntax, const char *word)
 {

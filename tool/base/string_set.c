@@ -31,7 +31,7 @@ string_set_finish(struct string_set *set)
     memset(set, 0, sizeof(*set));
 }
 
-/* Copy a text into the set's memory. NULL if memory runs out. */
+/* Copy a text into the set's memory. Returns NULL if memory runs out. */
 static char *
 keep(struct string_set *set, const char *text, size_t size)
 {

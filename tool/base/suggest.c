@@ -61,7 +61,7 @@ suggest_begin(struct suggestion *suggestion, const char *text, size_t length)
     *suggestion = (struct suggestion){.text = text, .length = length, .distance = FAR};
 }
 
-/* Take name if word is nearer than what was offered before. */
+/* Make name the suggestion if word is more similar than the words before. */
 static void
 offer_name(struct suggestion *suggestion, const char *word, const char *name)
 {

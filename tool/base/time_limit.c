@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * time_limit.c - keeps the time that calls of each key have had, and who is stuck.
+ * time_limit.c - remembers how long calls with each key were waited for, and which
+ * workers are stuck.
  *
  * A worker is idle (in idle), busy with a call that is waited for, or stuck with one
  * that is not any more. All that is static is guarded by lock.
@@ -43,7 +44,8 @@ struct worker {
     bool stuck;
 };
 
-/* waits - for calls with a key, in the minute that began with the first one. */
+/* waits - how long calls with a key were waited for, in the minute that began with the
+ * first one. */
 struct waits {
     uint64_t key;
     uint64_t until_ns;
@@ -150,8 +152,8 @@ limit_ns(uint64_t key)
     return left_ns > least_ns ? left_ns : least_ns;
 }
 
-/* A call returned after all: close what waited for it. The lock is released
- * meanwhile. */
+/* A stuck call has returned: close the descriptors that waited for it. The lock is
+ * released meanwhile. */
 static void
 close_waiting(void)
 {
@@ -173,8 +175,8 @@ close_waiting(void)
     }
 }
 
-/* Make calls, one after the other. One that took too long is nobody's when it returns:
- * it is dropped, and the worker is idle again. */
+/* The main function of a worker: make calls, one after the other. When a call returns
+ * that its caller has given up, its result is dropped, and the worker is idle again. */
 static void
 worker_main(void *argument)
 {

@@ -77,8 +77,8 @@ fail_write(const struct whole_file *file, struct whole_file_error *error)
                      text_errno(errno));
 }
 
-/* Say why no file can be made. A check says it of the folder: the user has not waited
- * for anything to be written yet. */
+/* Set the error that no file can be made. A check names the folder only, since nothing
+ * is written yet. */
 static bool
 fail_folder(const struct whole_file *file, bool check, struct whole_file_error *error)
 {
@@ -116,7 +116,7 @@ static const char temporary_mark[] = ".ntprof-";
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
 enum { RANDOM_LETTERS = 6 };
 
-/* Return a random one; malloc'd. */
+/* Return a random temporary name, for free(). */
 static char *
 temporary_name(const char *name)
 {
@@ -565,7 +565,7 @@ whole_file_open(struct whole_file *file, const char *path, const char *noun,
     return good;
 }
 
-/* The new file that begin makes shows that one can be made. */
+/* To check that a file can be made, make the new file and remove it. */
 bool
 whole_file_check(const char *path, const char *noun, struct whole_file_error *error)
 {

@@ -60,7 +60,8 @@ print(const struct diff_arguments *arguments, const struct diff *diff)
                : status;
 }
 
-/* The file of before is what the last run left, whatever that ran. */
+/* Warn if the two profiles are of different commands: the older file is what the last
+ * run wrote, whatever it ran. */
 static void
 warn_of_other_command(const struct diff_arguments *arguments,
                       const struct profile *old_profile,

@@ -49,7 +49,7 @@ const struct options_syntax cmd_merge_options = {
     .complete = {"<profile>"},
 };
 
-/* Standard input can be read only once. */
+/* Check that standard input is not named twice: it can be read only once. */
 static bool
 check_files(const struct arguments *arguments)
 {

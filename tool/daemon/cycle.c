@@ -52,7 +52,7 @@ arm_timer(const struct agent *agent)
                           &end, NULL);
 }
 
-/* Begin a window: from now on hits and gaps are its own. */
+/* Begin a window: hits and gaps from now on belong to it. */
 static void
 begin_at(struct agent *agent, const struct window_clocks *now)
 {
@@ -76,7 +76,8 @@ agent_begin_window(struct agent *agent)
     begin_at(agent, &now);
 }
 
-/* Give each request a copy. One that gets none fails. */
+/* Give each waiting request for a profile a copy of a look. A request for which memory
+ * runs out fails. */
 static void
 give_requests(struct agent *agent, const struct profile *look)
 {
@@ -264,7 +265,8 @@ describe_window_gaps(struct agent *agent, const struct profile *profile,
 
 /* ---- the end of a window ---- */
 
-/* Print when windows begin to wait for room, and when that is over. */
+/* Print a line when windows begin to wait in memory since the spool has no room, and
+ * when that ends. */
 static void
 report_spool(struct agent *agent, bool written)
 {

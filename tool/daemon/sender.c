@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sender.c - what opens the store, adds the windows of the spool, and waits.
+ * sender.c - opens the store, adds the windows of the spool, and waits for more.
  *
  * The states of a sender:
  *

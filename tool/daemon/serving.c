@@ -138,7 +138,7 @@ refuse_request(struct agent *agent, struct agent_request *request)
     request->request = NULL;
 }
 
-/* Make the places of clients that are gone free again. */
+/* Drop the requests of clients that are gone. */
 static void
 drop_gone_requests(struct agent *agent)
 {
@@ -188,8 +188,8 @@ agent_take_request(struct agent *agent)
     free_place->end_ns = free_place->start_ns + seconds * CLOCK_SECOND_NS;
 }
 
-/* Mark all images as ones whose names are known. If one is not, go tool pprof asks the
- * agent for its names, gets an error and fails. */
+/* Mark the names of all images as known, also where they are not. Otherwise go tool
+ * pprof would ask the agent for the missing names, get an error and fail. */
 static void
 claim_names(struct profile *profile)
 {

@@ -45,7 +45,8 @@ normal_chance(double seen, double mean, double variance)
     return distance > 0 ? erfc(distance / sqrt(2 * variance)) : 1;
 }
 
-/* distribution - of the number of a row's n hits that are on the new side. */
+/* distribution - that of the number of hits on the new side, of a row's n hits on both
+ * sides. */
 struct distribution {
     double n;
     double odds;  /* binomial: odds of the new side */
@@ -53,7 +54,7 @@ struct distribution {
     double other; /* hypergeometric: hits of other rows on both sides */
 };
 
-/* ratio - a quotient whose inverse needs no second division. */
+/* ratio - over / under, kept apart so that the inverse can be formed, too. */
 struct ratio {
     double over, under;
 };
@@ -91,7 +92,7 @@ tail(const struct distribution *of, double seen, double probability, bool upward
     return sum;
 }
 
-/* Return the chance that by chance something is as far from the mean as what was seen,
+/* Return the probability that chance alone gives a value as far from the mean as seen,
  * on either side. */
 static double
 both_tails(const struct distribution *of, double seen, double mean, double variance,

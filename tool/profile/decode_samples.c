@@ -81,8 +81,8 @@ role_of(struct decoder *decoder, uint64_t key)
     return (enum label_role)strings[key].role;
 }
 
-/* Return the number that a label is, also as text; UINT32_MAX if it is none or too
- * large. */
+/* Return the value of a label that is a number or the text of one; UINT32_MAX if it is
+ * neither, or too large. */
 static uint32_t
 number_of(struct decoder *decoder, const struct label *label)
 {

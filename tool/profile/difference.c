@@ -22,8 +22,8 @@
 
 /* --- values --- */
 
-/* Find for how much a hit of each side stands. If that is not known of one, hits are
- * compared. */
+/* Find how many units (ns or events) a hit of each side represents. If that is not
+ * known of one side, plain hits are compared. */
 static void
 find_intervals(struct diff_source *source)
 {
@@ -42,7 +42,8 @@ share_of(uint64_t units, uint64_t total)
     return total > 0 ? (double)units / (double)total : 0;
 }
 
-/* Return the units that a hit of one side is on average, as its variance has it. */
+/* Return how many units a hit of one side represents on average: its variance divided
+ * by its units. */
 static double
 units_of_hit(const struct diff_source *source, unsigned side)
 {
@@ -61,7 +62,7 @@ equal_hits(const struct diff_source *source, unsigned side, uint64_t units)
 }
 
 /* Set the values of both sides, their difference and its error: shares if normalized,
- * otherwise what the hits stand for. */
+ * otherwise the units that the hits represent. */
 static void
 set_values(const struct diff_source *source, bool normalize, struct diff_row *row)
 {
@@ -118,8 +119,8 @@ is_tested(const struct diff_row *row)
 
 /* --- rows --- */
 
-/* Set what a row has of one side: the pair has the parts of several intervals as
- * sources of their own. */
+/* Set the hits and units of one side of a row. In the pair each interval of a joined
+ * source is a source of its own. */
 static void
 set_counts(const struct diff *diff, size_t number, unsigned side, struct diff_row *row)
 {
@@ -236,7 +237,7 @@ add_side(struct diff_row *sum, const struct diff_row *row, unsigned side)
     sum->variances[side] += row->variances[side];
 }
 
-/* Sum up all rows, and those that chance explains. */
+/* Sum up all rows, and separately the rows whose change may be due to chance. */
 static void
 sum_rows(const struct diff *diff, struct diff_source *source)
 {

@@ -395,7 +395,7 @@ display_is_cut(const char *text, const char *name)
 
 /* --- distinguishing --- */
 
-/* apart - the names that are compared: one for each function. */
+/* apart - the state while names are compared: one name for each function. */
 struct apart {
     struct display_name *names;
     uint32_t *first; /* by function: index of its first name */

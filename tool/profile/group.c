@@ -190,7 +190,8 @@ hash_group(const struct grouper *grouper, const struct report_group *group)
     return has_any_key(grouper, ADDRESS_KEYS) ? hash_mix(hash, group->address) : hash;
 }
 
-/* Is the code of two groups the same by what rows are grouped by? */
+/* Whether two groups have the same code, as far as the keys of the grouping distinguish
+ * code. */
 static bool
 same_place(const struct grouper *grouper, const struct report_group *a,
            const struct report_group *b)

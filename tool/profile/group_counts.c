@@ -118,8 +118,9 @@ report_group_share(const struct report_groups *groups, const struct report_group
                     groups->totals[source]);
 }
 
-/* The error as if all hits stood for as much as those of the row do on average, of
- * which the variance is a measure: so that of its own units is right. */
+/* Return the error of a share, computed as if each hit represented as many units as a
+ * hit of the row does on average (variance / units). So it is right for a row whose
+ * hits have different intervals. */
 static double
 share_error(const struct report_groups *groups, const struct report_group *group,
             size_t source)

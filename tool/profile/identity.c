@@ -93,7 +93,7 @@ number_builds(struct finder *finder)
 
 /* --- parts --- */
 
-/* Return by what a part is told from others. */
+/* Return what distinguishes a part from others of the same name. */
 static enum part_kind
 kind_of(const struct profile_function *function, bool inlined)
 {

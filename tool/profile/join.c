@@ -12,7 +12,7 @@
 /* Larger buckets than a page begin at their image's start, others at multiples. */
 enum { PAGE_BYTES = 4096 };
 
-/* joining - what makes a row's new counters of the old ones. */
+/* joining - how the new counters of a row are made from its old ones. */
 struct joining {
     const struct profile *profile;
     const struct profile_source *sums;
@@ -118,7 +118,7 @@ make_sum(struct joining *joining, size_t first, struct profile_source *sum,
     return true;
 }
 
-/* Is no source before it of the same name? */
+/* Whether a source is the first one with its name. */
 static bool
 is_first(const struct profile *profile, size_t source)
 {

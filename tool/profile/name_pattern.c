@@ -15,7 +15,7 @@
  * square of that. Those that pprof itself writes have 1 KiB and no counts. */
 enum { LENGTH_MAX = 4 * 1024, EXPANDED_MAX = 16 * 1024, DEPTH_MAX = 50 };
 
-/* Characters that are not themselves in an extended expression. */
+/* Characters that have a meaning in an extended expression, and must be escaped. */
 #define SPECIAL ".[]{}()*+?|^$\\"
 
 struct translation {
@@ -151,7 +151,8 @@ read_members(struct translation *to, byte_set set)
     return true;
 }
 
-/* Put a set, with the characters that have a meaning where they have none. */
+/* Put a set as a bracket expression, with ']', '^' and '-' at the places where they
+ * have no meaning. */
 static bool
 put_set(struct translation *to, const byte_set set)
 {
@@ -354,7 +355,8 @@ translate(struct translation *to, const char *text)
     return buffer_text(&to->out) != NULL || refuse_pattern(to, "out of memory");
 }
 
-/* Names are bytes, whatever the locale is. Return the locale of before. */
+/* Switch to the C locale, since names are bytes whatever the locale is. Returns the
+ * previous locale. */
 static locale_t
 use_bytes(locale_t *bytes)
 {

@@ -551,7 +551,8 @@ put_comment_text(struct encoder *encoder, const char *key, const char *text)
     put_comment(encoder);
 }
 
-/* Write a line of words; the column is that of the sample type with the hits. */
+/* Write the comment that describes a source: words key=value. Its column is that of the
+ * sample type with the hits. */
 static void
 put_comment_source(struct encoder *encoder, const struct profile_source *source,
                    size_t column)
@@ -678,7 +679,7 @@ list_source(struct encoder *encoder, const struct profile_source *source, size_t
         (struct encoded_source){.source = source, .hits = hits};
 }
 
-/* Find the first one of each column, and number the columns: time has two. */
+/* Find the first source of each column, and number the columns: source time has two. */
 static void
 number_columns(struct encoder *encoder)
 {

@@ -155,7 +155,7 @@ may_be_profile(const struct buffer *file)
            (first >= 0x08 && first < 0x80 && ((first & 7) == 0 || (first & 7) == 2));
 }
 
-/* Return what a file is whose first bytes are no profile's, or NULL. */
+/* Describe a file whose first bytes are not those of a profile; NULL if they may be. */
 static const char *
 what_else(const struct buffer *file)
 {

@@ -459,8 +459,8 @@ profile_set_label(struct profile *profile, const char *key, const char *value)
 
 /* --- rows --- */
 
-/* Hash what rows are found by. Those by_name may all have one address, in files of
- * other tools. */
+/* Hash the keys of a row. With by_name the function is one of them: in files of other
+ * tools all rows may have the same address. */
 static uint32_t
 hash_row(const struct profile_row *row)
 {

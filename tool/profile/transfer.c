@@ -94,7 +94,7 @@ send_images(struct sender *sender)
     }
 }
 
-/* The first function and frame are there already. */
+/* Send the functions and frames, but not the first ones, which every profile has. */
 static void
 send_functions(struct sender *sender)
 {
@@ -361,7 +361,7 @@ receive_row(struct receiver *receiver, uint32_t *index)
     return row != NULL;
 }
 
-/* Receive a table, behind the entries that are there already. */
+/* Receive a table: its entries follow those that every profile has. */
 static bool
 receive_table(struct receiver *receiver, size_t there,
               bool (*receive)(struct receiver *receiver, uint32_t *index))

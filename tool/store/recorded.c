@@ -27,8 +27,8 @@ is_member(const char *key)
            strcmp(key, PROFILE_LABEL_BOOT) == 0;
 }
 
-/* Append the labels of the profile to words as key=value, malloc'd. Returns false if
- * memory runs out; *count has those that were appended in any case. */
+/* Append the labels of the profile to words as key=value, each for free(). Returns
+ * false if memory runs out; *count is the number appended in any case. */
 static bool
 list_labels(const struct profile *profile, const char **words, size_t *count)
 {
@@ -78,7 +78,8 @@ store_add_recorded(struct store *store, const struct profile *profile,
     return added;
 }
 
-/* What stays the same while a profile is rewritten is its command and its start. */
+/* Make the epoch of a profile from its command, which stays the same when a recording
+ * rewrites its file, as its start does: so it is the same window. */
 static void
 make_epoch(const struct profile *profile, char *epoch, size_t size)
 {

@@ -173,7 +173,7 @@ store_read(struct store *store, const struct store_selection *selection,
     return profile;
 }
 
-/* Replace each member by that of also, if it has one. */
+/* Replace each member of a selection by that of also, if also has one. */
 static void
 join_selections(struct store_selection *selection, const struct store_selection *also)
 {

@@ -359,7 +359,8 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 
 /* ---- processors that go offline and online ---- */
 
-/* Was the processor online since the last time? If not, its heartbeat is closed. */
+/* Whether the processor was online all the time since the last call. If not, its
+ * heartbeat is closed. */
 static bool
 heartbeat_grows(struct bpf *bpf, uint32_t processor)
 {

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Where the loader puts the descriptor of a map into a program. */
+/* An instruction into which the loader puts the descriptor of a map. */
 struct bpf_map_place {
     uint32_t instruction; /* its index */
     enum bpf_map map;
@@ -238,8 +238,8 @@ bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at, i
 
 /* ---- programs ---- */
 
-/* Load what was refused once more, with a log, and keep the log's last line before its
- * statistics. */
+/* Load a refused program once more, with a log, and keep the last line of the log
+ * before its statistics. */
 static void
 ask_why(const struct bpf_kernel *kernel, union bpf_attr *attr,
         struct perf_refusal *refusal)
@@ -288,7 +288,8 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     return fd;
 }
 
-/* Does a failed load say something of the program, so that the verifier has a log? */
+/* Whether a load failed because of the program itself, so that the verifier has written
+ * a log. */
 static bool
 is_of_verifier(long result)
 {
@@ -490,8 +491,8 @@ bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel, enum bpf_program p
     return (int)kernel->call(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof(attr));
 }
 
-/* After so many reads of a processor's counts the kernel's own wait costs less: a
- * program that takes so long is not running, since a hypervisor runs something else. */
+/* After so many reads of a processor's counts, waiting by membarrier costs less: the
+ * program takes so long because its virtual processor is not running. */
 enum { READS = 2000 };
 
 /* Wait until as many programs have left the processor as had entered it. */

@@ -82,7 +82,8 @@ perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
     return registers->cs & 0xFFFF;
 }
 
-/* What comes between header and trailer, by type: a fixed part, and perhaps a name. */
+/* shapes - by type of record, what is between header and trailer: a fixed part, and for
+ * some a name. */
 static const struct shape {
     size_t fixed_bytes; /* 0: the type is not used */
     bool named;

@@ -62,7 +62,7 @@ struct kernel_itimerspec {
     kernel_time value_ns;
 };
 
-/* Who uses a signal. */
+/* claim - the user of a signal. */
 struct claim {
     /* The process that took the signal; 0: none. If it is not this process, it is a
      * parent, and this process has not taken the signal. */
@@ -242,7 +242,7 @@ is_ours(const struct thread_timer *timer)
     return timer->owner != 0 && timer->owner == getpid();
 }
 
-/* What unlock restores in the calling thread. */
+/* held - what unlock restores in the calling thread. */
 struct held {
     sigset_t mask;
     int saved_errno; /* of the code that a handler of the program interrupted */
@@ -400,7 +400,7 @@ is_exited(int number)
 
 /* ---- The table ---- */
 
-/* Return the index of the first entry whose tid is not less than this. */
+/* Return the index of the first entry whose tid is at least this one. */
 static size_t
 find_place(const struct thread_timer *timer, pid_t tid)
 {

@@ -86,7 +86,7 @@ collector_follow(struct collector *collector)
     return collector->preloaded != NULL;
 }
 
-/* After a delivery: keep the perf maps open that processes have created by now. */
+/* Called after a delivery: look for new perf maps of processes, and keep them open. */
 static void
 collector_look(void *context)
 {

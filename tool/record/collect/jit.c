@@ -80,8 +80,8 @@ jit_remember(struct jits *jits, struct jit *jit, uint32_t pid,
     jit_look(jit, pid, now_ns);
 }
 
-/* Take over a place where a perf map is, if one, and keep it open instead of the
- * previous one unless too many are. */
+/* Take over the O_PATH descriptor of a perf map, if there is one, and keep it instead
+ * of the previous one, unless too many are open. */
 static void
 keep_map(struct jit *jit, const struct jit_file *found)
 {
@@ -106,8 +106,8 @@ keep_map(struct jit *jit, const struct jit_file *found)
     }
 }
 
-/* Open the perf map of a process of which something is known. Returns 0 or negative
- * errno. */
+/* Open the perf map of a process whose sym_perf_target was read. Returns 0 or a
+ * negative errno. */
 static int
 open_known(struct jit *jit, uint32_t pid, struct sym_perf_file *file)
 {
@@ -174,7 +174,7 @@ jit_take(struct jit *jit, struct jit *taken)
     taken->known = jit->known;
 }
 
-/* The key of our own /tmp. */
+/* The key of our own /tmp for time limits (base/time_limit.h). */
 static uint64_t
 own_key(void)
 {
@@ -183,7 +183,7 @@ own_key(void)
     return jit_file_key(&pid, 1);
 }
 
-/* Open the perf map of a process that nothing is known of. */
+/* Open the perf map of a process that exited before its sym_perf_target was read. */
 static int
 open_guessed(uint32_t pid, struct sym_perf_file *file)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* jit_file.c - finds and opens perf maps in limited time. A call that is late goes on,
- * so it has descriptors of its own. */
+/* jit_file.c - finds and opens perf maps in limited time. A call that exceeds its time
+ * continues in its thread when the caller has given up, so it has its own descriptors.
+ */
 #include "record/collect/jit_file.h"
 
 #include "base/open_regular.h"
@@ -44,7 +45,8 @@ jit_file_key(const uint32_t *pids, size_t count)
 
 /* ---- What leads to a perf map ---- */
 
-/* reading - of a target, beside the caller. */
+/* reading - a call that reads a sym_perf_target, made by another thread with a time
+ * limit. */
 struct reading {
     uint32_t pids[JIT_FILE_PIDS_MAX];
     size_t count;
@@ -124,7 +126,7 @@ jit_file_read_target(uint64_t key, const uint32_t *pids, size_t count,
 
 /* ---- Opening it ---- */
 
-/* opening - of a perf map, beside the caller. */
+/* opening - a call that opens a perf map, made by another thread with a time limit. */
 struct opening {
     struct jit_file asked; /* with duplicates of its descriptors */
     int error;
@@ -220,7 +222,7 @@ opening_work(void *argument)
     }
 }
 
-/* Close what the call had of its own. */
+/* Free the call's own copies and descriptors. */
 static void
 opening_free(struct opening *opening)
 {
@@ -239,8 +241,8 @@ opening_drop(void *argument)
     opening_free(opening);
 }
 
-/* Duplicate a descriptor. Returns negative errno if that fails; what is no descriptor
- * is returned as it is. */
+/* Duplicate a descriptor. Returns a negative errno if that fails; a negative argument
+ * is returned unchanged. */
 static int
 duplicate(int fd)
 {

@@ -28,8 +28,8 @@
 /* Number of attempts to open an image, each through another process that maps it. */
 enum { MISSES_MAX = 8 };
 
-/* Has a mapping no file? Shared memory without one is notified with an inode and a name
- * too: these are the names. */
+/* Whether a mapping has no file. Anonymous shared memory is notified with an inode and
+ * a name, too; it is recognised by these names. */
 bool
 mapped_file_is_none(const ntprof_notification *map)
 {
@@ -61,7 +61,7 @@ struct paths {
     size_t count;
 };
 
-/* found - the file of a mapping. */
+/* found - the result: the file of a mapping. */
 struct found {
     int fd;              /* O_PATH, so that it can be closed without waiting; or -1 */
     uint64_t device;     /* st_dev */
@@ -70,8 +70,8 @@ struct found {
     struct root root;    /* of the process; fd is -1 if it is ours, or unknown */
 };
 
-/* opening - of the file of a mapping, beside the caller: each of its calls may wait for
- * a file system that does not answer. */
+/* opening - a search for the file of a mapping, made by another thread with a time
+ * limit: each of its calls may wait for a file system that does not answer. */
 struct opening {
     dev_t device; /* as notified */
     uint64_t inode;

@@ -325,8 +325,8 @@ report_unreadable(const struct naming *naming, struct namer *namer,
     report_by(naming, namer, late ? naming->symbols.warn : naming->symbols.say, note);
 }
 
-/* Whether others took too long, so that this image is for a later profile, if there is
- * one. */
+/* Whether too many readers did not answer, so that the names of this image are left to
+ * a later profile, if there will be one. */
 static bool
 is_hung(const struct naming *naming, struct namer *namer, const struct image *image)
 {
@@ -345,7 +345,8 @@ is_hung(const struct naming *naming, struct namer *namer, const struct image *im
     return true;
 }
 
-/* Whether no time is left for the names of this profile, but for those to come. */
+/* Whether no time is left for the names of this profile, and a later profile can have
+ * them. */
 static bool
 is_out_of_time(const struct naming *naming)
 {
@@ -402,8 +403,8 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
 }
 
-/* Return the bytes of code that one count stands for: those of a bucket, or of a part
- * of it if the bucket is larger than a counter can be (counts.h). */
+/* Return the bytes of code that one count covers: a bucket, or a part of it if the
+ * bucket is larger than a counter can be (counts.h). */
 static uint64_t
 counted_bytes(const struct profile *profile)
 {
@@ -423,7 +424,8 @@ naming_bounded_images(const struct naming *naming)
     return bounded;
 }
 
-/* Charge what the profile before took, and give this one its time. */
+/* Charge the time that names of the previous profile took, and start the time of this
+ * one. */
 static void
 start_clock(struct naming *naming)
 {

@@ -71,8 +71,9 @@ why_not_opened(int error)
     }
 }
 
-/* Is an error of opening a perf map to be reported? Most mean that one exists; with the
- * others nobody knows, so few hits are passed over. */
+/* Whether an error of opening a perf map is to be reported. Most errors mean that the
+ * map exists; the others leave that open, and are reported only for a process with many
+ * hits. */
 static bool
 is_worth_a_report(int error, uint64_t hits)
 {

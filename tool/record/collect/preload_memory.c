@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* preload_memory.c - makes the memory that preload objects count into, and reads it
- * checked. */
+/* preload_memory.c - makes the memory that preload objects count into, and checks what
+ * it reads from it. */
 #include "record/collect/preload_memory.h"
 #include "record/collect/counts.h"
 
@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Linux gives no addresses from here on to programs: code is not longer either. */
+/* Limit of addresses: Linux gives programs none above. So it limits lengths of code,
+ * too. */
 #define ADDRESS_LIMIT (UINT64_C(1) << 57)
 
 /* Read a value once: programs may change it at any time. */

@@ -142,8 +142,8 @@ most_since_look(const struct preloaded *preloaded, uint64_t now_ns)
     return (now_ns - preloaded->looked_ns + look_slack_ns) * preloaded->processors;
 }
 
-/* Advance the clock of a process to what its preload object says, as far as the time
- * between two looks allows that. */
+/* Advance the clock of a process to the time that its preload object reports, but by no
+ * more than the time between two looks allows. */
 static void
 believe_time(struct preloaded *preloaded, struct preload_seen *process, uint64_t cpu_ns,
              uint64_t now_ns)

@@ -33,7 +33,7 @@ struct reading {
     struct buffer folded; /* list of days whose sums are used */
 };
 
-/* Run the query in reading->sql, and start another one. */
+/* Run the query in reading->sql, and clear the text for the next one. */
 static bool
 ask(struct reading *reading, struct row_binary_reader *rows)
 {

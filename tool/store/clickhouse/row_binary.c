@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Bits of a length in each byte; the highest bit says that there are more. */
+/* A length is a LEB128 number: 7 bits in each byte, and a bit that says that more
+ * follow. */
 enum { LENGTH_BITS = 7, LENGTH_MORE = 0x80 };
 
 void

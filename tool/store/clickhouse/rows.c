@@ -187,7 +187,7 @@ get_lines(struct taking *taking, size_t count)
 
 /* --- callers --- */
 
-/* Whether it is a function: code without a name is one if its bounds are known. */
+/* Whether a function is known: by its name, or without one by its bounds. */
 static bool
 is_function(const struct profile_function *function)
 {
@@ -230,7 +230,7 @@ get_callers(struct taking *taking, uint32_t *caller)
            get_lines(taking, count) && add_callers(taking, count, caller);
 }
 
-/* Read the names of a place: they may be wanting. */
+/* Read the names of a place, which may be missing. */
 static bool
 get_names_of_place(struct taking *taking, struct profile_place *place)
 {

@@ -124,8 +124,8 @@ find_port(const char *host, size_t length)
     return memchr(host + start, ':', length - start);
 }
 
-/* Whether what stands behind the host is a number. What is none may be a password whose
- * user was forgotten, and is not to be shown as part of an address. */
+/* Whether the text after the host's colon is a number. Another text may be a password
+ * whose user was forgotten, which must not be shown as part of an address. */
 static bool
 has_right_port(const char *host, size_t length)
 {
@@ -382,7 +382,7 @@ has_password(const struct server *server, const char *text)
     return password != NULL && strstr(text, password) != NULL;
 }
 
-/* Say in one line what a server that refused has said. */
+/* Set the error to the server's answer, as one line. */
 static bool
 fail_status(struct server *server, long status)
 {
@@ -510,7 +510,7 @@ server_set_cluster(struct server *server, const char *name)
     return server->cluster != NULL || server_fail_memory(server);
 }
 
-/* Settings of a request. */
+/* Return the settings that each request carries in its address. */
 static const char *
 settings(const struct server *server)
 {

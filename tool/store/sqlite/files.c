@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How often a file beside a store is looked for: it may come and go meanwhile. */
+/* How often it is tried to check or make a file beside a store, which others may make
+ * and remove meanwhile. */
 enum { LOOKS = 5 };
 
 /* In any folder SQLite would make these two with the mode of FILE. */
@@ -189,7 +190,7 @@ provide_sibling(const struct store_files *files, const char *name, bool needed,
            refuse_store(why, "cannot make %s beside it: %s", name, text_errno(errno));
 }
 
-/* Check all of them before the first is made. */
+/* Check all files beside the store before the first missing one is made. */
 static bool
 provide_siblings(const struct store_files *files, const struct stat *store, char *why)
 {

@@ -164,7 +164,8 @@ check_kind(struct database *store)
     }
 }
 
-/* Is the caller to be stopped? SQLite asks it now and then during a statement. */
+/* Whether the caller wants to stop. SQLite calls this from time to time during a
+ * statement. */
 static int
 is_stopped(void *context)
 {
@@ -214,7 +215,8 @@ sqlite_open(const struct store_url *url, bool write, struct pprof_error *error)
     return store != NULL ? &store->store : NULL;
 }
 
-/* What version 3 lacks. The order of the columns is that of a new store. */
+/* The statements that convert a store of version 3 to 4. The order of columns is that
+ * of a new store. */
 static const char to_version_4[] =
     "CREATE TABLE function_4" STORE_FUNCTION_COLUMNS
     "INSERT INTO function_4 SELECT id, name, system_name, file, start_line, '', 0, 0 "

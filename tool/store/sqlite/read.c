@@ -45,8 +45,8 @@ fail_memory(struct reading *reading)
     return database_fail(reading->store, "out of memory for what is selected");
 }
 
-/* Bind what a selection says of rows: ?1 source, ?2 image, ?3 build-id, ?4 unit, each
- * of which may be NULL, and ?5 the interval. */
+/* Bind the parameters of a selection of rows: ?1 source, ?2 image, ?3 build-id, ?4
+ * unit, each of which may be NULL, and ?5 the interval. */
 static void
 bind_selection(struct reading *reading, sqlite3_stmt *statement)
 {
@@ -110,7 +110,7 @@ choose_sums(struct reading *reading)
         ", host) NOT IN summed");
 }
 
-/* What adds up the statistics of the windows by source. */
+/* The query that adds up the statistics of the windows by source. */
 #define SUM_ACCOUNTING(outside_kernel)                                             \
     "CREATE TEMP TABLE account AS SELECT source, max(asked) AS asked, "            \
     "sum(measured * taken) AS measured, sum(expected) AS expected, sum(taken) AS " \
@@ -640,7 +640,7 @@ read_rows(struct reading *reading, const struct rows_query *query)
     sqlite3_finalize(reading->frame);
 }
 
-/* Set what place_rows needs of a profile. */
+/* Set the bucket size of the profile that place_rows are read into. */
 static void
 read_bucket(struct reading *reading)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* upkeep.c - what a store contains, whether it is whole, and removing old windows. */
+/* upkeep.c - statistics and checks of a store, and removing old windows. */
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
 

@@ -18,7 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Return where the bucket's hits are counted: not before its function. */
+/* Return the address at which a bucket's hits are counted: its own or, if its function
+ * starts later, that of its function. */
 static uint64_t
 place_of(const struct linked_functions *functions, const struct linked_code *code,
          size_t bucket)
@@ -78,8 +79,8 @@ same_name(const struct sym_symbol *a, const struct sym_symbol *b)
     return strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* The first local function of that name and file, maybe itself. HASH_INDEX_NONE: out
- * of memory. */
+/* Return the first local function with the name and file of this one, which may be
+ * itself; HASH_INDEX_NONE if memory runs out. */
 static uint32_t
 find_first(const struct sym_symbol_list *list, struct hash_index *index,
            uint32_t function)
@@ -98,8 +99,8 @@ find_first(const struct sym_symbol_list *list, struct hash_index *index,
     return hash_index_add(index, hash, function) ? function : HASH_INDEX_NONE;
 }
 
-/* Numbers local functions of one name and file from 1 on, by address. NULL: out of
- * memory. */
+/* Number the local functions with the same name and file from 1 on, by address. Returns
+ * NULL if memory runs out. */
 static uint32_t *
 number_locals(const struct sym_symbol_list *list)
 {

@@ -176,7 +176,7 @@ put_head(struct writer *writer)
     put_sums(writer);
 }
 
-/* Are both in one function? */
+/* Whether two rows are of the same function. */
 static bool
 same_function(const struct writer *writer, const struct profile_row *a,
               const struct profile_row *b)
@@ -209,7 +209,7 @@ put_function(struct writer *writer, const struct profile_row *row)
     put_name(writer, "fn", &writer->functions);
 }
 
-/* Say in which file the next lines are, if it is another than that of the last ones. */
+/* Write the file of the next lines, if it is not that of the previous ones. */
 static void
 put_file(struct writer *writer, const struct profile_row *row, const char **file)
 {

@@ -84,7 +84,7 @@ debug_check_place(const struct debug_place *place)
                            : DEBUG_MISSING_NOTHING;
 }
 
-/* search - for a discriminator in rows. */
+/* search - the state of a search for a discriminator in rows of line tables. */
 struct search {
     struct sym_image *image;
     bool found;

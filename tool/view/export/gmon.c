@@ -149,7 +149,7 @@ collect_bins(struct writer *writer)
     return true;
 }
 
-/* Can gprof hold them? */
+/* Check that gprof can hold the bins. */
 static bool
 check_bins(struct writer *writer, struct export_messages *messages)
 {
@@ -317,7 +317,8 @@ choose_rate(struct writer *writer)
     }
 }
 
-/* Note what is not in the file, or not as one would think. */
+/* Add to the note the hits that the file lacks, and how it differs from what a user
+ * would expect. */
 static void
 put_notes(const struct writer *writer, const struct export_options *options,
           struct export_messages *messages)

@@ -55,8 +55,8 @@ write_data(FILE *out, const struct profile *profile, const struct function_names
     return done;
 }
 
-/* Write what of the code is not there, for the page and, in a note, for the terminal.
- * */
+/* Report which functions have no code in the page: in the page and, by a note, on the
+ * terminal. */
 static void
 write_left_out(FILE *out, const struct export_options *options,
                const struct html_code *code, struct export_messages *messages)

@@ -23,7 +23,7 @@ struct candidate {
     double share; /* the largest of all sources */
 };
 
-/* hottest - the candidates, and what finds them. */
+/* hottest - the candidates while they are collected. */
 struct hottest {
     const struct profile *profile;
     const struct identities *identities;
@@ -190,7 +190,7 @@ has_source(const struct listing *listing)
     return false;
 }
 
-/* code_writer - what is at hand while code is written. */
+/* code_writer - the state while code is written. */
 struct code_writer {
     FILE *out;
     const struct profile *profile;
@@ -225,7 +225,8 @@ fold_if_long(struct listing *listing)
     }
 }
 
-/* Write the instructions; where there are none, the notes that say why stand alone. */
+/* Write the listing of instructions; if there are none it has only the notes that say
+ * why. */
 static bool
 write_instructions(struct code_writer *writer, const struct candidate *item,
                    const struct listing_target *target)

@@ -121,7 +121,7 @@ put_column(struct buffer *json, const char *key, struct buffer *column)
 
 /* --- the profile --- */
 
-/* page - what is at hand while a profile is put. */
+/* page - the state while a profile is written. */
 struct page {
     struct buffer *json;
     const struct profile *profile;
@@ -309,7 +309,8 @@ put_names(struct page *page, const char *key, const char **names, size_t count)
     buffer_append_byte(page->json, '\n');
 }
 
-/* Names of the functions that others were inlined into; those of rows are in names. */
+/* Put the names of the functions that others were inlined into. Those of rows are put
+ * by put_function_names. */
 static void
 put_frame_names(struct page *page)
 {
@@ -366,8 +367,8 @@ put_escaped_list(struct page *page, const char *key, const struct buffer *texts,
     buffer_append_byte(page->json, '\n');
 }
 
-/* Put what functions are called where there is room: in full, distinguished as in rows;
- * "" where that is as in rows. */
+/* Put the full names of functions, for places with room; "" where the full name is the
+ * one of rows. */
 static void
 put_full_names(struct page *page, const struct buffer *shorts, const size_t *starts)
 {
@@ -414,7 +415,7 @@ put_name_places(struct page *page)
     put_column(page->json, "known", &page->column);
 }
 
-/* The functions of rows. */
+/* Put the names of the functions of rows. */
 static void
 put_function_names(struct page *page)
 {
@@ -457,7 +458,8 @@ put_frames(struct page *page)
     buffer_append_byte(page->json, '\n');
 }
 
-/* Does row i begin a segment, the last one of which began with base? */
+/* Whether row i starts a new segment; base is the address at which the current one
+ * starts. */
 static bool
 begins_segment(const struct page *page, size_t i, uint64_t base)
 {

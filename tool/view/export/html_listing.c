@@ -54,7 +54,8 @@ put_line_hits(struct buffer *json, const struct listing *listing,
     json_end(json, ']');
 }
 
-/* Put where code is, its bytes, and where it leads. */
+/* Put the address, size and bytes of an instruction and the address that it jumps to.
+ */
 static void
 put_code_place(struct buffer *json, const struct listing_line *line)
 {

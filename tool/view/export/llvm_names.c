@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* The number at the low end: a set bit is 0, else there are 5 bits, or 12. */
+/* Unpack the lowest number: a single set bit means 0, else the number has 5 or 12 bits.
+ */
 static uint32_t
 unpack_number(uint32_t packed)
 {
@@ -16,7 +17,7 @@ unpack_number(uint32_t packed)
                                 : packed & 0x1f;
 }
 
-/* The same without the first number. */
+/* Remove the lowest number. */
 static uint32_t
 skip_number(uint32_t packed)
 {

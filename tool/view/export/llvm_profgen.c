@@ -16,7 +16,7 @@
 
 #include <inttypes.h>
 
-/* Does the program say what llvm-profgen will look for? */
+/* Check that the program has what llvm-profgen needs. */
 static bool
 check_file(const struct linked_code *code, const struct export_options *options,
            struct export_messages *messages)

@@ -68,8 +68,8 @@ plain_name(struct writer *writer, const char *name)
     return copy;
 }
 
-/* The node of the innermost function of a place. SAMPLE_TREE_NONE: a name cannot be
- * written, or it failed. */
+/* Return the node of the innermost function of a place; SAMPLE_TREE_NONE if a name
+ * cannot be written, or memory runs out. */
 static uint32_t
 enter(struct writer *writer, const struct debug_place *place)
 {
@@ -93,7 +93,8 @@ enter(struct writer *writer, const struct debug_place *place)
     return node;
 }
 
-/* Counts hits at a place. What it lacks, if so. */
+/* Count hits at a place. Returns what the place lacks: then the hits are not counted.
+ */
 static enum debug_missing
 count_place(struct writer *writer, const struct debug_place *place, uint64_t hits)
 {
@@ -136,7 +137,8 @@ count_row(void *context, uint64_t address, const char *file, uint32_t line)
     return !writer->failed;
 }
 
-/* Hits at the places of their buckets, and zeros at all rows of functions with any. */
+/* Count the hits of all buckets, and 0 at all rows of the line table of functions that
+ * have hits. */
 static void
 count_code(struct writer *writer)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - finds out what the exports of all formats call a row's image and place. */
+/* names.c - the name of an image and the file offset of a row, as all formats have
+ * them. */
 #include "view/export/names.h"
 
 #include "base/path.h"

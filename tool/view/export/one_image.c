@@ -74,7 +74,8 @@ add_up_images(struct one_image *choice, size_t source)
     return true;
 }
 
-/* Which files are of the kind and name fits; all if it is NULL. */
+/* Mark the images of the wanted kind whose file matches name; with NULL, all of the
+ * kind. */
 static bool
 find_named(struct one_image *choice, const char *name, enum one_image_of of)
 {
@@ -93,8 +94,8 @@ find_named(struct one_image *choice, const char *name, enum one_image_of of)
     return done;
 }
 
-/* Is the image one to choose: the first of its file, with hits, and so called if a name
- * is given? */
+/* Whether an image may be chosen: it is the first of its file, has hits and is marked
+ * as named. */
 static bool
 is_candidate(const struct one_image *choice, uint32_t image)
 {
@@ -102,8 +103,8 @@ is_candidate(const struct one_image *choice, uint32_t image)
            choice->named[image];
 }
 
-/* The image with most hits among the candidates that is behind after in that order;
- * else UINT32_MAX. */
+/* Return the candidate that follows the candidate after, in order of hits, most first;
+ * UINT32_MAX if there is none. */
 static uint32_t
 next_candidate(const struct one_image *choice, uint32_t after)
 {
@@ -148,7 +149,8 @@ what_tells_apart(const struct one_image *choice, uint32_t image)
     return images[image].build_id;
 }
 
-/* Says which images there are to choose from, those with most hits first. */
+/* Set the error to a list of the images that can be chosen, those with most hits first.
+ * Returns false. */
 static bool
 fail_choice(const struct one_image *choice, const struct export_options *options,
             struct export_messages *messages)

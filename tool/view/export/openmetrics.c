@@ -77,7 +77,7 @@ same_image(const struct series *a, const struct series *b)
     return a->image->path == b->image->path && a->image->build_id == b->image->build_id;
 }
 
-/* The series of a function, added if it is new. HASH_INDEX_NONE: out of memory. */
+/* Find or add the series of a function. Returns HASH_INDEX_NONE if memory runs out. */
 static uint32_t
 find_series(struct writer *writer, const struct series *wanted)
 {
@@ -102,7 +102,7 @@ find_series(struct writer *writer, const struct series *wanted)
     return (uint32_t)writer->count - 1;
 }
 
-/* Would the series' labels be those of the one that others share? */
+/* Whether the labels of a series would be those of the shared series. */
 static bool
 is_other(const struct series *series)
 {
@@ -192,7 +192,8 @@ compare_hits(const void *left, const void *right, void *hits)
     return (a > b) - (a < b);
 }
 
-/* Fills hits of a source, and order: all series but the shared one, most hits first. */
+/* Set hits, the hits of a source by series, and order, all series but the shared one
+ * with most hits first. */
 static void
 rank(struct writer *writer, size_t source)
 {

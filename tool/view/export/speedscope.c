@@ -117,8 +117,8 @@ put_weights(struct writer *writer, const uint64_t *hits, uint64_t factor)
     json_end_member(&writer->json, '}');
 }
 
-/* Return the nanoseconds of a hit; 0 if it has none, or their sum would be too large.
- * */
+/* Return the nanoseconds that a hit represents; 0 if it represents no time, or the sum
+ * would be too large. */
 static uint64_t
 hit_ns(const struct profile_source *source, uint64_t total)
 {

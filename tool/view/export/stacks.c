@@ -17,8 +17,8 @@
 
 #define NONE HASH_INDEX_NONE
 
-/* What is kept while stacks are built: the frame of each table's entry, NONE until it
- * is asked for. */
+/* builder - the state while stacks are built: by index of each table of the profile,
+ * the frame of the entry, NONE until it is needed. */
 struct builder {
     struct export_stacks *stacks;
     const struct profile *profile;
@@ -52,7 +52,7 @@ reserve(void **array, size_t *capacity, size_t count, size_t element_size)
     return true;
 }
 
-/* The frame, added if it is new. NONE: out of memory. */
+/* Find or add a frame. Returns NONE if memory runs out. */
 static uint32_t
 find_frame(struct export_stacks *stacks, const struct export_frame *wanted)
 {
@@ -78,7 +78,7 @@ find_frame(struct export_stacks *stacks, const struct export_frame *wanted)
     return (uint32_t)stacks->frame_count++;
 }
 
-/* The node of frame below parent, added if it is new. NONE: out of memory. */
+/* Find or add the node of a frame below parent. Returns NONE if memory runs out. */
 static uint32_t
 find_node(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
 {
@@ -103,7 +103,8 @@ find_node(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
 
 /* --- chains of rows --- */
 
-/* The frame with the name in builder->text. NONE: out of memory. */
+/* Find or add the frame with the name in builder->text. Returns NONE if memory runs
+ * out. */
 static uint32_t
 frame_of_text(struct builder *builder, const char *file, uint32_t line)
 {
@@ -185,7 +186,7 @@ collect_chain(struct builder *builder, const struct profile_row *row)
     return frame != NONE && !builder->chain.failed;
 }
 
-/* The node of a row's stack. NONE: out of memory. */
+/* Find or add the node of a row's stack. Returns NONE if memory runs out. */
 static uint32_t
 node_of_row(struct builder *builder, const struct profile_row *row)
 {

@@ -15,7 +15,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* placed - a function, and how dense hits are in it. */
+/* placed - a function, and its hits per byte. */
 struct placed {
     uint64_t hits;
     uint64_t size;

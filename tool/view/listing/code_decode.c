@@ -128,7 +128,8 @@ decode(struct code_view *code, const struct decode_code *wanted)
     return false;
 }
 
-/* Has the names of the instructions looked up at once: each is asked for twice. */
+/* Request the names at all instructions at once, since each is looked up twice later.
+ */
 static bool
 expect_names(struct code_view *code)
 {

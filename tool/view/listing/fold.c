@@ -75,8 +75,9 @@ show_around(struct listing *listing, size_t at, uint32_t context)
     }
 }
 
-/* Count the hidden lines behind each other at the first of them. Fewer than
- * GAP_LINES_MIN are shown again: the note in their place would hardly be shorter. */
+/* Set the number of consecutive hidden lines at the first of them. Fewer than
+ * GAP_LINES_MIN are shown after all, since the line that replaces them would hardly be
+ * shorter. */
 static void
 count_gaps(struct listing *listing)
 {

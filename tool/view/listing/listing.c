@@ -324,7 +324,8 @@ listing_is_nameless(const struct profile *profile, const struct listing_target *
            !function->has_address;
 }
 
-/* Is a place, of a row or of a call around it, one of the target? */
+/* Whether a place, that of a row's code or of a call that it was inlined at, belongs to
+ * the target. */
 static bool
 is_place(const struct profile *profile, const struct listing_target *target,
          const struct listing_place *place)

@@ -458,7 +458,8 @@ fits(const struct profile_function *function, const struct profile_image *image,
     return false;
 }
 
-/* wanted - what a text says of a function, and which functions it means. */
+/* wanted - a text that names functions, and the answer for each function of the
+ * profile. */
 struct wanted {
     const char *text;   /* NULL: any */
     const char *within; /* into what it was inlined; NULL: that is not said */
@@ -468,8 +469,8 @@ struct wanted {
     struct buffer scratch;
 };
 
-/* Does a function fit the text? The answer is kept in known, except for functions
- * without a name: what fits these depends on the image of the row. */
+/* Whether the text names a function. The answer is remembered in known, except for
+ * functions without a name, for which it depends on the image of the row. */
 static bool
 is_meant(const struct search *search, struct wanted *wanted, uint32_t function,
          const struct profile_row *row, const char *text, signed char *known)
@@ -547,8 +548,8 @@ count_inlined(struct search *search, const struct profile_row *row,
     }
 }
 
-/* Whether a function is not in the chain further in too, but for the innermost
- * place. */
+/* Whether the caller at this place of the chain is met for the first time: it is not
+ * among the callers further in. */
 static bool
 is_first_around(const struct profile *profile, const struct profile_row *row,
                 const struct listing_place *place)

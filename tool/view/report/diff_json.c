@@ -122,7 +122,8 @@ unit_of(const struct diff *diff, const struct diff_source *source)
     return report_is_time(source->of->sides[PAIR_OLD]) ? "ns" : "events";
 }
 
-/* Return what a hit stands for: of several intervals, on average; 0 if unknown. */
+/* Return the units (ns or events) that a hit represents: of several intervals, on
+ * average; 0 if unknown. */
 static double
 value_of_hit(const struct diff_source *source, unsigned side)
 {

@@ -13,8 +13,7 @@
 
 /* --- sources --- */
 
-/* Put the statistics of a source. Of several intervals none is the one that was
- * granted. */
+/* Put the statistics of a source. One of several intervals has no granted interval. */
 static void
 put_statistics(struct buffer *json, const struct profile_source *source)
 {
@@ -50,7 +49,8 @@ put_intervals(struct buffer *json, const struct profile_source *source)
     json_end_member(json, ']');
 }
 
-/* Return what a hit stands for: of several intervals, on average. */
+/* Return the units (ns or events) that a hit represents: of several intervals, on
+ * average. */
 static double
 per_hit(const struct profile_source *source, const struct report_count *total)
 {

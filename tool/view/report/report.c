@@ -63,7 +63,7 @@ check_keys(const struct profile *profile, const struct report_options *options,
     return true;
 }
 
-/* Return the key that shows the names that a filter could match. */
+/* Return the key by which a report shows the names that a filter can match. */
 static const char *
 view_of(const struct profile *profile, const struct report_filter *filter)
 {

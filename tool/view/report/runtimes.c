@@ -19,8 +19,8 @@ enum { INTERPRETER_PERCENT_MIN = 20 };
 
 enum { FILES_MAX = 6 };
 
-/* jit_runtime - one that compiles while it runs. A file is a program or library;
- * versions behind the name do not matter, and with * nothing behind it does. */
+/* jit_runtime - a runtime that compiles while it runs. A file is a program or library;
+ * a version after its name is ignored, and with * everything after it. */
 struct jit_runtime {
     const char *files[FILES_MAX];
     const char *option;
@@ -43,7 +43,8 @@ static const struct jit_runtime jit_runtimes[] = {
     {{"qemu-*"}, "start qemu (8.0 or later) with -perfmap"},
 };
 
-/* interpreter - one whose scripts are run by its own functions. */
+/* interpreter - a runtime that executes scripts by its own functions, without compiling
+ * them. */
 struct interpreter {
     const char *files[FILES_MAX];
     const char *language;
@@ -68,7 +69,7 @@ static const struct interpreter interpreters[] = {
 
 enum { INTERPRETERS = sizeof(interpreters) / sizeof(interpreters[0]) };
 
-/* Is what follows a file's name its version, its suffix, or nothing? */
+/* Whether the rest after a file's name is a version, a suffix or nothing. */
 static bool
 is_version(const char *rest)
 {

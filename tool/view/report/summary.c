@@ -171,7 +171,8 @@ put_verdict(struct buffer *line, const struct profile *profile,
     }
 }
 
-/* Report what a file of another tool has. */
+/* Append the number of hits of a source in a profile of another tool, which has no
+ * statistics. */
 static void
 put_foreign(struct buffer *line, const struct profile_source *source, uint64_t total)
 {
@@ -347,7 +348,8 @@ struct unnamed {
     size_t most_at; /* the image with the most of them */
 };
 
-/* Count them. Returns false if memory runs out. */
+/* Count the hits of the first source without a function, by image. Returns false if
+ * memory runs out. */
 static bool
 count_unnamed(const struct profile *profile, struct unnamed *unnamed)
 {

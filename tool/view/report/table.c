@@ -98,8 +98,8 @@ put_title(const struct table *table, const struct grid_column *column,
 
 /* --- cells --- */
 
-/* Append what hits of a source stand for. In a column of several sources, events get
- * their unit. */
+/* Append the time or events that hits of a source represent. In a column of several
+ * sources, events get their unit. */
 static void
 put_estimate(const struct table *table, const struct grid_column *column, size_t source,
              const struct report_count *count, struct buffer *text)
@@ -133,7 +133,8 @@ put_ratio(const struct report_ratio *ratio, const struct profile *profile,
     }
 }
 
-/* Append nothing if every event is a hit. */
+/* Append the error of an estimate; nothing if every event is a hit, so that there is no
+ * error. */
 static void
 put_error(double error, struct buffer *out)
 {

@@ -65,7 +65,7 @@ put_hits(struct tui_pen *pen, enum tui_style style, uint64_t hits)
     tui_pen_text(pen, style, 1, "");
 }
 
-/* Titles: what all rows are, and what one is. */
+/* Titles for all rows, and for one row. */
 static const char *const singulars[TUI_KINDS] = {
     [TUI_FUNCTIONS] = "function",
     [TUI_IMAGES] = "image",

@@ -109,7 +109,8 @@ tui_screen_say(struct tui_screen *screen, const char *format, ...)
     va_end(arguments);
 }
 
-/* Return first, moved as little as possible to have the cursor in the window. */
+/* Return the first line of a window: the given one, moved as little as needed to have
+ * the cursor in the window. */
 static size_t
 scroll(size_t first, size_t cursor, size_t count, size_t window)
 {
