@@ -54,9 +54,9 @@ static void
 read_objdump(const uint8_t *data, size_t size)
 {
     static const unsigned char bytes[64];
-    static const uint64_t sync[] = {0x1000, 0x1003, 0x1010, 0x1020, 0x103f};
+    static const uint64_t starts[] = {0x1000, 0x1003, 0x1010, 0x1020, 0x103f};
     const struct decode_code code = {
-        {EM_X86_64, true, false}, bytes, sizeof(bytes), 0x1000, sync, 5, false, NULL};
+        {EM_X86_64, true, false}, bytes, sizeof(bytes), 0x1000, starts, 5, false, NULL};
     struct walk walk = {0x1000, 0x1040};
     char *const text = malloc(size + 1);
 

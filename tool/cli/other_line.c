@@ -31,7 +31,8 @@ put_words(struct buffer *line, int argc, char **argv)
     }
 }
 
-/* Whether the next word is the value of an option, as far as its form shows. */
+/* Guess by the form of an option whether the next word is its value: for a long option
+ * without "=", and for a letter that is known to have one. */
 static bool
 takes_next(const char *option)
 {
@@ -40,7 +41,8 @@ takes_next(const char *option)
                                   strchr("FecCopdG", option[1]) != NULL;
 }
 
-/* Whether one of the options before the command has a letter or a name. */
+/* Whether the options at the start of argv contain -LETTER or --NAME, which may be
+ * followed by more characters, such as a value. */
 static bool
 has_option(int argc, char **argv, char letter, const char *name)
 {

@@ -85,6 +85,8 @@ set_values(const struct diff_source *source, bool normalize, struct diff_row *ro
     row->error = Z * sqrt(variance);
 }
 
+/* Return the probability that the change of a row is due to chance: of its shares if
+ * normalized, else of its units. */
 static double
 chance_of_row(const struct diff_source *source, bool normalize,
               const struct diff_row *row)

@@ -34,7 +34,9 @@ struct grouper {
     struct report_groups *groups;
     size_t width; /* number of counters of a group */
     size_t row_width;
-    bool mixed; /* addresses are joined at the widest of several buckets */
+    /* rows are by address, and the profile has buckets of several sizes: each address
+     * is rounded down to the start of a bucket of the largest size */
+    bool joins_buckets;
     size_t capacity;
     struct hash_index index;
 };
@@ -76,10 +78,11 @@ set_line(const struct grouper *grouper, const struct profile_row *row,
 static uint64_t
 row_address(const struct grouper *grouper, const struct profile_row *row)
 {
-    return grouper->mixed ? profile_bucket_start(grouper->profile,
-                                                 &grouper->profile->images[row->image],
-                                                 row->address)
-                          : row->address;
+    return grouper->joins_buckets
+               ? profile_bucket_start(grouper->profile,
+                                      &grouper->profile->images[row->image],
+                                      row->address)
+               : row->address;
 }
 
 /* Return the group of a row, without hits and source. */
@@ -144,12 +147,12 @@ is_by_build(const struct grouper *grouper)
     return has_any_key(grouper, ADDRESS_KEYS | BIT(REPORT_BY_IMAGE));
 }
 
-/* Whether a row is all code of a wide bucket, which may be several functions. Address 0
- * stands for one that is not known. */
+/* Whether a group is a whole bucket (grouper.joins_buckets), which may contain several
+ * functions, so that its function is not compared. Address 0 means unknown. */
 static bool
-is_by_bucket(const struct grouper *grouper, const struct report_group *group)
+is_of_bucket(const struct grouper *grouper, const struct report_group *group)
 {
-    return grouper->mixed && group->address != 0;
+    return grouper->joins_buckets && group->address != 0;
 }
 
 static uint32_t
@@ -175,7 +178,7 @@ hash_group(const struct grouper *grouper, const struct report_group *group)
             hash = hash_mix(hash, pointer_bits(group->image->build_id));
         }
     }
-    if (is_by_bucket(grouper, group)) {
+    if (is_of_bucket(grouper, group)) {
         return hash_mix(hash, group->address);
     }
     if (has_any_key(grouper, PLACE_KEYS)) {
@@ -196,7 +199,7 @@ static bool
 same_place(const struct grouper *grouper, const struct report_group *a,
            const struct report_group *b)
 {
-    if (is_by_bucket(grouper, a)) {
+    if (is_of_bucket(grouper, a)) {
         return a->address == b->address;
     }
     return a->function_id == b->function_id &&
@@ -574,7 +577,7 @@ report_group_rows(const struct profile *profile, const struct report_grouping *g
         .groups = groups,
         .width = group_width(profile, keys),
         .row_width = profile_width(profile),
-        .mixed = (keys & ADDRESS_KEYS) != 0 && profile->bucket_least != 0,
+        .joins_buckets = (keys & ADDRESS_KEYS) != 0 && profile->bucket_least != 0,
     };
     struct row_filter filter = {.kinds = {NULL}};
     bool done;

@@ -355,17 +355,18 @@ translate(struct translation *to, const char *text)
     return buffer_text(&to->out) != NULL || refuse_pattern(to, "out of memory");
 }
 
-/* Switch to the C locale, since names are bytes whatever the locale is. Returns the
- * previous locale. */
+/* Have this thread use the C locale, since names are bytes whatever the locale is. Sets
+ * *bytes to it, and returns the previous locale, both for restore_locale. */
 static locale_t
-use_bytes(locale_t *bytes)
+use_c_locale(locale_t *bytes)
 {
     *bytes = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     return *bytes != (locale_t)0 ? uselocale(*bytes) : (locale_t)0;
 }
 
+/* Undo use_c_locale. */
 static void
-use_again(locale_t before, locale_t bytes)
+restore_locale(locale_t before, locale_t bytes)
 {
     if (bytes != (locale_t)0) {
         uselocale(before);
@@ -379,13 +380,13 @@ compile(struct name_pattern *pattern, const struct translation *from, char *why,
 {
     const int flags = REG_EXTENDED | REG_NOSUB | (from->ignore_case ? REG_ICASE : 0);
     locale_t bytes;
-    const locale_t before = use_bytes(&bytes);
+    const locale_t before = use_c_locale(&bytes);
     const int failure = regcomp(&pattern->regex, (const char *)from->out.data, flags);
 
     if (failure != 0) {
         regerror(failure, &pattern->regex, why, why_size);
     }
-    use_again(before, bytes);
+    restore_locale(before, bytes);
     pattern->compiled = failure == 0;
     return pattern->compiled;
 }

@@ -86,8 +86,9 @@ is_i386(const unsigned char *bytes, size_t size)
     return header.e_ident[EI_CLASS] == ELFCLASS32 && header.e_machine == EM_386;
 }
 
+/* Find out of a 32-bit x86 program whether it has a dynamic loader. */
 static enum loadable
-judge_i386(const unsigned char *bytes, size_t size)
+check_i386(const unsigned char *bytes, size_t size)
 {
     Elf32_Ehdr header;
 
@@ -111,7 +112,7 @@ loadable_judge(const unsigned char *bytes, size_t size, char *interpreter)
     }
     if (size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0 &&
         is_i386(bytes, size)) {
-        return judge_i386(bytes, size);
+        return check_i386(bytes, size);
     }
     if (size < sizeof(header) || memcmp(bytes, ELFMAG, SELFMAG) != 0) {
         return LOADABLE_UNKNOWN;

@@ -25,6 +25,8 @@ enum { HITS_MIN = 50 };
 static const uint64_t guard_after_ns = 50000000;
 static const uint64_t measure_after_ns = 1000000000;
 
+/* Return the shortest interval at which hits take no more than 1 / GUARD_SHARE of the
+ * time. */
 static uint64_t
 guard_100ns(const struct pace *pace)
 {

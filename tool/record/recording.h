@@ -60,7 +60,7 @@ struct recording {
 
 /* Open everything that can fail before anything is profiled. machine: all processes
  * will be watched. options must outlive the recording, and recording_close must be
- * called in any case. */
+ * called in any case. Returns false after printing an error. */
 bool recording_open(struct recording *recording, const struct record_options *options,
                     bool machine);
 
@@ -76,13 +76,15 @@ NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t fla
 NTSTATUS recording_watch_all(struct recording *recording, const char **why);
 
 /* Start the measured time: start threads that deliver and, with --every, rewrite the
- * file. words is the command line for the profile, NULL-terminated. */
+ * file. words is the command line for the profile, NULL-terminated. Returns false after
+ * printing an error. */
 bool recording_begin(struct recording *recording, char **words);
 
 /* Return the time after which --duration ends attach and system; 0: never. */
 uint64_t recording_limit_ns(const struct recording *recording);
 
-/* End the measured time. */
+/* End the measured time: stop the collector, so that later hits are not recorded, and
+ * the keeper's thread. */
 void recording_end(struct recording *recording);
 
 /* Prints a profile into the stream report. Returns false if writing fails, with errno,
@@ -90,7 +92,8 @@ void recording_end(struct recording *recording);
 typedef bool recording_print(const struct recording *recording,
                              const struct profile *profile);
 
-/* Write the file and print the table; a failure of one does not prevent the other. */
+/* Write the file and print the table; a failure of one does not prevent the other.
+ * Returns false if either failed, after printing an error. */
 bool recording_deliver(struct recording *recording, recording_print *print);
 
 /* Make a profile of all hits that collector_recent returned so far, while the recording

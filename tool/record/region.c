@@ -309,6 +309,8 @@ set_code(struct region *region, const struct request *request, int image,
     return true;
 }
 
+/* Find the file and the addresses of a requested region, and set region. Returns false
+ * with the reason in request->why. */
 static bool
 resolve(struct region *region, struct request *request,
         const struct program_choice *choice, uint32_t bucket_bytes, uint64_t memory_max)

@@ -517,6 +517,7 @@ sandbox_start(struct sandbox_process *process, const struct module *module,
     return 0;
 }
 
+/* Remove a process from the list of those that run, and add up its processor time. */
 static void
 forget_running(struct sandbox_process *process)
 {

@@ -58,7 +58,7 @@ static const struct sym_code x86 = {EM_X86_64, true, false};
 
 /* push; "06" is none; nop; nop (a line starts here); ret */
 static const unsigned char odd_bytes[] = {0x55, 0x06, 0x90, 0x90, 0xc3};
-static const uint64_t odd_sync[] = {0x1000, 0x1003};
+static const uint64_t odd_starts[] = {0x1000, 0x1003};
 
 static struct decode_code
 odd_code(void)
@@ -67,8 +67,8 @@ odd_code(void)
                                 .bytes = odd_bytes,
                                 .size = sizeof(odd_bytes),
                                 .address = 0x1000,
-                                .sync = odd_sync,
-                                .sync_count = 2};
+                                .starts = odd_starts,
+                                .start_count = 2};
 }
 
 static void
@@ -145,12 +145,12 @@ misread_instructions__of_capstone__not_told_as_others(void **state)
      * last two. */
     static const unsigned char bytes[] = {0xf3, 0x0f, 0xc7, 0xf8, 0x66, 0x0f, 0xae,
                                           0xf0, 0x0f, 0xc7, 0xf8, 0x0f, 0xae, 0xf0};
-    static const uint64_t sync[] = {0, 4, 8, 11};
+    static const uint64_t starts[] = {0, 4, 8, 11};
     const struct decode_code code = {.kind = x86,
                                      .bytes = bytes,
                                      .size = sizeof(bytes),
-                                     .sync = sync,
-                                     .sync_count = 4};
+                                     .starts = starts,
+                                     .start_count = 4};
     struct steps steps = {.count = 0};
 
     (void)state;

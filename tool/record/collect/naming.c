@@ -585,9 +585,10 @@ bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
 
 /* --- rows of a profile --- */
 
-/* Add an image to the profile, from the page of the first count to the page of the last
- * one: counts are sorted by place. Only the addresses of the two are looked up, so it
- * does not matter whether they have names. */
+/* Add an image to the profile, with the range of addresses from the page of its first
+ * count to the page of its last one; counts are sorted by place. Addresses come from
+ * the program headers, so this works also without names. Sets *index. Returns false if
+ * memory runs out. */
 static bool
 add_image(struct profile *profile, const struct image *image,
           const struct counts *counts, const struct namer *namer, uint32_t *index)

@@ -54,6 +54,7 @@ sym_clock_start(struct sym_clock *clock, unsigned int seconds)
 
 /* --- ends --- */
 
+/* Note that no time is left for the image in this round. */
 static void
 say_late(struct sym_image *image)
 {
@@ -126,6 +127,7 @@ begin_time(struct sym_image *image)
            clock->hung < SYM_HUNG_MAX;
 }
 
+/* Subtract the processor time since begin_time from what is left for all images. */
 static void
 charge_time(struct sym_image *image)
 {

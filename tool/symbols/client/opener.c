@@ -58,6 +58,7 @@ struct asked {
     int fd; /* or negative errno */
 };
 
+/* Open the file. Runs in another thread with a time limit (base/time_limit.h). */
 static void
 asked_work(void *argument)
 {
@@ -67,6 +68,7 @@ asked_work(void *argument)
         check_or_close(&asked->opener, sym_open_regular(asked->root, asked->path));
 }
 
+/* Close and free the result of a call whose caller has given up. */
 static void
 asked_drop(void *argument)
 {

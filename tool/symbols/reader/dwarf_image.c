@@ -287,6 +287,8 @@ find_section(const struct sym_elf *file, bool split, size_t id, struct stored *s
     return stored->size > 0;
 }
 
+/* Decompress a section by zlib. Returns false unless it has exactly the size that its
+ * header says. */
 static bool
 inflate_all(const struct stored *stored, unsigned char *to)
 {
@@ -307,6 +309,8 @@ inflate_all(const struct stored *stored, unsigned char *to)
 #endif
 }
 
+/* Copy a section to stored->size bytes at to, decompressed if need be. Returns false if
+ * it is damaged or compressed in another way. */
 static bool
 unpack(const struct stored *stored, unsigned char *to)
 {

@@ -125,6 +125,7 @@ skeleton_part(const struct sym_dwarf_split *split, const struct sym_dwarf_unit *
                       : (struct sym_dwarf_part){NULL, 0};
 }
 
+/* Make the image of the joined unit. Returns false if memory or the budget ran out. */
 static bool
 compose(const struct sym_dwarf_part parts[SYM_DWARF_SECTIONS],
         struct sym_budget *budget, struct sym_dwarf_image *image)

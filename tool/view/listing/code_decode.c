@@ -20,29 +20,29 @@ enum { EXPECTED_MAX = 1 << 16 };
 /* Limit of all parts together. */
 #define CODE_BYTES_MAX (UINT64_C(16) << 20)
 
-/* Note an address where a line begins: an instruction begins there. */
+/* A sym_line_row: note the address of a row, at which an instruction starts. */
 static bool
-add_sync(void *context, uint64_t address, const char *file, uint32_t line)
+add_start(void *context, uint64_t address, const char *file, uint32_t line)
 {
     struct code_view *code = context;
     uint64_t *larger;
 
     (void)file;
     (void)line;
-    if (code->sync_count > 0 && code->sync[code->sync_count - 1] >= address) {
+    if (code->start_count > 0 && code->starts[code->start_count - 1] >= address) {
         return true;
     }
-    if (code->sync_count == code->sync_room) {
-        const size_t room = code->sync_room == 0 ? 256 : code->sync_room * 2;
+    if (code->start_count == code->start_room) {
+        const size_t room = code->start_room == 0 ? 256 : code->start_room * 2;
 
-        larger = reallocarray(code->sync, room, sizeof(*larger));
+        larger = reallocarray(code->starts, room, sizeof(*larger));
         if (larger == NULL) {
             return code_out_of_memory(code);
         }
-        code->sync = larger;
-        code->sync_room = room;
+        code->starts = larger;
+        code->start_room = room;
     }
-    code->sync[code->sync_count++] = address;
+    code->starts[code->start_count++] = address;
     return true;
 }
 
@@ -162,14 +162,14 @@ code_decode_part(struct code_view *code, const struct part *part)
         .objdump = settings->objdump,
     };
 
-    code->sync_count = 0;
+    code->start_count = 0;
     code->insn_count = 0;
     if (!sym_image_line_rows(code->image, part->start, part->start + code->size,
-                             add_sync, code)) {
+                             add_start, code)) {
         return false;
     }
-    wanted.sync = code->sync;
-    wanted.sync_count = code->sync_count;
+    wanted.starts = code->starts;
+    wanted.start_count = code->start_count;
     return decode(code, &wanted) && expect_names(code);
 }
 
@@ -249,9 +249,9 @@ show_buckets(struct code_view *code)
 void
 code_choose_insns(struct code_view *code, const struct part *part)
 {
-    const uint64_t known = part->symbol           ? part->start
-                           : code->sync_count > 0 ? code->sync[0]
-                                                  : part->end;
+    const uint64_t known = part->symbol            ? part->start
+                           : code->start_count > 0 ? code->starts[0]
+                                                   : part->end;
 
     for (size_t i = 0; i < code->insn_count; i++) {
         struct insn *insn = &code->insns[i];

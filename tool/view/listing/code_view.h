@@ -45,9 +45,9 @@ struct code_view {
     /* of the current part: */
     unsigned char *bytes;
     size_t size;
-    uint64_t *sync;
-    size_t sync_count;
-    size_t sync_room;
+    uint64_t *starts; /* known starts of instructions (decode.h) */
+    size_t start_count;
+    size_t start_room;
     struct insn *insns;
     size_t insn_count;
     size_t insn_room;
@@ -77,7 +77,8 @@ bool code_find_parts(struct code_view *code);
 /* Set bytes. Returns false if the file has none or memory runs out. */
 bool code_read_part(struct code_view *code, const struct part *part);
 
-/* Set insns. Returns false after adding a note. */
+/* Decode the bytes that code_read_part has read, and set starts and insns. Returns
+ * false if it fails, after adding a note. */
 bool code_decode_part(struct code_view *code, const struct part *part);
 
 /* Set shown for the instructions of the target. */

@@ -6,7 +6,7 @@
  *
  * Neither knows all instructions. After unknown bytes it is uncertain where the next
  * instruction starts, until an address is reached at which one is known to start: a
- * sync.
+ * known start, such as the address of a row in the line table.
  */
 #ifndef VIEW_LISTING_DECODE_H
 #define VIEW_LISTING_DECODE_H
@@ -23,8 +23,8 @@ struct decode_code {
     const unsigned char *bytes;
     size_t size;
     uint64_t address;
-    const uint64_t *sync; /* addresses where instructions start, sorted */
-    size_t sync_count;
+    const uint64_t *starts; /* known starts, sorted */
+    size_t start_count;
     bool intel;          /* Intel syntax */
     const char *objdump; /* program of decode_by_objdump */
 };
@@ -33,10 +33,10 @@ struct decoded {
     uint64_t address;
     uint32_t size;
     const char *text; /* valid during the call; NULL: unknown bytes */
-    bool uncertain;   /* after unknown bytes, before the next sync */
+    bool uncertain;   /* after unknown bytes, before the next known start */
 };
 
-/* Receives one instruction. Returns false to stop. */
+/* decode_take - receive one instruction, or unknown bytes. Returns false to stop. */
 typedef bool decode_take(void *context, const struct decoded *decoded);
 
 enum decode_result {

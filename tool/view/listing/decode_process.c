@@ -78,8 +78,8 @@ get_code(struct wire *wire, struct decode_code *code)
     code->address = wire_get(wire);
     code->intel = wire_get_most(wire, 1) != 0;
     code->bytes = get_copy(wire, &code->size);
-    code->sync = get_copy(wire, &code->sync_count);
-    code->sync_count /= sizeof(*code->sync);
+    code->starts = get_copy(wire, &code->start_count);
+    code->start_count /= sizeof(*code->starts);
 }
 
 static void
@@ -103,7 +103,7 @@ serve(struct wire *wire)
         wire_send(wire, -1);
     }
     free((void *)(uintptr_t)code.bytes);
-    free((void *)(uintptr_t)code.sync);
+    free((void *)(uintptr_t)code.starts);
 }
 
 /* --- the command --- */
@@ -117,7 +117,7 @@ put_code(struct wire *wire, const struct decode_code *code)
     wire_put(wire, code->address);
     wire_put(wire, code->intel);
     wire_put_bytes(wire, code->bytes, code->size);
-    wire_put_bytes(wire, code->sync, code->sync_count * sizeof(*code->sync));
+    wire_put_bytes(wire, code->starts, code->start_count * sizeof(*code->starts));
     wire_send(wire, -1);
 }
 

@@ -11,13 +11,13 @@ decode_sync_room(struct decode_sync *sync)
     const struct decode_code *code = sync->code;
     const uint64_t here = code->address + sync->at;
 
-    while (sync->next < code->sync_count && code->sync[sync->next] <= here) {
-        sync->lost &= code->sync[sync->next] != here;
+    while (sync->next < code->start_count && code->starts[sync->next] <= here) {
+        sync->lost &= code->starts[sync->next] != here;
         sync->next++;
     }
-    return sync->next < code->sync_count &&
-                   code->sync[sync->next] - here < code->size - sync->at
-               ? (size_t)(code->sync[sync->next] - here)
+    return sync->next < code->start_count &&
+                   code->starts[sync->next] - here < code->size - sync->at
+               ? (size_t)(code->starts[sync->next] - here)
                : code->size - sync->at;
 }
 
@@ -44,10 +44,10 @@ step_unknown(struct decode_sync *sync, size_t size)
     bool go_on = true;
 
     for (; size > 0 && go_on; size--) {
-        /* A piece of unknown bytes ends at a sync. */
+        /* A piece of unknown bytes ends at a known start. */
         if (sync->unknown == UNKNOWN_BYTES_MAX ||
             (sync->unknown > 0 && sync->next > 0 &&
-             sync->code->sync[sync->next - 1] == sync->code->address + sync->at)) {
+             sync->code->starts[sync->next - 1] == sync->code->address + sync->at)) {
             go_on = report_unknown(sync);
         }
         sync->lost = true;
@@ -73,7 +73,8 @@ decode_sync_step(struct decode_sync *sync, size_t size, const char *text)
         size = sync->code->size - sync->at;
         text = NULL;
     }
-    /* After unknown bytes, an instruction that extends beyond a sync is not real. */
+    /* After unknown bytes, an instruction that extends beyond a known start is not
+     * real. */
     if (text == NULL || (sync->lost && size > room)) {
         return step_unknown(sync, text == NULL ? size : room);
     }

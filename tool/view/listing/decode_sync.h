@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sync.h - tracks whether a decoder is where instructions start. Only decode_*.c
- * include it. */
+/* decode_sync.h - keeps a decoder synchronised: tracks whether it is where instructions
+ * start, by known starts (decode.h). Only decode_*.c include it. */
 #ifndef VIEW_LISTING_DECODE_SYNC_H
 #define VIEW_LISTING_DECODE_SYNC_H
 
@@ -13,11 +13,11 @@ struct decode_sync {
     void *context;
     size_t at;      /* bytes processed so far */
     size_t unknown; /* of those before at, unknown bytes not reported yet */
-    size_t next;    /* index into sync: the first one after at */
-    bool lost;      /* there were unknown bytes since the last sync */
+    size_t next;    /* index in code->starts: the first one after at */
+    bool lost;      /* there were unknown bytes since the last known start */
 };
 
-/* Return the number of bytes from at to the next sync, or to the end. */
+/* Return the number of bytes from at to the next known start, or to the end. */
 size_t decode_sync_room(struct decode_sync *sync);
 
 /* Process size bytes as one instruction or, with text NULL, as unknown. Returns false

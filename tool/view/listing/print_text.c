@@ -41,6 +41,7 @@ struct printer {
 
 /* --- columns --- */
 
+/* The source that counts where only one can: the chosen one, or the first of all. */
 static size_t
 main_source(const struct printer *printer)
 {

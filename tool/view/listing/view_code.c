@@ -133,7 +133,7 @@ list_image(struct view *view, uint32_t image)
     free(code.rows);
     free(code.parts);
     free(code.bytes);
-    free(code.sync);
+    free(code.starts);
     free(code.insns);
     return any;
 }
