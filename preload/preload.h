@@ -64,7 +64,8 @@ void preload_end_process(void);
 uint32_t preload_begin_exec(void);
 void preload_end_exec(uint32_t process);
 
-/* preload_record_spawned - a child that executes a program. */
+/* preload_record_spawned - write a record of a child that was made to execute another
+ * program, which may load no preload object. */
 void preload_record_spawned(pid_t pid);
 
 /* ---- images.c: the code of this process ---- */
@@ -102,7 +103,8 @@ uint32_t record_process(struct preload_shared *shared, uint32_t kind, pid_t pid,
 uint32_t record_segment(struct preload_shared *shared,
                         const struct preload_segment *wanted, const char *path);
 
-/* record_hit - add one; in the signal handler. */
+/* record_hit - add one hit to the slot of a key. Called in the signal handler: no lock,
+ * no allocation. */
 void record_hit(struct preload_shared *shared, uint64_t key);
 
 #endif

@@ -43,7 +43,7 @@ typedef struct _EX_VERSION {
     ULONG LeastEventInterval;
 } EX_VERSION;
 
-/* ExFindVersion - NULL if unknown. */
+/* ExFindVersion - return the rules of the version with this number, or NULL. */
 const EX_VERSION *ExFindVersion(ULONG Number);
 
 /* ExNextVersion - the Index-th of the table, newest first, or NULL. */

@@ -40,7 +40,8 @@ typedef struct _KI_OVERRUN {
 /* KiNoteOverrun - note that a hit's counter in this profile is beyond the buffer. */
 void KiNoteOverrun(KI_OVERRUN *Overrun, KPROFILE *Profile, ULONG64 Number);
 
-/* KiReportOverrun - halts. */
+/* KiReportOverrun - halt the core because of the write behind a buffer that NT would
+ * have made. */
 void KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun);
 
 static inline ULONG

@@ -53,7 +53,8 @@ NTSTATUS ObCreateObject(OB_SYSTEM *Ob, OBJECT_TYPE *Type, SIZE_T BodyBytes,
 
 void ObReferenceObject(void *Body);
 
-/* ObDereferenceObject - NULL is allowed. */
+/* ObDereferenceObject - drop a reference; the last one deletes the object. NULL is
+ * allowed. */
 void ObDereferenceObject(OB_SYSTEM *Ob, void *Body);
 
 /* ObOpenHandle - a handle with GrantedAccess and no attributes, holding a reference of

@@ -35,7 +35,7 @@ void csv_put_address(struct csv *csv, uint64_t address, bool known);
 
 void csv_end_line(struct csv *csv);
 
-/* Returns false if memory ran out. */
+/* Free the buffer. Returns false if memory ran out while a field was made. */
 bool csv_finish(struct csv *csv);
 
 #endif

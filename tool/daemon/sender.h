@@ -43,7 +43,7 @@ struct sender {
 int sender_start(struct sender *sender, struct spool *spool, const char *url,
                  const char *host);
 
-/* There is a new window. */
+/* Tell the sender that the spool has a new window. */
 void sender_wake(struct sender *sender);
 
 /* Add what is in the spool once more, for some seconds at most and not after a failure,
@@ -53,7 +53,7 @@ bool sender_stop(struct sender *sender);
 
 struct metrics;
 
-/* Copy the sender's figures. */
+/* Set the sender's members of metrics. */
 void sender_get_metrics(struct sender *sender, struct metrics *metrics);
 
 #endif

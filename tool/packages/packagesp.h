@@ -57,10 +57,10 @@ struct distribution {
 void distribution_read(struct package_bounds *bounds, const char *root,
                        struct distribution *distribution);
 
-/* The server of its debug files: of debuginfod, as --debuginfod takes it. */
+/* The URL of the debuginfod server that has the distribution's debug files. */
 const char *distribution_server(const struct distribution *distribution);
 
-/* Is it this one, or made from it? */
+/* Whether it is the distribution with this id, or derived from that. */
 bool distribution_is(const struct distribution *distribution, const char *id);
 
 /* --- dpkg.c --- */
@@ -70,7 +70,7 @@ bool distribution_is(const struct distribution *distribution, const char *id);
 bool dpkg_find_owners(struct package_bounds *bounds, const char *root,
                       struct package_file *files, size_t count);
 
-/* Set installed of each file whose debug package is. */
+/* Set file->installed of each file whose debug package is installed. */
 void dpkg_find_installed(struct package_bounds *bounds, const char *root,
                          struct package_file *files, size_t count);
 
@@ -83,7 +83,7 @@ void apt_find_debug(struct package_bounds *bounds, const char *root,
 
 /* --- rpm.c --- */
 
-/* Has the root rpm? */
+/* Whether the system below root has a database of rpm. */
 bool rpm_is_there(const char *root);
 
 /* Set the owner of each file. Returns false if there is no rpm, or it failed. */

@@ -27,7 +27,7 @@ struct page_data {
     const struct store_url *url;
 };
 
-/* page_data_put - append the selection's element. */
+/* page_data_put - append the script element with the data of the selection. */
 void page_data_put(struct buffer *html, const struct page_data *data);
 
 /* page_data_put_commands - append commands that give an empty store its first windows,
@@ -35,8 +35,8 @@ void page_data_put(struct buffer *html, const struct page_data *data);
 void page_data_put_commands(struct buffer *json, const char *text,
                             const struct store_url *url);
 
-/* page_data_put_diff - append a comparison's element. Returns false if memory runs
- * out. */
+/* page_data_put_diff - append the script element with the data of a comparison. Returns
+ * false if memory runs out. */
 bool page_data_put_diff(struct buffer *html, const struct diff *diff);
 
 #endif

@@ -29,7 +29,7 @@ struct top_store {
     char *source_names[RECORD_SOURCES_MAX]; /* what options.sources points to */
 };
 
-/* Free what reading it made. */
+/* Free what the functions below have allocated; the options stay. */
 void top_store_finish(struct top_store *store);
 
 /* Prepare for names, and read the store for the first time, which finds out the

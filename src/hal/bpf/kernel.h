@@ -110,7 +110,8 @@ bpf_processors_of(const struct bpf_kernel *kernel)
 int bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at,
                        size_t elements, void **memory);
 
-/* bpf_kernel_drop_map - remove it there and close it. */
+/* bpf_kernel_drop_map - remove the map at index at from an array of maps, and close fd,
+ * its descriptor. */
 void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at,
                          int fd);
 

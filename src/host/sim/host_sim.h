@@ -65,7 +65,7 @@ HOST host_sim_host(struct host_sim *sim);
 void host_sim_set_privilege(struct host_sim *sim, bool held);
 void host_sim_set_restricted(struct host_sim *sim, uint32_t rules);
 
-/* Processors. */
+/* Set which processors of a group are active. */
 void host_sim_set_active(struct host_sim *sim, uint16_t group, KAFFINITY mask);
 void host_sim_set_current_group(struct host_sim *sim, uint16_t group);
 
@@ -113,7 +113,8 @@ void host_sim_fail(struct host_sim *sim, enum host_sim_call call, uint64_t nth,
 void host_sim_set_failure(struct host_sim *sim, enum host_sim_call call,
                           NTSTATUS status);
 
-/* host_sim_clear_failures - and all statuses to their defaults. */
+/* host_sim_clear_failures - let all calls succeed, and reset the statuses of
+ * host_sim_set_failure to their defaults. */
 void host_sim_clear_failures(struct host_sim *sim);
 
 /* What has been done so far, and what of it is not undone. */

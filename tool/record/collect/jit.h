@@ -44,7 +44,7 @@ void jits_finish(struct jits *jits);
 
 void jit_init(struct jit *jit);
 
-/* Close its perf map. */
+/* Close the descriptors of a process's perf map. */
 void jit_finish(struct jit *jit);
 
 /*

@@ -406,7 +406,9 @@ clickhouse_get_statistics(struct store *store, struct store_statistics *statisti
 bool
 clickhouse_check(struct store *store, struct pprof_error *error)
 {
-    /* Of windows that are whole; files of other tools have no statistics. */
+    /* Counts sources of windows whose rows have more hits than their statistics. Left
+     * out: windows that are not complete yet, which have no row in table windows, and
+     * those of other tools' files, which have no statistics (n = 0). */
     static const char more_than_counted[] =
         "SELECT count() FROM (SELECT host, epoch, start_ns, source, period, sum(c) "
         "AS s FROM (SELECT host, epoch, start_ns, source, period, max(count) AS c "

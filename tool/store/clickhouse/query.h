@@ -21,7 +21,7 @@ struct query_range {
     uint64_t last_hour;
 };
 
-/* query_windows - append the condition that windows fulfil. */
+/* query_windows - append the condition of table windows for the selected windows. */
 void query_windows(struct buffer *sql, const struct store_selection *selection);
 
 /* query_header - append: windows, hosts, first and last start, last end, sum of

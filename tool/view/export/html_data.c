@@ -574,7 +574,6 @@ put_texts(struct page *page)
         buffer_append_byte(page->json, ',');
     }
     json_end(page->json, ']');
-    buffer_append_text(page->json, "}\n");
 }
 
 bool
@@ -595,6 +594,7 @@ html_put_profile(struct buffer *json, const struct profile *profile,
         put_rows(&page);
         put_hits(&page);
         put_texts(&page); /* last: all of them are known then */
+        buffer_append_text(json, "}\n");
     }
     free(page.order);
     buffer_finish(&page.column);

@@ -138,7 +138,8 @@ list_image(struct view *view, uint32_t image)
     return any;
 }
 
-/* List the images that have code of a line. */
+/* List the code of a line in each image that has some. Returns whether any line was
+ * added to the listing. */
 static bool
 list_images(struct view *view)
 {

@@ -23,7 +23,7 @@ struct tui_display *tui_display_open(char *why, size_t size);
 /* Restore the terminal. display may be NULL. */
 void tui_display_close(struct tui_display *display);
 
-/* Leave the screen for a while, and return to it. */
+/* Give the terminal back for a while (leave), and take it again (enter). */
 void tui_display_leave(struct tui_display *display);
 void tui_display_enter(struct tui_display *display);
 
