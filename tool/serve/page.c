@@ -33,7 +33,7 @@ struct page {
     struct pprof_error error; /* why nothing is shown; "" */
 };
 
-/* Complete the time of a selection, which the line over time needs. One that begins
+/* Complete the time of a selection, which the timeline needs. One that begins
  * after the store's end, or ends before its beginning, gets some length. */
 static void
 complete_time(const struct page *page, int64_t now_ns,

@@ -72,7 +72,8 @@ sqlite_get_names(struct store *store, const struct store_selection *selection,
     return !database->failed;
 }
 
-/* Add the hits of a slot of the time line. The numbers of a store may be any. */
+/* Add the hits of a slot of the timeline. A store may be forged, so its numbers are
+ * checked. */
 static void
 read_slot(struct store_overview *overview, sqlite3_stmt *row)
 {
