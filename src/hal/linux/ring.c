@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/linux/ring.c - maps a ring, and joins records that wrap around its end. */
+/* hal/linux/ring.c - maps a ring, and joins records that cannot be read in place. */
 #include "hal/linux/ring.h"
 #include "hal/linux/descriptor.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,18 +20,22 @@ int
 perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
 {
     const size_t page = page_bytes();
-    uint8_t *scratch;
+    void *scratch;
     void *memory;
 
-    scratch = aligned_alloc(8, RECORD_BYTES_MAX);
-    if (scratch == NULL) {
+    scratch = mmap(NULL, RECORD_BYTES_MAX, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (scratch == MAP_FAILED) {
         return -ENOMEM;
     }
+    /* Samples may contain other programs' stacks. The kernel does the same for the ring
+     * itself. */
+    (void)madvise(scratch, RECORD_BYTES_MAX, MADV_DONTDUMP);
     memory = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
         const int error = errno;
 
-        free(scratch);
+        munmap(scratch, RECORD_BYTES_MAX);
         return -error;
     }
     *ring = (struct perf_ring){
@@ -51,7 +54,7 @@ perf_ring_unmap(struct perf_ring *ring)
 {
     munmap(ring->page, ring->size_bytes + page_bytes());
     perf_descriptor_close(ring->owner_fd);
-    free(ring->scratch);
+    munmap(ring->scratch, RECORD_BYTES_MAX);
     *ring = (struct perf_ring){.owner_fd = -1};
 }
 
@@ -74,28 +77,55 @@ perf_ring_publish(struct perf_ring *ring)
     }
 }
 
+/* Copy the first bytes of the record at tail to scratch. */
+static void
+join(struct perf_ring *ring, size_t bytes)
+{
+    const uint64_t offset = ring->tail & (ring->size_bytes - 1);
+    const uint64_t to_end = ring->size_bytes - offset;
+    const size_t first = bytes < to_end ? bytes : (size_t)to_end;
+
+    memcpy(ring->scratch, ring->data + offset, first);
+    memcpy(ring->scratch + first, ring->data, bytes - first);
+}
+
+/* Can a record of this size be in the ring? Only samples end with a stack, whose size
+ * may be any. */
+static bool
+is_possible(const struct perf_ring *ring, const struct perf_event_header *header)
+{
+    return header->size >= sizeof(*header) &&
+           (header->size % 8 == 0 || header->type == PERF_RECORD_SAMPLE) &&
+           header->size <= ring->head - ring->tail && header->size <= ring->size_bytes;
+}
+
 const struct perf_event_header *
 perf_ring_peek(struct perf_ring *ring)
 {
-    const uint64_t unread = ring->head - ring->tail;
     const uint64_t offset = ring->tail & (ring->size_bytes - 1);
-    const uint64_t first = ring->size_bytes - offset;
-    const struct perf_event_header *header = (const void *)(ring->data + offset);
+    const bool aligned = offset % 8 == 0;
+    const struct perf_event_header *header = (const void *)ring->scratch;
 
-    if (unread < sizeof(*header)) {
+    if (ring->joined) {
+        return header;
+    }
+    if (ring->head - ring->tail < sizeof(*header)) {
         return NULL;
     }
-    /* Records are multiples of 8 bytes, so the header itself never wraps. */
-    if (header->size < sizeof(*header) || header->size % 8 != 0 ||
-        header->size > unread || header->size > ring->size_bytes) {
+    if (aligned) { /* then the header itself does not wrap */
+        header = (const void *)(ring->data + offset);
+    } else {
+        join(ring, sizeof(*header));
+    }
+    if (!is_possible(ring, header)) {
         ring->lost_records++;
         ring->tail = ring->head;
         return NULL;
     }
-    if (header->size <= first) {
-        return header;
+    if (!aligned || header->size > ring->size_bytes - offset) {
+        join(ring, header->size);
+        ring->joined = true;
+        header = (const void *)ring->scratch;
     }
-    memcpy(ring->scratch, header, first);
-    memcpy(ring->scratch + first, ring->data, header->size - first);
-    return (const void *)ring->scratch;
+    return header;
 }

@@ -2,11 +2,14 @@
 /*
  * hal/linux/ring.h - one processor's ring of records.
  *
- * The kernel writes at head, the reader reads at tail. Records are read in place; only
- * one that wraps around the end of the ring is copied. A record's bytes, and names in
- * them, stay valid until the ring's tail is published.
+ * The kernel writes at head, the reader reads at tail. Records are read in place, but
+ * those that wrap around the end of the ring or begin at no multiple of 8 are copied,
+ * once. The latter are rare: Linux does not pad samples, and the copy of a user stack
+ * that ends with the address space has any size, so the record behind it begins
+ * anywhere. A record's bytes, and names in them, stay valid until the next record is
+ * looked at, or the ring's tail is published.
  *
- * Invariant: tail <= head <= tail + size, tail and size multiples of 8.
+ * Invariant: tail <= head <= tail + size; size is a multiple of 8.
  */
 #ifndef HAL_LINUX_RING_H
 #define HAL_LINUX_RING_H
@@ -30,7 +33,8 @@ struct perf_ring {
     uint32_t processor;
     int owner_fd; /* the event whose ring it is; -1: a test's ring */
 
-    uint8_t *scratch; /* 64 kB for a record that wraps */
+    uint8_t *scratch; /* 64 kB for a record that is copied; in no core dump */
+    bool joined;      /* scratch has the record at tail */
 };
 
 /*
@@ -73,6 +77,7 @@ static inline void
 perf_ring_skip(struct perf_ring *ring, const struct perf_event_header *header)
 {
     ring->tail += header->size;
+    ring->joined = false;
     assert(ring->tail <= ring->head);
 }
 
