@@ -63,7 +63,7 @@ class Log(CommandTest):
                               r"debug: no session: ")
         if "back end perf: opened" in log:
             for what in (r"process \d+ runs sh", r"process \d+ maps /\S+ at 0x", r"process \d+ \(\S+\) exited",
-                         r"rings of \d+ pages, one a processor: made", r"event opened: ", r"descriptor \d+ closed",
+                         r"rings of \d+ bytes, one a processor: made", r"event opened: ", r"descriptor \d+ closed",
                          "session closed"):
                 self.assertRegex(log, "debug: " + what)
         self.assertRegex(log, r"debug: reader \d+: started, for at most \d+ bytes of memory\n")

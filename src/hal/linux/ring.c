@@ -17,7 +17,7 @@ page_bytes(void)
 }
 
 int
-perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
+perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t bytes)
 {
     const size_t page = page_bytes();
     void *scratch;
@@ -31,7 +31,7 @@ perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
     /* Samples may contain other programs' stacks. The kernel does the same for the ring
      * itself. */
     (void)madvise(scratch, RECORD_BYTES_MAX, MADV_DONTDUMP);
-    memory = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    memory = mmap(NULL, bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
         const int error = errno;
 
@@ -41,7 +41,7 @@ perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages)
     *ring = (struct perf_ring){
         .page = memory,
         .data = (const uint8_t *)memory + page,
-        .size_bytes = pages * page,
+        .size_bytes = bytes,
         .processor = processor,
         .owner_fd = fd,
         .scratch = scratch,

@@ -42,12 +42,12 @@ struct perf_ring {
  *
  *   ring   out
  *   fd     in: the event whose ring it is; after success perf_ring_unmap closes it
- *   pages  in: data pages, a power of two
+ *   bytes  in: of data: pages whose number is a power of two
  *
  * Returns 0; -ENOMEM; or the negative errno of mmap (-EPERM: more than
  * perf_event_mlock_kb and RLIMIT_MEMLOCK allow).
  */
-int perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t pages);
+int perf_ring_map(struct perf_ring *ring, int fd, uint32_t processor, size_t bytes);
 
 /* perf_ring_unmap - unmap the ring and close its event. */
 void perf_ring_unmap(struct perf_ring *ring);

@@ -382,7 +382,7 @@ perf_deliver(void *context)
     struct epoll_event wakeups[WAKEUPS_MAX];
 
     assert(perf_assert_state(perf));
-    if (perf->stream.delivering || perf->ring_pages == 0) {
+    if (perf->stream.delivering || perf->ring_bytes == 0) {
         return -1;
     }
     /* Makes the descriptor unreadable until the next wake-up; which rings woke it does
@@ -401,7 +401,7 @@ perf_flush(void *context)
     struct perf_counts counts;
 
     assert(perf_assert_state(perf));
-    if (perf->stream.delivering || perf->ring_pages == 0) {
+    if (perf->stream.delivering || perf->ring_bytes == 0) {
         return;
     }
     /* The counts are not used: reading them waits for the interrupts that have begun,

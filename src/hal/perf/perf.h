@@ -38,8 +38,8 @@ struct perf {
 
     struct perf_ring **rings; /* by processor; NULL: none */
     uint32_t processor_limit; /* above the highest possible processor */
-    size_t ring_pages;        /* of data; 0 until rings are there */
-    size_t ring_pages_wanted; /* 0: as many as are allowed; a power of two */
+    size_t ring_bytes;        /* of data, each; 0 until rings are there */
+    size_t ring_bytes_wanted; /* 0: as many as are allowed */
     int epoll_fd;
 
     struct perf_idmap events;     /* id to struct perf_event, closed ones too */

@@ -12,24 +12,23 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Data pages of a ring; it has one more for the head. With pages of 4 kB the maximum is
- * what the default of kernel.perf_event_mlock_kb, 516, allows for each processor. */
-enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 2 };
+/* Bytes of a ring's data; it has one more page for the head. The maximum is what the
+ * default of kernel.perf_event_mlock_kb, 512 and a page, allows for each processor. A
+ * ring has at least a page of data. */
+enum { RING_BYTES_MAX = 512 * 1024, RING_BYTES_MIN = 8192 };
 
-/* Most data pages of a large ring, and of all large rings together. If a share of the
- * total would be less than RING_PAGES_MAX, a ring has RING_PAGES_MAX. */
-enum { LARGE_RING_PAGES_MAX = 512, LARGE_PAGES_TOTAL = 8192 };
+/* Most bytes of a large ring, and of all large rings together. If a share of the total
+ * would be less than RING_BYTES_MAX, a ring has RING_BYTES_MAX. */
+enum { LARGE_RING_BYTES_MAX = 2 * 1024 * 1024, LARGE_BYTES_TOTAL = 32 * 1024 * 1024 };
 
 /* Make the ring of a processor and poll it. Returns 0 or negative errno: -ENOBUFS if
  * its size is not allowed. */
 static int
-make_ring(struct perf *perf, uint32_t processor, size_t pages)
+make_ring(struct perf *perf, uint32_t processor, size_t bytes)
 {
-    /* A large ring wakes the reader as early as one of RING_PAGES_MAX. */
+    /* A large ring wakes the reader as early as one of RING_BYTES_MAX. */
     const struct perf_event_request request = {
-        .wakeup_bytes = pages > RING_PAGES_MAX
-                            ? RING_PAGES_MAX / 2 * (uint32_t)sysconf(_SC_PAGESIZE)
-                            : 0};
+        .wakeup_bytes = bytes > RING_BYTES_MAX ? RING_BYTES_MAX / 2 : 0};
     /* Edge-triggered: when the thread that a ring's event belongs to has exited, the
      * ring is readable for ever. */
     struct epoll_event interest = {.events = EPOLLIN | EPOLLET, .data.u32 = processor};
@@ -47,7 +46,7 @@ make_ring(struct perf *perf, uint32_t processor, size_t pages)
         result = fd;
         goto free_ring;
     }
-    result = perf_ring_map(ring, fd, processor, pages);
+    result = perf_ring_map(ring, fd, processor, bytes);
     if (result < 0) {
         result = result == -EPERM ? -ENOBUFS : result;
         goto close_fd;
@@ -101,12 +100,12 @@ perf_next_online(const struct perf *perf, uint32_t *next)
 
 /* Make a ring of this size for each online processor, or none at all. */
 static int
-make_rings_of(struct perf *perf, size_t pages)
+make_rings_of(struct perf *perf, size_t bytes)
 {
     int result = 0;
 
     for (uint32_t i = 0; result == 0 && perf_next_online(perf, &i); i++) {
-        result = make_ring(perf, i, pages);
+        result = make_ring(perf, i, bytes);
         if (result == -ENODEV) {
             result = 0; /* it went offline meanwhile */
         }
@@ -125,37 +124,38 @@ may_lock_memory(void)
     return perf_refusal_holds(CAP_IPC_LOCK) && perf_refusal_is_first_namespace();
 }
 
-/* Return the number of pages that is tried first; large is as in perf_make_rings. */
+/* Return the number of bytes that is tried first; large is as in perf_make_rings. */
 static size_t
-pages_wanted(const struct perf *perf, bool large)
+bytes_wanted(const struct perf *perf, bool large)
 {
-    size_t pages = RING_PAGES_MAX;
+    size_t bytes = RING_BYTES_MAX;
 
-    if (perf->ring_pages_wanted != 0) {
-        return perf->ring_pages_wanted;
+    if (perf->ring_bytes_wanted != 0) {
+        return perf->ring_bytes_wanted;
     }
-    while ((large || may_lock_memory()) && pages < LARGE_RING_PAGES_MAX &&
-           pages * 2 * perf->processor_limit <= LARGE_PAGES_TOTAL) {
-        pages *= 2;
+    while ((large || may_lock_memory()) && bytes < LARGE_RING_BYTES_MAX &&
+           bytes * 2 * perf->processor_limit <= LARGE_BYTES_TOTAL) {
+        bytes *= 2;
     }
-    return pages;
+    return bytes;
 }
 
 int
 perf_make_rings(struct perf *perf, bool large)
 {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t least = page > RING_BYTES_MIN ? page : RING_BYTES_MIN;
     int result = -ENOBUFS;
 
-    if (perf->ring_pages != 0) {
+    if (perf->ring_bytes != 0) {
         return 0;
     }
-    for (size_t pages = pages_wanted(perf, large); pages >= RING_PAGES_MIN;
-         pages /= 2) {
-        result = make_rings_of(perf, pages);
-        LOG_DEBUG("rings of %zu pages, one a processor: %s", pages,
+    for (size_t bytes = bytes_wanted(perf, large); bytes >= least; bytes /= 2) {
+        result = make_rings_of(perf, bytes);
+        LOG_DEBUG("rings of %zu bytes, one a processor: %s", bytes,
                   result == 0 ? "made" : strerror(-result));
         if (result == 0) {
-            perf->ring_pages = pages;
+            perf->ring_bytes = bytes;
             return 0;
         }
         if (result != -ENOBUFS && result != -ENOMEM) {
@@ -176,7 +176,7 @@ perf_require_ring(struct perf *perf, uint32_t processor)
     if (perf->rings[processor] != NULL) {
         return 0;
     }
-    result = make_ring(perf, processor, perf->ring_pages);
+    result = make_ring(perf, processor, perf->ring_bytes);
     return result < 0 ? perf_context_fail(&perf->context, result,
                                           "cannot use processor %u: %s", processor,
                                           strerror(-result))

@@ -54,7 +54,7 @@ perf_assert_state(const struct perf *perf)
 
     for (const struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
-        assert(perf->ring_pages != 0);
+        assert(perf->ring_bytes != 0);
         if (target->watch) {
             assert(perf->machine == NULL || perf->machine == target);
             assert(perf->machine == target || target->pid != 0);

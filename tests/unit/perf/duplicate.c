@@ -42,7 +42,7 @@ setup(void **state)
     world.perf = (struct perf){.ke = &world.ke,
                                .rings = world.rings,
                                .processor_limit = 1,
-                               .ring_pages = 1,
+                               .ring_bytes = RING_BYTES,
                                .targets = &world.target,
                                .frozen_ns = UINT64_MAX};
     world.perf.stream.heads = world.heads;

@@ -820,7 +820,7 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
     (void)state;
     child_await(&child);
     fixture_open(&fixture);
-    fixture.perf->ring_pages_wanted = 2;
+    fixture.perf->ring_bytes_wanted = 8192;
     source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
@@ -1556,7 +1556,7 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
     (void)state;
     child_await(&before);
     fixture_open(&fixture);
-    fixture.perf->ring_pages_wanted = 2;
+    fixture.perf->ring_bytes_wanted = 8192;
     source = source_on_target(&fixture);
     if (!watch_all(&fixture, source)) {
         child_go(&before);
