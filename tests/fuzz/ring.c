@@ -4,9 +4,10 @@
  * processes.
  *
  * The first byte says where in its ring the data begins, in steps of 8 bytes, so that
- * records wrap; the second where the data is cut in two rings. What must hold is
- * checked: mappings sorted and apart, no process without a thread, and as many mappings
- * told as there are.
+ * records wrap; the second where the data is cut in two rings. A sample of odd size
+ * puts what follows it out of alignment. What must hold is checked: mappings sorted and
+ * apart, no process without a thread, as many mappings told as there are, and parts of
+ * samples within them.
  */
 #include "hal/linux/procfs.h"
 #include "hal/linux/stream.h"
@@ -71,7 +72,7 @@ make_ring(struct perf_ring *ring, const uint8_t *data, size_t size, uint64_t pos
                                .owner_fd = -1,
                                .scratch = aligned_alloc(8, 65536)};
     ring->tail = position;
-    ring->head = position + size / 8 * 8;
+    ring->head = position + size;
 }
 
 static void
@@ -101,25 +102,50 @@ check_world(const struct world *world)
     check(world->alive == (int64_t)world->stream.processes.by_pid.count);
 }
 
-/* No sample of impossible size is delivered, and none is read past its own end. */
+/* Parse a sample by a layout: what it finds lies within the sample. */
+static void
+parse(const struct perf_sample *sample, const struct perf_sample_layout *layout)
+{
+    const uintptr_t begin = (uintptr_t)(sample + 1);
+    const size_t size = sample->header.size - sizeof(*sample);
+    struct perf_sample_parts parts;
+    uint64_t offset;
+
+    if (perf_sample_parse(sample, layout, &parts) != 0) {
+        return;
+    }
+    check(parts.chain_count == 0 ||
+          (uintptr_t)(parts.chain + parts.chain_count) <= begin + size);
+    check(parts.registers == NULL ||
+          (uintptr_t)(parts.registers + layout->registers) <= begin + size);
+    check(parts.stack_bytes <= parts.stack_asked && parts.stack_asked <= size);
+    check(parts.stack == NULL ||
+          (uintptr_t)parts.stack + parts.stack_asked <= begin + size);
+    check(perf_sample_selector(sample, layout, &parts, &offset) <= 0xFFFF);
+}
+
+/* No sample without its fixed part is delivered, and none is read past its own end,
+ * whatever its event is said to ask for. */
 static void
 on_sample(void *context, struct perf_ring *ring, const struct perf_sample *delivered)
 {
-    uint8_t *const copy = malloc(delivered->header.size);
-    const struct perf_event_header *const sample = (const void *)copy;
-    uint32_t selector;
-    uint64_t offset;
+    static const uint8_t registers[] = {0, PERF_SELECTOR_REGISTERS, 17, 33};
+    struct perf_sample *const sample = malloc(delivered->header.size);
 
     (void)context;
     (void)ring;
-    check(copy != NULL && delivered->header.size >= sizeof(*delivered));
-    memcpy(copy, delivered, delivered->header.size);
-    check(perf_sample_is_whole(sample));
-    selector = perf_sample_selector(sample, &offset);
-    check(selector <= 0xFFFF);
-    check(selector == 0 || sample->size == sizeof(struct perf_sample) +
-                                               sizeof(struct perf_sample_registers));
-    free(copy);
+    check(sample != NULL && delivered->header.size >= sizeof(*delivered));
+    memcpy(sample, delivered, delivered->header.size);
+    for (size_t i = 0; i < sizeof(registers); i++) {
+        for (unsigned fields = 0; fields < 4; fields++) {
+            const struct perf_sample_layout layout = {.chain = (fields & 1) != 0,
+                                                      .registers = registers[i],
+                                                      .stack = (fields & 2) != 0};
+
+            parse(sample, &layout);
+        }
+    }
+    free(sample);
 }
 
 static void

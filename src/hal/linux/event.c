@@ -4,7 +4,6 @@
 
 #include "hal/linux/array.h"
 #include "hal/linux/descriptor.h"
-#include "hal/linux/record.h"
 #include "log/log.h"
 
 #include <errno.h>
@@ -118,6 +117,15 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
     }
     log_opened(attr, pid, processor, cgroup, fd);
     return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
+}
+
+struct perf_sample_layout
+perf_event_layout(const struct perf_event_request *request,
+                  const struct perf_features *features)
+{
+    (void)request;
+    return (struct perf_sample_layout){
+        .registers = features->user_registers ? PERF_SELECTOR_REGISTERS : 0};
 }
 
 /* Fill in what all events have in common, and what the request and the features add. */

@@ -10,6 +10,7 @@
 #ifndef HAL_LINUX_EVENT_H
 #define HAL_LINUX_EVENT_H
 
+#include "hal/linux/record.h"
 #include "hal/linux/source.h"
 
 #include <linux/perf_event.h>
@@ -27,9 +28,10 @@ struct perf_event {
     uint32_t tid;   /* the thread it was opened on; 0: all processes */
     uint32_t scope; /* KE_SCOPE_... of its hits */
     bool side_band; /* it also writes records of mappings, names, forks and exits */
-    struct perf_source *source; /* NULL: side band only */
-    struct perf_target *target; /* what it was opened for; NULL once closed */
-    uint64_t from_ns;           /* hits before this do not count */
+    struct perf_sample_layout layout; /* of its samples */
+    struct perf_source *source;       /* NULL: side band only */
+    struct perf_target *target;       /* what it was opened for; NULL once closed */
+    uint64_t from_ns;                 /* hits before this do not count */
     uint64_t until_ns;    /* hits after this do not count; UINT64_MAX while open */
     uint64_t discarded;   /* hits before from_ns, after until_ns or after a freeze */
     uint64_t closed_ns;   /* when it was closed: it has no record after that */
@@ -101,6 +103,10 @@ int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
  */
 int perf_event_open_fd(const struct perf_event_request *request,
                        const struct perf_features *features, int pid, int processor);
+
+/* perf_event_layout - return the layout of the samples of what a request asks. */
+struct perf_sample_layout perf_event_layout(const struct perf_event_request *request,
+                                            const struct perf_features *features);
 
 /* perf_event_try - open an event of a source and close it: for the calling thread, or
  * with all for all processes on a processor. Returns 0 or negative errno. */

@@ -44,42 +44,118 @@ struct mmap2_body {
     uint32_t flags;
 };
 
-/* Return the user registers, behind a sample's fixed part; NULL if there are none. */
-static const struct perf_sample_registers *
-sample_registers(const struct perf_event_header *sample)
-{
-    const struct perf_sample *fixed = (const void *)sample;
+/* The bytes of a sample that have not been parsed. */
+struct rest {
+    const uint8_t *bytes;
+    size_t size;
+};
 
-    return sample->size >= sizeof(*fixed) + sizeof(uint64_t) ? (const void *)(fixed + 1)
-                                                             : NULL;
+/* Take so many bytes. Returns them, or NULL if there are fewer. */
+static const void *
+take(struct rest *rest, uint64_t size)
+{
+    const void *const taken = rest->bytes;
+
+    if (size > rest->size) {
+        return NULL;
+    }
+    rest->bytes += size;
+    rest->size -= (size_t)size;
+    return taken;
 }
 
-bool
-perf_sample_is_whole(const struct perf_event_header *sample)
+/* Take a number; it is aligned, except behind a stack. */
+static bool
+take_number(struct rest *rest, uint64_t *number)
 {
-    const struct perf_sample_registers *registers = sample_registers(sample);
-    size_t size = sizeof(struct perf_sample);
+    const void *const bytes = take(rest, sizeof(*number));
 
-    if (registers != NULL) {
-        size += registers->abi == PERF_SAMPLE_REGS_ABI_NONE ? sizeof(registers->abi)
-                                                            : sizeof(*registers);
+    if (bytes != NULL) {
+        memcpy(number, bytes, sizeof(*number));
     }
-    return sample->size == size;
+    return bytes != NULL;
+}
+
+static bool
+take_chain(struct rest *rest, struct perf_sample_parts *parts)
+{
+    uint64_t count;
+
+    if (!take_number(rest, &count) || count > rest->size / sizeof(uint64_t)) {
+        return false;
+    }
+    parts->chain_count = (size_t)count;
+    parts->chain = take(rest, count * sizeof(uint64_t));
+    return true;
+}
+
+static bool
+take_registers(struct rest *rest, size_t count, struct perf_sample_parts *parts)
+{
+    if (!take_number(rest, &parts->abi)) {
+        return false;
+    }
+    if (parts->abi == PERF_SAMPLE_REGS_ABI_NONE) {
+        return true;
+    }
+    parts->registers = take(rest, count * sizeof(uint64_t));
+    return parts->registers != NULL;
+}
+
+static bool
+take_stack(struct rest *rest, struct perf_sample_parts *parts)
+{
+    uint64_t asked;
+    uint64_t bytes;
+
+    if (!take_number(rest, &asked)) {
+        return false;
+    }
+    if (asked == 0) {
+        return true;
+    }
+    parts->stack = take(rest, asked);
+    if (parts->stack == NULL || !take_number(rest, &bytes) || bytes > asked) {
+        return false;
+    }
+    parts->stack_asked = (size_t)asked;
+    parts->stack_bytes = (size_t)bytes;
+    return true;
+}
+
+int
+perf_sample_parse(const struct perf_sample *sample,
+                  const struct perf_sample_layout *layout,
+                  struct perf_sample_parts *parts)
+{
+    struct perf_sample_parts parsed = {0};
+    struct rest rest = {.bytes = (const uint8_t *)(sample + 1),
+                        .size = sample->header.size - sizeof(*sample)};
+
+    if ((layout->chain && !take_chain(&rest, &parsed)) ||
+        (layout->registers != 0 &&
+         !take_registers(&rest, layout->registers, &parsed)) ||
+        (layout->stack && !take_stack(&rest, &parsed)) || rest.size != 0) {
+        return -EBADMSG;
+    }
+    *parts = parsed;
+    return 0;
 }
 
 uint32_t
-perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset)
+perf_sample_selector(const struct perf_sample *sample,
+                     const struct perf_sample_layout *layout,
+                     const struct perf_sample_parts *parts, uint64_t *offset)
 {
-    const struct perf_sample_registers *registers = sample_registers(sample);
-
     /* In kernel mode the registers are those of the system call or exception. */
-    if (registers == NULL || registers->abi == PERF_SAMPLE_REGS_ABI_NONE ||
-        (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) != PERF_RECORD_MISC_USER) {
+    if (layout->registers != PERF_SELECTOR_REGISTERS || parts->registers == NULL ||
+        (sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK) !=
+            PERF_RECORD_MISC_USER) {
         *offset = 0;
         return 0;
     }
-    *offset = registers->ip;
-    return registers->cs & 0xFFFF;
+    *offset = parts->registers[0];
+    return parts->registers[1] & 0xFFFF;
 }
 
 /* shapes - by type of record, what is between header and trailer: a fixed part, and for

@@ -2,10 +2,11 @@
 /*
  * hal/linux/record.h - parses and checks the kernel's records.
  *
- * All events use the same sample_type, except for user registers, which follow the
- * sample. So the fixed part of all samples is the same, and all other records end with
- * the same trailer. The bytes are not trusted: lengths in them are checked against the
- * record's size, which ring.h has checked against the ring.
+ * All events use the same sample_type, except for what follows the fixed part of a
+ * sample, which each event's layout says. So the fixed part of all samples is the
+ * same, and all other records end with the same trailer. The bytes are not trusted:
+ * lengths in them are checked against the record's size, which ring.h has checked
+ * against the ring.
  */
 #ifndef HAL_LINUX_RECORD_H
 #define HAL_LINUX_RECORD_H
@@ -30,14 +31,32 @@ struct perf_sample {
 };
 _Static_assert(sizeof(struct perf_sample) == 40, "PERF_SAMPLE_LAYOUT without padding");
 
-/* Follows a sample whose event has PERF_SAMPLE_REGS_USER. With
- * PERF_SAMPLE_REGS_ABI_NONE only abi is there. */
-struct perf_sample_registers {
-    uint64_t abi;
-    uint64_t ip; /* the offset in the code segment */
-    uint64_t cs; /* the selector in 16 bits, and flags above them where FRED is */
+/* What follows the fixed part of the samples of an event, in this order. */
+struct perf_sample_layout {
+    bool chain; /* PERF_SAMPLE_CALLCHAIN: a number, and so many addresses */
+    /* PERF_SAMPLE_REGS_USER: how many, after their abi; 0: neither. With
+     * PERF_SAMPLE_REGS_ABI_NONE only abi is there. */
+    uint8_t registers;
+    /* PERF_SAMPLE_STACK_USER: how many bytes Linux asked for, at most what the event
+     * says; so many bytes; and how many of them it could read. Of 0 bytes only the
+     * first number is there. */
+    bool stack;
 };
-_Static_assert(sizeof(struct perf_sample_registers) == 24, "registers without padding");
+
+/* The layout of samples with the code segment: its offset, and its selector in 16 bits,
+ * with flags above them where FRED is. */
+enum { PERF_SELECTOR_REGISTERS = 2 };
+
+/* The parts of a sample that follow the fixed one; they point into its bytes. */
+struct perf_sample_parts {
+    const uint64_t *chain; /* addresses, and PERF_CONTEXT_... before those of a mode */
+    size_t chain_count;
+    uint64_t abi;              /* PERF_SAMPLE_REGS_ABI_... */
+    const uint64_t *registers; /* as many as the layout says; NULL: none */
+    const void *stack;
+    size_t stack_asked; /* bytes that Linux asked for */
+    size_t stack_bytes; /* bytes that it could read, at most stack_asked */
+};
 
 /* The end of every record that is no sample (sample_id_all). */
 struct perf_trailer {
@@ -90,17 +109,32 @@ perf_record_time(const void *bytes, size_t size)
     return size >= sizeof(*header) + sizeof(*trailer) ? trailer->time_ns : 0;
 }
 
-/* perf_sample_is_whole - does the size of a sample agree with its contents? */
-bool perf_sample_is_whole(const struct perf_event_header *sample);
+/*
+ * perf_sample_parse - find the parts of a sample.
+ *
+ *   sample  in: at least its fixed part
+ *   layout  in: of its event
+ *   parts   out: complete, or untouched
+ *
+ * Returns 0; -EBADMSG if its size is not exactly that of its parts, or a part says more
+ * than there is.
+ */
+int perf_sample_parse(const struct perf_sample *sample,
+                      const struct perf_sample_layout *layout,
+                      struct perf_sample_parts *parts);
 
 /*
- * perf_sample_selector - return the selector of a whole sample's code segment.
+ * perf_sample_selector - return the selector of a sample's code segment.
  *
- *   offset  out: of the instruction in that segment; 0 without a selector
+ *   layout, parts  in: of the sample
+ *   offset         out: of the instruction in that segment; 0 without a selector
  *
- * Returns 0 if the sample has no registers, or is not of user mode.
+ * Returns 0 if the layout is not that of PERF_SELECTOR_REGISTERS, or the sample has no
+ * registers or is not of user mode.
  */
-uint32_t perf_sample_selector(const struct perf_event_header *sample, uint64_t *offset);
+uint32_t perf_sample_selector(const struct perf_sample *sample,
+                              const struct perf_sample_layout *layout,
+                              const struct perf_sample_parts *parts, uint64_t *offset);
 
 /*
  * perf_record_parse - parse a record that is no sample.

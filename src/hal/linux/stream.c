@@ -108,7 +108,7 @@ deliver_record(struct perf_stream *stream, struct perf_ring *ring,
         if (perf_record_parse(header, header->size, &record) == 0) {
             stream->calls->on_record(stream->context, ring, &record);
         }
-    } else if (perf_sample_is_whole(header)) {
+    } else if (header->size >= sizeof(struct perf_sample)) {
         stream->calls->on_sample(stream->context, ring, (const void *)header);
     }
 }

@@ -22,7 +22,7 @@
 enum { PERF_STREAM_SLACK_NS = 5000000 };
 
 struct perf_stream_calls {
-    /* A sample whose size agrees with its contents. */
+    /* A sample, of which only the fixed part is sure to be there. */
     void (*on_sample)(void *context, struct perf_ring *ring,
                       const struct perf_sample *sample);
     /* Any other record that is well-formed. */

@@ -79,6 +79,7 @@ deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *
 {
     struct perf *const perf = context;
     struct perf_event *event = perf_idmap_find(&perf->events, sample->id);
+    struct perf_sample_parts parts;
     KE_HIT hit;
     ULONG counters;
 
@@ -99,12 +100,16 @@ deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *
             return;
         }
     }
+    if (perf_sample_parse(sample, &event->layout, &parts) < 0) {
+        event->source->tally.lost++;
+        return;
+    }
     perf_stream_read_unreported(&perf->stream, sample);
     hit.Source = event->source->number;
     hit.Processor = ring->processor;
     hit.ProcessId = sample->pid;
     hit.Address = sample->ip;
-    hit.Selector = perf_sample_selector(&sample->header, &hit.Offset);
+    hit.Selector = perf_sample_selector(sample, &event->layout, &parts, &hit.Offset);
     hit.Scope = event->scope;
     counters = KeProfileInterruptWithSource(perf->ke, &hit);
     if (counters == 0 && is_in_kernel(sample)) {

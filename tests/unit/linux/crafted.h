@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct crafted {
-    _Alignas(8) uint8_t bytes[512];
+    _Alignas(8) uint8_t bytes[1024];
     size_t size;
 };
 
@@ -98,6 +98,44 @@ craft_sample_registers(struct crafted *record, uint16_t misc, uint64_t abi, uint
     }
     memcpy(record->bytes + offsetof(struct perf_event_header, misc), &misc,
            sizeof(misc));
+    craft_size(record, record->size);
+}
+
+/* What follows the fixed part of a sample: addresses 200.., registers 100.., and a
+ * stack of asked bytes of which some were read. */
+struct craft_parts {
+    struct perf_sample_layout layout;
+    uint64_t chain_count;
+    uint64_t abi;
+    uint64_t asked;
+    uint64_t read;
+};
+
+static inline void
+craft_sample_parts(struct crafted *record, uint64_t id, uint64_t time_ns,
+                   const struct craft_parts *parts)
+{
+    craft_sample(record, id, 2, time_ns);
+    if (parts->layout.chain) {
+        craft_u64(record, parts->chain_count);
+        for (uint64_t i = 0; i < parts->chain_count; i++) {
+            craft_u64(record, 200 + i);
+        }
+    }
+    if (parts->layout.registers != 0) {
+        craft_u64(record, parts->abi);
+        for (uint64_t i = 0; parts->abi != 0 && i < parts->layout.registers; i++) {
+            craft_u64(record, 100 + i);
+        }
+    }
+    if (parts->layout.stack) {
+        craft_u64(record, parts->asked);
+        memset(record->bytes + record->size, 0x5A, parts->asked);
+        record->size += parts->asked;
+        if (parts->asked != 0) {
+            craft_u64(record, parts->read);
+        }
+    }
     craft_size(record, record->size);
 }
 

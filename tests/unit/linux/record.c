@@ -5,6 +5,7 @@
 #include "cmocka_all.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static void
 parse__mmap2__all_members(void **state)
@@ -170,8 +171,13 @@ time__sample_and_others__where_it_lies(void **state)
     assert_int_equal(perf_record_time(crafted.bytes, 24), 0);
 }
 
-static const struct perf_event_header *
-header_of(const struct crafted *crafted)
+/* ---- samples ---- */
+
+static const struct perf_sample_layout selector_layout = {.registers =
+                                                              PERF_SELECTOR_REGISTERS};
+
+static const struct perf_sample *
+sample_of(const struct crafted *crafted)
 {
     return (const void *)crafted->bytes;
 }
@@ -200,50 +206,159 @@ sample__registers__selector_and_offset_of_user_mode_alone(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct crafted crafted;
+        struct perf_sample_parts parts;
         uint64_t offset = 77;
 
         craft_sample_registers(&crafted, rows[i].misc, rows[i].abi, 0x1234, rows[i].cs);
-        assert_true(perf_sample_is_whole(header_of(&crafted)));
+        assert_int_equal(
+            perf_sample_parse(sample_of(&crafted), &selector_layout, &parts), 0);
         assert_int_equal(perf_record_time(crafted.bytes, crafted.size), 3);
-        assert_int_equal(perf_sample_selector(header_of(&crafted), &offset),
+        assert_int_equal(perf_sample_selector(sample_of(&crafted), &selector_layout,
+                                              &parts, &offset),
                          rows[i].selector);
         assert_int_equal(offset, rows[i].selector != 0 ? 0x1234 : 0);
     }
 }
 
+/* Other registers are not taken for the code segment. */
 static void
-sample__without_registers__whole_and_tells_no_selector(void **state)
+sample__other_layouts__no_selector(void **state)
 {
-    struct crafted crafted;
-    uint64_t offset = 77;
+    static const struct craft_parts rows[] = {
+        {.abi = 0},
+        {.layout = {.registers = 17}, .abi = PERF_SAMPLE_REGS_ABI_64},
+    };
 
     (void)state;
-    craft_sample(&crafted, 1, 2, 3);
-    /* What lies behind it is another record's. */
-    memset(crafted.bytes + crafted.size, 0x33, 64);
-    assert_true(perf_sample_is_whole(header_of(&crafted)));
-    assert_int_equal(perf_sample_selector(header_of(&crafted), &offset), 0);
-    assert_int_equal(offset, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct crafted crafted;
+        struct perf_sample_parts parts;
+        uint64_t offset = 77;
+
+        craft_sample_parts(&crafted, 1, 3, &rows[i]);
+        assert_int_equal(
+            perf_sample_parse(sample_of(&crafted), &rows[i].layout, &parts), 0);
+        assert_int_equal(
+            perf_sample_selector(sample_of(&crafted), &rows[i].layout, &parts, &offset),
+            0);
+        assert_int_equal(offset, 0);
+    }
+}
+
+/* The combinations of fields, each with nothing, something and as odd as it may be. */
+static const struct craft_parts crafted_parts[] = {
+    {.abi = 0},
+    {.layout = {.chain = true}, .chain_count = 0},
+    {.layout = {.chain = true}, .chain_count = 5},
+    {.layout = {.registers = 2}, .abi = 0},
+    {.layout = {.registers = 17}, .abi = PERF_SAMPLE_REGS_ABI_64},
+    {.layout = {.registers = 33}, .abi = UINT64_MAX},
+    {.layout = {.stack = true}, .asked = 0},
+    {.layout = {.stack = true}, .asked = 64, .read = 64},
+    {.layout = {.stack = true}, .asked = 13, .read = 5},
+    {.layout = {.chain = true, .registers = 17}, .chain_count = 2, .abi = 1},
+    {.layout = {.chain = true, .stack = true}, .chain_count = 1, .asked = 4, .read = 4},
+    {.layout = {.registers = 17, .stack = true}, .abi = 2, .asked = 16, .read = 0},
+    {.layout = {.registers = 17, .stack = true}, .abi = 0, .asked = 0},
+    {.layout = {.chain = true, .registers = 17, .stack = true},
+     .chain_count = 3,
+     .abi = 2,
+     .asked = 100,
+     .read = 99},
+};
+
+enum { CRAFTED = sizeof(crafted_parts) / sizeof(crafted_parts[0]) };
+
+static void
+sample__every_order_of_fields__all_parts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CRAFTED; i++) {
+        const struct craft_parts *const made = &crafted_parts[i];
+        const bool registers = made->layout.registers != 0 && made->abi != 0;
+        struct crafted crafted;
+        struct perf_sample_parts parts;
+
+        craft_sample_parts(&crafted, 1, 3, made);
+        assert_int_equal(perf_sample_parse(sample_of(&crafted), &made->layout, &parts),
+                         0);
+        assert_int_equal(parts.chain_count, made->chain_count);
+        for (size_t n = 0; n < parts.chain_count; n++) {
+            assert_int_equal(parts.chain[n], 200 + n);
+        }
+        assert_int_equal(parts.abi, made->abi);
+        assert_true((parts.registers != NULL) == registers);
+        for (size_t n = 0; registers && n < made->layout.registers; n++) {
+            assert_int_equal(parts.registers[n], 100 + n);
+        }
+        assert_int_equal(parts.stack_asked, made->asked);
+        assert_int_equal(parts.stack_bytes, made->read);
+        assert_true((parts.stack != NULL) == (made->asked != 0));
+        if (parts.stack != NULL) {
+            assert_int_equal(((const uint8_t *)parts.stack)[made->asked - 1], 0x5A);
+        }
+    }
+}
+
+/* In memory of exactly that size, so that a sanitizer sees what is read behind it. */
+static void
+sample__any_other_size__refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CRAFTED; i++) {
+        struct crafted crafted;
+
+        memset(&crafted, 0, sizeof(crafted));
+        craft_sample_parts(&crafted, 1, 3, &crafted_parts[i]);
+        for (size_t size = sizeof(struct perf_sample); size < crafted.size + 20;
+             size++) {
+            struct perf_sample_parts parts = {.abi = 77};
+            uint8_t *const copy = malloc(size);
+
+            assert_non_null(copy);
+            craft_size(&crafted, size);
+            memcpy(copy, crafted.bytes, size);
+            assert_int_equal(
+                perf_sample_parse((const void *)copy, &crafted_parts[i].layout, &parts),
+                size == crafted.size ? 0 : -EBADMSG);
+            assert_true(size == crafted.size || parts.abi == 77);
+            free(copy);
+        }
+    }
 }
 
 static void
-sample__size_that_contradicts_its_registers__not_whole(void **state)
+sample__counts_beyond_its_end__refused(void **state)
 {
-    static const uint64_t abis[] = {PERF_SAMPLE_REGS_ABI_NONE, PERF_SAMPLE_REGS_ABI_32,
-                                    PERF_SAMPLE_REGS_ABI_64, UINT64_MAX};
+    static const uint64_t counts[] = {6,
+                                      (uint64_t)1 << 61,
+                                      ((uint64_t)1 << 61) + 5,
+                                      UINT64_MAX / 8,
+                                      UINT64_MAX - 7,
+                                      UINT64_MAX};
+    static const struct craft_parts chain = {.layout = {.chain = true},
+                                             .chain_count = 5};
+    static const struct craft_parts stack = {
+        .layout = {.stack = true}, .asked = 5, .read = 5};
 
     (void)state;
-    for (size_t i = 0; i < sizeof(abis) / sizeof(abis[0]); i++) {
-        const size_t with_registers = i == 0 ? 48 : 64;
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        struct perf_sample_parts parts;
         struct crafted crafted;
 
-        craft_sample_registers(&crafted, PERF_RECORD_MISC_USER, abis[i], 1, 0x33);
-        memset(crafted.bytes + crafted.size, 0, 64);
-        for (size_t size = 8; size <= 128; size += 8) {
-            craft_size(&crafted, size);
-            assert_int_equal(perf_sample_is_whole(header_of(&crafted)),
-                             size == 40 || size == with_registers);
-        }
+        craft_sample_parts(&crafted, 1, 3, &chain);
+        memcpy(crafted.bytes + sizeof(struct perf_sample), &counts[i], 8);
+        assert_int_equal(perf_sample_parse(sample_of(&crafted), &chain.layout, &parts),
+                         -EBADMSG);
+        craft_sample_parts(&crafted, 1, 3, &stack);
+        memcpy(crafted.bytes + sizeof(struct perf_sample), &counts[i], 8);
+        assert_int_equal(perf_sample_parse(sample_of(&crafted), &stack.layout, &parts),
+                         -EBADMSG);
+        /* More bytes read than there are. */
+        craft_sample_parts(&crafted, 1, 3, &stack);
+        memcpy(crafted.bytes + crafted.size - 8, &counts[i], 8);
+        assert_int_equal(perf_sample_parse(sample_of(&crafted), &stack.layout, &parts),
+                         -EBADMSG);
     }
 }
 
@@ -260,8 +375,10 @@ main(void)
         cmocka_unit_test(parse__lost_and_throttle__numbers),
         cmocka_unit_test(time__sample_and_others__where_it_lies),
         cmocka_unit_test(sample__registers__selector_and_offset_of_user_mode_alone),
-        cmocka_unit_test(sample__without_registers__whole_and_tells_no_selector),
-        cmocka_unit_test(sample__size_that_contradicts_its_registers__not_whole),
+        cmocka_unit_test(sample__other_layouts__no_selector),
+        cmocka_unit_test(sample__every_order_of_fields__all_parts),
+        cmocka_unit_test(sample__any_other_size__refused),
+        cmocka_unit_test(sample__counts_beyond_its_end__refused),
     };
 
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);

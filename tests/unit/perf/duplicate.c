@@ -130,6 +130,29 @@ deliver(void)
     return hits;
 }
 
+/* With a field that the event has not, or without one that it has. */
+static void
+hits__malformed__counted_as_lost(void **state)
+{
+    struct perf_event *const event = open_event(1);
+    struct crafted record;
+
+    (void)state;
+    craft_sample(&record, 1, 0x1000, ++world.now_ns);
+    craft_u64(&record, 0);
+    craft_size(&record, record.size);
+    sample(21, 1);
+    write_record(&record);
+    sample(21, 1);
+    assert_int_equal(deliver(), 2);
+    assert_int_equal(world.source.tally.lost, 1);
+    event->layout.chain = true;
+    sample(21, 1);
+    write_record(&record);
+    assert_int_equal(deliver(), 1);
+    assert_int_equal(world.source.tally.lost, 2);
+}
+
 static bool
 is_open(uint64_t id)
 {
@@ -308,6 +331,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(hits__malformed__counted_as_lost, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(hits__one_event_a_thread__all_are_counted,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
