@@ -45,8 +45,8 @@ LAYERS = {
              "host/sim/sim.h", "hal/sim/sim.h"], ANY, True),
 }
 # Within hal/perf a file includes the headers only of those before it: hal/perf/perf.h.
-PERF_ORDER = ["perf", "rings", "target", "duplicate", "thread_scan", "opening", "start", "interval", "watch",
-              "whole_machine", "deliver", "backend"]
+PERF_ORDER = ["perf", "stacks", "rings", "target", "duplicate", "thread_scan", "opening", "start", "interval",
+              "watch", "whole_machine", "deliver", "backend"]
 # Room of tool: the rooms whose headers it may include. Only cli may name all; nobody may name cli or symbols/reader.
 PUBLIC = "<ntprof/*.h>"
 TOOL_ROOMS = {

@@ -24,6 +24,8 @@ import sys
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 # NT's calls under other names; their pages have only their names.
 TWIN = re.compile(r"^(?:Zw|ntprof_Nt)(?!.*310$)")
+# Types of functions: they are documented where they are passed.
+PASSED = ("ntprof_notify", "ntprof_on_hit", "ntprof_on_stack", "ntprof_log")
 # Members of these have a page each; what only embedders see is documented by the headers.
 DOCUMENTED = re.compile(r"^(?:ntprof_\w+|OBJECT_(?:BASIC|TYPE)_INFORMATION|KE_HIT|HOST_TABLE|HAL_TABLE)$")
 RULE = re.compile(r"^\| ([a-z]+(?:-[a-z0-9]+)+) \|", re.M)
@@ -152,7 +154,7 @@ def check_functions(headers, pages):
             named.setdefault(name, []).append(page)
     for name, form in declared.items():
         places = named.get(name, [])
-        if name in ("ntprof_notify", "ntprof_on_hit", "ntprof_log"): # types of functions: where they are passed
+        if name in PASSED:
             places = [page for page, text in pages.items() if name in page_prototypes(text)]
         if len(places) != 1:
             fault(f"{name}: {'no page' if not places else ' and '.join(places)} has it in its NAME")

@@ -124,7 +124,19 @@ typedef struct ntprof_session_options {
      * would need events gives STATUS_NOT_SUPPORTED.
      */
     const char *cgroup;
+    /* Bytes of the user stack that are copied with each hit of stack_sources, from the
+     * stack pointer on: at most so many, and fewer if the rings have not the room
+     * (ntprof_session_info.stack_bytes). 0: none; else at least
+     * NTPROF_STACK_BYTES_MIN. ntprof_session_set_stacks gets them. */
+    uint32_t stack_bytes;
+    uint32_t stack_source_count;
+    /* Names as for ntprof_source_lookup. Only "time" has stacks in this version: other
+     * sources have no rate that bounds how fast copies fill the rings. */
+    const char *const *stack_sources;
 } ntprof_session_options;
+
+/* The least of ntprof_session_options.stack_bytes. */
+enum { NTPROF_STACK_BYTES_MIN = 512 };
 
 /*
  * ntprof_set_log - have callback called with messages about what the library does in
@@ -166,12 +178,16 @@ NTSTATUS ntprof_set_log(ntprof_log *callback, void *context, int level);
  *
  * STATUS_INVALID_PARAMETER       session NULL, size too small, unknown back end,
  *                                version, abi or flag, reserved not 0, WOW64 in an x86
- *                                session, x64 on a 32-bit host, an interval for an
- *                                unknown source or of 0, cgroup no directory of a
- *                                cgroup file system, or in a simulation
+ *                                session, x64 on a 32-bit host, stack_bytes less than
+ *                                NTPROF_STACK_BYTES_MIN, or without sources, or in an
+ *                                x86 session, stack_sources without bytes, an interval
+ *                                or stacks for an unknown source, an interval of 0,
+ *                                cgroup no directory of a cgroup file system, or in a
+ *                                simulation
  * STATUS_NOT_FOUND               cgroup cannot be opened
  * STATUS_NOT_SUPPORTED           no back end, or none of those asked for, can be used:
- *                                ntprof_backend_next says why
+ *                                ntprof_backend_next says why; or it copies no stacks,
+ *                                or not of that source
  * STATUS_INSUFFICIENT_RESOURCES  memory or descriptors
  *
  * ntprof_session_error(NULL) says more after a failure.
@@ -249,6 +265,16 @@ typedef struct ntprof_session_info {
      * the initial one, those in a namespace below it. */
     uint64_t unnumbered;
     uint64_t counter_bytes; /* memory that the kernel has for counters: back end bpf */
+    /*
+     * Bytes of user stack that are copied with a hit: the least of what the options
+     * ask for, an eighth of a ring, what lets a ring hold the hits of 32 ms at the
+     * interval, and what fits into a record of Linux (64 kB, with registers and kernel
+     * chain). A multiple of 8. 0: none are asked for, or no profile has been started
+     * and nothing watched yet: the first of these makes the rings, and fails with
+     * STATUS_NOT_SUPPORTED if that is less than NTPROF_STACK_BYTES_MIN. After a later
+     * change of the interval it is that at least.
+     */
+    uint64_t stack_bytes;
 } ntprof_session_info;
 
 /*
@@ -315,6 +341,69 @@ typedef void ntprof_on_hit(void *context, const ntprof_hit *hit);
  */
 NTSTATUS ntprof_session_set_hits(ntprof_session *session, ntprof_on_hit *callback,
                                  void *context);
+
+/*
+ * ntprof_stack - a hit that was counted, with what its thread was doing. New members
+ * are added at the end. Pointers are valid during the callback only.
+ *
+ * The bytes are another program's memory: whatever was on its stack, such as passwords.
+ * The library keeps them in memory that no core dump contains, and nowhere else.
+ */
+typedef struct ntprof_stack {
+    size_t size; /* sizeof(ntprof_stack) */
+    /* As in ntprof_hit */
+    KPROFILE_SOURCE source;
+    uint32_t processor;
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t mode;
+    /* Of the user registers: 8; 4 in a 32-bit process, whose registers are the lower
+     * halves of 0 to 7 and of the last; 0: there are none, as in a kernel thread. */
+    uint32_t word_bytes;
+    uint64_t address; /* program counter */
+    uint64_t time_ns;
+    /*
+     * User registers, by DWARF's numbers, and behind them the program counter. x86-64:
+     * 17 (rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip); arm64: 33 (x0 to
+     * x30, sp, pc). For a hit in kernel mode they are those of the system call or
+     * interruption.
+     */
+    const uint64_t *registers;
+    uint32_t register_count; /* 0: none */
+    uint32_t kernel_count;   /* of kernel_chain, at most 127; 0 unless in kernel mode */
+    /* Addresses in the kernel: address, and return addresses outwards. */
+    const uint64_t *kernel_chain;
+    /*
+     * The stack, from the user stack pointer on. Linux asked for stack_asked bytes:
+     * what was granted, or less if the address space ends before; it could read
+     * stack_bytes of them, which may be any number.
+     */
+    const void *stack; /* no alignment is promised */
+    uint32_t stack_asked;
+    uint32_t stack_bytes;
+} ntprof_stack;
+
+/*
+ * ntprof_on_stack - called after each hit of a source with stacks that a started
+ * profile counted, in one order of time with the notifications, and after ntprof_on_hit
+ * for the same hit. Hits that are outside are not reported. The threads that call it,
+ * what it may call, and how it must return are as for ntprof_notify. No hit is
+ * delivered meanwhile, and hits with stacks fill the rings in 32 ms: what takes longer
+ * than some microseconds belongs to another thread.
+ */
+typedef void ntprof_on_stack(void *context, const ntprof_stack *stack);
+
+/*
+ * ntprof_session_set_stacks - have callback called for each hit that is counted, with a
+ * copy of the interrupted thread's stack and registers.
+ *
+ *   callback  in: NULL for none
+ *
+ * STATUS_INVALID_PARAMETER  session is NULL
+ * STATUS_NOT_SUPPORTED      the session was opened without stack_bytes
+ */
+NTSTATUS ntprof_session_set_stacks(ntprof_session *session, ntprof_on_stack *callback,
+                                   void *context);
 
 /* ntprof_watch_options.flags */
 enum {

@@ -38,7 +38,10 @@ struct ntprof_session {
     void *notify_context;
     ntprof_on_hit *on_hit;
     void *on_hit_context;
-    /* stack frame that calls notify or on_hit; NULL while neither runs */
+    ntprof_on_stack *on_stack;
+    void *on_stack_context;
+    bool stacks; /* set at open: hits have stacks */
+    /* stack frame that calls notify, on_hit or on_stack; NULL while none runs */
     void *notify_frame;
     bool abandoned;  /* one of them was left by longjmp or pthread_exit; atomic */
     ntprof_log *log; /* set at open */

@@ -37,6 +37,23 @@ ntprof_session_set_hits(ntprof_session *session, ntprof_on_hit *callback, void *
     return api_leave(session, STATUS_SUCCESS);
 }
 
+NTSTATUS
+ntprof_session_set_stacks(ntprof_session *session, ntprof_on_stack *callback,
+                          void *context)
+{
+    if (session == NULL || !api_enter(session)) {
+        return api_refuse(session, STATUS_INVALID_PARAMETER, "session is NULL");
+    }
+    if (!session->stacks) {
+        return api_leave_because(session, STATUS_NOT_SUPPORTED,
+                                 "the session copies no stacks: open it with "
+                                 "ntprof_session_options.stack_bytes");
+    }
+    session->on_stack = callback;
+    session->on_stack_context = context;
+    return api_leave(session, STATUS_SUCCESS);
+}
+
 /* ---- watches ---- */
 
 /* Sets the processors to watch on, one word for each group. A watch of all processes
@@ -315,6 +332,7 @@ ntprof_session_get_info(ntprof_session *session, ntprof_session_info *info)
     full.unread = statistics.Unread;
     full.unnumbered = statistics.Unnumbered;
     full.counter_bytes = statistics.CounterBytes;
+    full.stack_bytes = statistics.StackBytes;
     full.delivery_ns = session->delivery_ns;
     full.deliveries = session->deliveries;
     full.nt_version = session->system.Version->Number;

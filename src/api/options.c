@@ -85,8 +85,45 @@ options_check_rules(const ntprof_session_options *options)
 }
 
 static NTSTATUS
+options_check_stacks(const ntprof_session_options *options)
+{
+    const bool x86 = options->abi == NTPROF_ABI_X86 ||
+                     (options->abi == NTPROF_ABI_HOST && sizeof(void *) == 4);
+
+    if (options->stack_sources == NULL && options->stack_source_count != 0) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "stack_source_count is %u and stack_sources NULL",
+                          options->stack_source_count);
+    }
+    if (options->stack_bytes == 0) {
+        return options->stack_source_count == 0
+                   ? STATUS_SUCCESS
+                   : api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                                "stack_sources without stack_bytes");
+    }
+    if (options->stack_bytes < NTPROF_STACK_BYTES_MIN) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "stack_bytes is %u: at least %d are needed",
+                          options->stack_bytes, (int)NTPROF_STACK_BYTES_MIN);
+    }
+    if (options->stack_source_count == 0) {
+        return api_refuse(
+            NULL, STATUS_INVALID_PARAMETER,
+            "stack_bytes without stack_sources: name the source \"time\"");
+    }
+    if (x86) {
+        return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                          "stacks need NTPROF_ABI_X64: hits of x86 sessions have the "
+                          "registers of their segment");
+    }
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
 options_check(const ntprof_session_options *options)
 {
+    NTSTATUS status;
+
     if ((options->flags & ~(uint32_t)OPTION_FLAGS) != 0) {
         return api_refuse(NULL, STATUS_INVALID_PARAMETER,
                           "flags 0x%x are none of NTPROF_SESSION_...",
@@ -101,7 +138,8 @@ options_check(const ntprof_session_options *options)
                           "interval_count is %zu and intervals NULL",
                           options->interval_count);
     }
-    return options_check_rules(options);
+    status = options_check_rules(options);
+    return NT_SUCCESS(status) ? options_check_stacks(options) : status;
 }
 
 NTSTATUS

@@ -280,6 +280,23 @@ session_report_hit(void *context, const ntprof_hit *hit)
     }
 }
 
+/* Pass a stack on, as session_report_hit does. */
+static void
+session_report_stack(void *context, const ntprof_stack *stack)
+{
+    ntprof_session *const session = context;
+    ntprof_session *const before = thread_session;
+    void *const frame_before = session->notify_frame;
+
+    if (session->on_stack != NULL) {
+        thread_session = session;
+        session->notify_frame = __builtin_frame_address(0);
+        session->on_stack(session->on_stack_context, stack);
+        session->notify_frame = frame_before;
+        thread_session = before;
+    }
+}
+
 /* ---- choice of a back end ---- */
 
 /* Appends "reason; remedy" to text, after what is there already. */
@@ -300,10 +317,14 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
                     const HAL_OPEN *open)
 {
     HAL_PROBE *const probe = open->Probe;
-    NTSTATUS status;
+    NTSTATUS status = STATUS_NOT_SUPPORTED;
 
     *probe = (HAL_PROBE){0};
-    status = backend->Open(open, &session->backend_context);
+    if (open->StackBytes != 0 && !backend->ReportsStacks) {
+        HalExplainFailure(open, "it copies no stacks", "");
+    } else {
+        status = backend->Open(open, &session->backend_context);
+    }
     if (NT_SUCCESS(status)) {
         LOG_DEBUG("back end %s: opened", backend->Name);
         session->backend = backend;
@@ -404,6 +425,8 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
                        .ActiveProcessors = session->host.Table->ActiveProcessors},
         .Notify = session_notify,
         .Hit = session_report_hit,
+        .Stack = session_report_stack,
+        .StackBytes = options->stack_bytes,
         .NotifyContext = session,
         .Pause = api_pause,
         .Selectors = options->abi == NTPROF_ABI_X86 ||
@@ -431,10 +454,12 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
         return api_refuse(NULL, STATUS_INSUFFICIENT_RESOURCES, "%s", session->better);
     }
     /* Timers are not even tried unasked, because that takes a signal; they count in no
-     * cgroup. */
+     * cgroup, and copy no stacks. */
     return api_refuse(NULL, status, "%s%s", session->better,
-                      options->backend == NULL && session->cgroup_fd < 0 ? USE_TIMERS
-                                                                         : "");
+                      options->backend == NULL && session->cgroup_fd < 0 &&
+                              options->stack_bytes == 0
+                          ? USE_TIMERS
+                          : "");
 }
 
 /* ---- open and close ---- */
@@ -458,6 +483,32 @@ session_set_intervals(ntprof_session *session, const ntprof_session_options *opt
         }
         session->backend->Hal->SetInterval(session->backend_context, source,
                                            wanted->interval);
+    }
+    return STATUS_SUCCESS;
+}
+
+/* Refuse stacks of sources that have none. */
+static NTSTATUS
+session_check_stacks(const ntprof_session *session,
+                     const ntprof_session_options *options)
+{
+    for (uint32_t i = 0; i < options->stack_source_count; i++) {
+        const char *const name = options->stack_sources[i];
+        KPROFILE_SOURCE source;
+
+        if (name == NULL || !NT_SUCCESS(session->backend->LookupSource(
+                                session->backend_context, name, &source))) {
+            return api_refuse(NULL, STATUS_INVALID_PARAMETER,
+                              "stack_sources[%u]: back end %s has no source \"%.64s\"",
+                              i, session->backend->Name, name != NULL ? name : "");
+        }
+        if (source != ProfileTime) {
+            return api_refuse(NULL, STATUS_NOT_SUPPORTED,
+                              "stack_sources[%u]: \"%.64s\" has no stacks, only time "
+                              "has: other sources have no rate that bounds how fast "
+                              "copies fill memory",
+                              i, name);
+        }
     }
     return STATUS_SUCCESS;
 }
@@ -583,6 +634,9 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
         goto close_backend;
     }
     status = session_set_intervals(session, options);
+    if (NT_SUCCESS(status)) {
+        status = session_check_stacks(session, options);
+    }
     if (!NT_SUCCESS(status)) {
         goto finish_system;
     }
@@ -624,6 +678,7 @@ session_open(const ntprof_session_options *from, ntprof_session **out)
     }
     session->owner = api_process_id();
     session->wake_fd = -1;
+    session->stacks = options.stack_bytes != 0;
     session->log = options.log;
     session->log_context = options.log_context;
     status = session_open_cgroup(session, options.cgroup);
@@ -690,6 +745,7 @@ session_close(ntprof_session *session)
     assert(!session->threaded && !session->paused);
     session->notify = NULL; /* its context may be freed; hits are still delivered */
     session->on_hit = NULL;
+    session->on_stack = NULL;
     ExFinishSystem(&session->system);
     session_close_backend(session);
     host_linux_delete(&session->host);

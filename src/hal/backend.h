@@ -42,6 +42,10 @@ typedef struct _HAL_OPEN {
     void *NotifyContext;
     /* For HAL_BACKEND.ReportsHits: called after each hit that was counted. */
     void (*Hit)(void *NotifyContext, const ntprof_hit *Hit);
+    /* For HAL_BACKEND.ReportsStacks: called after Hit for each hit of ProfileTime, if
+     * StackBytes is not 0. */
+    void (*Stack)(void *NotifyContext, const ntprof_stack *Stack);
+    ULONG StackBytes; /* most bytes of user stack that are copied with a hit */
     /* Sleep for WaitNs without the session's lock: Begin, SetInterval and Watch wait
      * for threads so. Meanwhile only QuerySource and QueryStatistics are called. */
     void (*Pause)(void *NotifyContext, ULONG64 WaitNs);
@@ -112,6 +116,7 @@ typedef struct _HAL_STATISTICS {
     ULONG64 Unread;     /* processes whose threads or mappings could not all be read */
     ULONG64 Unnumbered; /* hits in user mode of processes outside the pid namespace */
     ULONG64 CounterBytes; /* of HAL_PAGES, taken or not */
+    ULONG64 StackBytes;   /* that are copied with a hit; 0: none, or not settled yet */
 } HAL_STATISTICS;
 
 /* A kind of notification that only the core gets: an unwatched process execs. */
@@ -137,6 +142,7 @@ typedef struct _HAL_BACKEND {
     BOOLEAN ByName;         /* used only if the session's options name it */
     BOOLEAN Simulated;      /* its hits are not of this machine */
     BOOLEAN ReportsHits;    /* it calls HAL_OPEN.Hit */
+    BOOLEAN ReportsStacks;  /* it calls HAL_OPEN.Stack */
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);

@@ -164,7 +164,7 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
 {
     (void)state;
     assert_int_equal(sizeof(ntprof_source_interval), 16);
-    assert_int_equal(sizeof(ntprof_session_options), 80);
+    assert_int_equal(sizeof(ntprof_session_options), 96);
     assert_int_equal(offsetof(ntprof_session_options, backend), 8);
     assert_int_equal(offsetof(ntprof_session_options, flags), 16);
     assert_int_equal(offsetof(ntprof_session_options, intervals), 24);
@@ -172,18 +172,35 @@ session_structs__sizes_and_offsets__are_as_released(void **state)
     assert_int_equal(offsetof(ntprof_session_options, log_context), 56);
     assert_int_equal(offsetof(ntprof_session_options, abi), 64);
     assert_int_equal(offsetof(ntprof_session_options, cgroup), 72);
-    assert_int_equal(sizeof(ntprof_session_info), 1192);
+    assert_int_equal(offsetof(ntprof_session_options, stack_bytes), 80);
+    assert_int_equal(offsetof(ntprof_session_options, stack_sources), 88);
+    assert_int_equal(sizeof(ntprof_session_info), 1200);
     assert_int_equal(offsetof(ntprof_session_info, abi), 1120);
     assert_int_equal(offsetof(ntprof_session_info, halt), 1124);
     assert_int_equal(offsetof(ntprof_session_info, bug_check_parameters), 1136);
     assert_int_equal(offsetof(ntprof_session_info, unread), 1168);
     assert_int_equal(offsetof(ntprof_session_info, unnumbered), 1176);
     assert_int_equal(offsetof(ntprof_session_info, counter_bytes), 1184);
+    assert_int_equal(offsetof(ntprof_session_info, stack_bytes), 1192);
     assert_int_equal(offsetof(ntprof_session_info, better), 24);
     assert_int_equal(offsetof(ntprof_session_info, profiles), 1056);
     assert_int_equal(sizeof(ntprof_watch_options), 40);
     assert_int_equal(offsetof(ntprof_watch_options, sources), 16);
     assert_int_equal(offsetof(ntprof_watch_options, affinity), 24);
+}
+
+static void
+hit_structs__sizes_and_offsets__are_as_released(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof(ntprof_hit), 48);
+    assert_int_equal(offsetof(ntprof_hit, address), 32);
+    assert_int_equal(sizeof(ntprof_stack), 88);
+    assert_int_equal(offsetof(ntprof_stack, address), 32);
+    assert_int_equal(offsetof(ntprof_stack, registers), 48);
+    assert_int_equal(offsetof(ntprof_stack, kernel_chain), 64);
+    assert_int_equal(offsetof(ntprof_stack, stack), 72);
+    assert_int_equal(offsetof(ntprof_stack, stack_bytes), 84);
 }
 
 static void
@@ -236,6 +253,7 @@ main(void)
         cmocka_unit_test(sources__numbers__are_nts),
         cmocka_unit_test(object_structs__sizes_and_offsets__are_nts),
         cmocka_unit_test(session_structs__sizes_and_offsets__are_as_released),
+        cmocka_unit_test(hit_structs__sizes_and_offsets__are_as_released),
         cmocka_unit_test(source_structs__sizes_and_offsets__are_as_released),
         cmocka_unit_test(notification__size_and_offsets__are_as_released),
         cmocka_unit_test(embedding_structs__sizes__are_as_released),

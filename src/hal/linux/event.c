@@ -4,6 +4,7 @@
 
 #include "hal/linux/array.h"
 #include "hal/linux/descriptor.h"
+#include "hal/linux/stack.h"
 #include "log/log.h"
 
 #include <errno.h>
@@ -123,9 +124,26 @@ struct perf_sample_layout
 perf_event_layout(const struct perf_event_request *request,
                   const struct perf_features *features)
 {
-    (void)request;
+    if (request->stack_bytes != 0) {
+        return (struct perf_sample_layout){
+            .chain = request->kernel, .registers = PERF_STACK_REGISTERS, .stack = true};
+    }
     return (struct perf_sample_layout){
         .registers = features->user_registers ? PERF_SELECTOR_REGISTERS : 0};
+}
+
+/* Ask for what perf_event_layout says of the samples of an event with stacks. */
+static void
+ask_for_stacks(struct perf_event_attr *attr, const struct perf_event_request *request)
+{
+    attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr->sample_regs_user = perf_stack_register_mask();
+    attr->sample_stack_user = request->stack_bytes;
+    if (request->kernel) {
+        attr->sample_type |= PERF_SAMPLE_CALLCHAIN;
+        attr->exclude_callchain_user = 1;
+        attr->sample_max_stack = request->chain_depth;
+    }
 }
 
 /* Fill in what all events have in common, and what the request and the features add. */
@@ -160,7 +178,9 @@ fill_attr(struct perf_event_attr *attr, const struct perf_event_request *request
     if (features->read_lost) {
         attr->read_format |= READ_LOST;
     }
-    if (features->user_registers) {
+    if (request->stack_bytes != 0) {
+        ask_for_stacks(attr, request);
+    } else if (features->user_registers) {
         attr->sample_type |= PERF_SAMPLE_REGS_USER;
         attr->sample_regs_user = SELECTOR_REGISTERS;
     }

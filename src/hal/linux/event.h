@@ -65,6 +65,9 @@ struct perf_event_request {
     bool on_exec;          /* enabled by the next exec; else when it is opened */
     uint32_t wakeup_bytes; /* unread bytes that wake the reader; 0: half of the ring */
     bool cgroup;           /* of the threads of a cgroup: pid is its descriptor */
+    uint32_t
+        stack_bytes; /* of user stack in each sample; 0: neither that, nor a chain */
+    uint16_t chain_depth; /* with kernel: most addresses of the kernel's call chain */
 };
 
 /* Does reading counts also end the period that they are of (statistics.h)? */

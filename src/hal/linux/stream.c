@@ -11,6 +11,10 @@
  * all such readings together take at most 1/REREAD_SHARE of the time. */
 enum { REREAD_NS = 100000000, REREAD_SHARE = 20 };
 
+/* A sample longer than this has a stack: a few of them fill a ring, so the kernel may
+ * overwrite it as soon as it is delivered. */
+enum { SHORT_SAMPLE_BYTES = 512 };
+
 #define NO_RECORD_NS UINT64_MAX
 
 uint64_t
@@ -122,6 +126,8 @@ deliver_run(struct perf_stream *stream, struct perf_ring *ring, uint64_t until_n
 
     while ((header = perf_ring_peek(ring)) != NULL) {
         const uint64_t time_ns = perf_record_time(header, header->size);
+        const bool is_long =
+            header->type == PERF_RECORD_SAMPLE && header->size > SHORT_SAMPLE_BYTES;
 
         if (time_ns > until_ns) {
             return time_ns;
@@ -133,6 +139,9 @@ deliver_run(struct perf_stream *stream, struct perf_ring *ring, uint64_t until_n
         }
         deliver_record(stream, ring, header);
         perf_ring_skip(ring, header);
+        if (is_long) {
+            perf_ring_publish(ring);
+        }
     }
     return NO_RECORD_NS;
 }

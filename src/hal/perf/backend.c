@@ -5,9 +5,11 @@
  */
 #include "hal/backend.h"
 
+#include "hal/linux/stack.h"
 #include "hal/perf/deliver.h"
 #include "hal/perf/interval.h"
 #include "hal/perf/rings.h"
+#include "hal/perf/stacks.h"
 #include "hal/perf/start.h"
 #include "hal/perf/watch.h"
 #include "hal/perf/whole_machine.h"
@@ -181,6 +183,7 @@ create(const HAL_OPEN *open, const struct perf_clock *clock, struct perf **creat
     perf->ke = open->Ke;
     perf->hit = open->Hit;
     perf->hit_context = open->NotifyContext;
+    perf_stacks_init(perf, open);
     perf->processors = open->Processors;
     perf->pause = open->Pause;
     if (open->CgroupFd != NULL) {
@@ -312,6 +315,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
         .Processes = perf->stream.processes.by_pid.count,
         .Late = perf->stream.late, /* records delivered after newer ones */
         .Unread = perf->unread,    /* processes that /proc did not show whole */
+        .StackBytes = perf->stacks.granted,
     };
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         if (perf->rings[i] != NULL) {
@@ -331,6 +335,7 @@ descriptor(void *context)
 const HAL_BACKEND HalPerfBackend = {
     .Name = "perf",
     .ReportsHits = TRUE,
+    .ReportsStacks = PERF_STACK_REGISTERS != 0,
     .Hal = &perf_table,
     .Probe = probe,
     .Open = open_backend,

@@ -9,6 +9,7 @@
 #include "hal/perf/deliver.h"
 
 #include "hal/perf/duplicate.h"
+#include "hal/perf/stacks.h"
 #include "hal/perf/watch.h"
 #include "hal/perf/whole_machine.h"
 #include "ke/profint.h"
@@ -19,8 +20,8 @@
 /* Time until the caller delivers again; most wake-ups that one epoll_wait returns. */
 enum { WAIT_MS = 250, WAKEUPS_MAX = 16 };
 
-/* More than the longest record, a mapping whose name fills a page: with less free space
- * the kernel may have dropped a record. */
+/* More than the longest record without a stack, a mapping whose name fills a page: with
+ * less free space the kernel may have dropped a record. */
 enum { TIGHT_BYTES = 8192 };
 
 /* Reading all processes of a machine takes so long that more records may be lost: it is
@@ -49,10 +50,11 @@ is_in_kernel(const struct perf_sample *sample)
            PERF_RECORD_MISC_KERNEL;
 }
 
-/* Report a hit that was counted in this many counters. */
+/* Report a hit that was counted in this many counters, and its stack if it has one. */
 static void
-report_hit(const struct perf *perf, const struct perf_sample *sample, const KE_HIT *hit,
-           ULONG counters)
+report_hit(const struct perf *perf, const struct perf_event *event,
+           const struct perf_sample *sample, const struct perf_sample_parts *parts,
+           const KE_HIT *hit, ULONG counters)
 {
     const unsigned mode = sample->header.misc & PERF_RECORD_MISC_CPUMODE_MASK;
     const ntprof_hit report = {
@@ -69,7 +71,12 @@ report_hit(const struct perf *perf, const struct perf_sample *sample, const KE_H
         .time_ns = perf_clock_shown_ns(&perf->stream.processes.clock, sample->time_ns),
     };
 
-    perf->hit(perf->hit_context, &report);
+    if (perf->hit != NULL) {
+        perf->hit(perf->hit_context, &report);
+    }
+    if (event->layout.stack) {
+        perf_stacks_report(perf, &report, parts);
+    }
 }
 
 /* Pass a hit to the core, unless it was made while its event was not to count, or is a
@@ -115,8 +122,8 @@ deliver_sample(void *context, struct perf_ring *ring, const struct perf_sample *
     if (counters == 0 && is_in_kernel(sample)) {
         event->source->tally.outside_kernel++;
     }
-    if (counters != 0 && perf->hit != NULL) {
-        report_hit(perf, sample, &hit, counters);
+    if (counters != 0 && (perf->hit != NULL || event->layout.stack)) {
+        report_hit(perf, event, sample, &parts, &hit, counters);
     }
 }
 
@@ -317,13 +324,17 @@ check_tight(struct perf *perf, struct perf_ring *ring)
 static void
 add_rings(struct perf *perf)
 {
+    const size_t tight_bytes = perf->stacks.record_bytes > TIGHT_BYTES
+                                   ? perf->stacks.record_bytes
+                                   : TIGHT_BYTES;
+
     for (uint32_t i = 0; i < perf->processor_limit; i++) {
         struct perf_ring *ring = perf->rings[i];
 
         if (ring != NULL) {
             const uint64_t unread = perf_ring_update(ring);
 
-            ring->tight = ring->tight || ring->size_bytes - unread < TIGHT_BYTES;
+            ring->tight = ring->tight || ring->size_bytes - unread < tight_bytes;
             perf_stream_add(&perf->stream, ring);
         }
     }

@@ -3,6 +3,7 @@
 #include "hal/perf/interval.h"
 
 #include "hal/perf/opening.h"
+#include "hal/perf/stacks.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -139,6 +140,9 @@ perf_set_interval(struct perf *perf, struct perf_source *source, uint64_t interv
         return;
     }
     source->interval = allowed;
+    if (source->number == ProfileTime) {
+        perf_stacks_adapt(perf);
+    }
     for (struct perf_target *target = perf->targets; target != NULL;
          target = target->next) {
         /* Before the exec, events are disabled and inherited by nobody. reopen fails if

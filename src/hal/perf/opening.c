@@ -25,6 +25,7 @@
 #include "hal/perf/opening.h"
 
 #include "hal/linux/descriptor.h"
+#include "hal/perf/stacks.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -105,6 +106,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     int fd;
     int result;
 
+    perf_stacks_request(perf, &request);
     fd = open_request(perf, target, &request, tid, ring->processor);
     if (fd < 0) {
         return fd;

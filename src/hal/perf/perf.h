@@ -13,10 +13,10 @@
  *     that have not been detected yet (duplicate.h): what a watch counts, started
  *     profiles open no events for.
  *
- * Each file of the folder uses only those before it in this order: perf.h, rings,
- * target, duplicate, thread_scan, opening, start, interval, watch, whole_machine,
- * deliver, backend. All calls are serialised by the caller; a notification may call
- * back from within a delivery.
+ * Each file of the folder uses only those before it in this order: perf.h, stacks,
+ * rings, target, duplicate, thread_scan, opening, start, interval, watch,
+ * whole_machine, deliver, backend. All calls are serialised by the caller; a
+ * notification may call back from within a delivery.
  */
 #ifndef HAL_PERF_PERF_H
 #define HAL_PERF_PERF_H
@@ -25,11 +25,22 @@
 #include "hal/linux/event.h"
 #include "hal/linux/stream.h"
 
+/* Copies of user stacks with the hits of time (stacks.h). */
+struct perf_stacks {
+    /* HAL_OPEN.Stack; not NULL if asked is not 0. Its context is hit_context. */
+    void (*report)(void *context, const ntprof_stack *stack);
+    uint32_t asked;       /* bytes; 0: no stacks, and the next two are 0 */
+    uint32_t granted;     /* bytes, for events opened from now on; 0 without rings */
+    size_t record_bytes;  /* the longest record with a stack */
+    uint16_t chain_depth; /* most addresses of a kernel chain */
+};
+
 struct perf {
     struct perf_context context;
     struct _KE_SYSTEM *ke;
     void (*hit)(void *context, const ntprof_hit *hit); /* HAL_OPEN.Hit; may be NULL */
     void *hit_context;
+    struct perf_stacks stacks;
     HAL_PROCESSORS processors;
     void (*pause)(void *context, ULONG64 wait_ns); /* HAL_OPEN.Pause */
     struct perf_features features;

@@ -3,6 +3,7 @@
 #include "hal/perf/rings.h"
 
 #include "hal/linux/descriptor.h"
+#include "hal/perf/stacks.h"
 #include "log/log.h"
 
 #include <errno.h>
@@ -140,6 +141,21 @@ bytes_wanted(const struct perf *perf, bool large)
     return bytes;
 }
 
+/* Keep rings that were made, unless they have no room for the stacks that are asked
+ * for. */
+static int
+use_rings(struct perf *perf, size_t bytes)
+{
+    const int result = perf_stacks_settle(perf, bytes);
+
+    if (result < 0) {
+        perf_drop_rings(perf);
+    } else {
+        perf->ring_bytes = bytes;
+    }
+    return result;
+}
+
 int
 perf_make_rings(struct perf *perf, bool large)
 {
@@ -155,8 +171,7 @@ perf_make_rings(struct perf *perf, bool large)
         LOG_DEBUG("rings of %zu bytes, one a processor: %s", bytes,
                   result == 0 ? "made" : strerror(-result));
         if (result == 0) {
-            perf->ring_bytes = bytes;
-            return 0;
+            return use_rings(perf, bytes);
         }
         if (result != -ENOBUFS && result != -ENOMEM) {
             break;

@@ -14,7 +14,8 @@
  *
  *   large  in: for a watch of all processes, which reads /proc while they fill
  *
- * Returns 0 or negative errno, with the error text set: -ENOBUFS if no size is allowed.
+ * Returns 0 or negative errno, with the error text set: -ENOBUFS if no size is allowed,
+ * -EOPNOTSUPP if there is no room for stacks.
  */
 int perf_make_rings(struct perf *perf, bool large);
 

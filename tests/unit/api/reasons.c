@@ -487,6 +487,9 @@ watch__each_refusal__told(void **state)
 static const ntprof_source_interval no_source[] = {{"time", 10000}, {"nosuch", 1}};
 static const ntprof_source_interval no_interval[] = {{"time", 0}};
 
+static const char *const stack_time[] = {"time"};
+
+/* rule: stack-sources */
 static void
 open__each_refusal__told(void **state)
 {
@@ -505,6 +508,16 @@ open__each_refusal__told(void **state)
         {{.intervals = no_interval, .interval_count = 1}, "intervals[0]"},
         {{.backend = "nosuch"}, "\"nosuch\"; there are perf"},
         {{.cgroup = "/proc/self"}, "no directory of a cgroup"},
+        {{.stack_source_count = 1}, "stack_sources NULL"},
+        {{.stack_sources = stack_time, .stack_source_count = 1}, "without stack_bytes"},
+        {{.stack_bytes = 511, .stack_sources = stack_time, .stack_source_count = 1},
+         "stack_bytes is 511"},
+        {{.stack_bytes = 512}, "stack_bytes without stack_sources"},
+        {{.stack_bytes = 512,
+          .stack_sources = stack_time,
+          .stack_source_count = 1,
+          .abi = NTPROF_ABI_X86},
+         "NTPROF_ABI_X64"},
     };
     ntprof_session *opened = NULL;
 

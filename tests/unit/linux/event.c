@@ -3,6 +3,7 @@
 #include "cmocka_all.h"
 
 #include "hal/linux/event.h"
+#include "hal/linux/stack.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@ static struct machine {
     int calls;
     int last_processor;
     long mask_bytes;
+    struct perf_event_attr last_attr;
     const char *possible; /* NULL: there is no such file */
 } machine;
 
@@ -49,7 +51,7 @@ __wrap_syscall(long number, ...)
     }
     assert_int_equal(number, SYS_perf_event_open);
     va_start(arguments, number);
-    (void)va_arg(arguments, struct perf_event_attr *);
+    machine.last_attr = *va_arg(arguments, struct perf_event_attr *);
     (void)va_arg(arguments, int);
     machine.last_processor = va_arg(arguments, int);
     va_end(arguments);
@@ -121,6 +123,64 @@ one_processor__offline__not_tried_elsewhere(void **state)
     assert_int_equal(machine.calls, 2);
 }
 
+/* ---- attributes ---- */
+
+static const struct perf_features no_features;
+
+static const struct perf_event_attr *
+attr_of(const struct perf_event_request *request, const struct perf_features *features)
+{
+    machine = (struct machine){0};
+    assert_int_equal(perf_event_open_fd(request, features, 1, 0), DESCRIPTOR);
+    return &machine.last_attr;
+}
+
+/* rule: stack-sources */
+static void
+attr__no_stacks_asked__without_any_of_them(void **state)
+{
+    static const struct perf_features registers = {.user_registers = true};
+    const struct perf_event_request request = {.kernel = true, .chain_depth = 127};
+    const struct perf_event_attr *attr = attr_of(&request, &no_features);
+    const uint64_t plain =
+        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+
+    (void)state;
+    assert_int_equal(attr->sample_type, plain);
+    assert_int_equal(attr->sample_regs_user, 0);
+    assert_int_equal(attr->sample_stack_user, 0);
+    assert_int_equal(attr->sample_max_stack, 0);
+    assert_int_equal(attr->exclude_callchain_user, 0);
+    assert_false(perf_event_layout(&request, &no_features).stack);
+    attr = attr_of(&request, &registers);
+    assert_int_equal(attr->sample_type, plain | PERF_SAMPLE_REGS_USER);
+    assert_int_equal(attr->sample_stack_user, 0);
+}
+
+/* rules: stack-copy, stack-kernel */
+static void
+attr__stacks_asked__the_chain_with_kernel_mode_alone(void **state)
+{
+    (void)state;
+    for (int kernel = 0; kernel < 2; kernel++) {
+        const struct perf_event_request request = {
+            .kernel = kernel, .stack_bytes = 4096, .chain_depth = 100};
+        const struct perf_event_attr *const attr = attr_of(&request, &no_features);
+        const struct perf_sample_layout layout =
+            perf_event_layout(&request, &no_features);
+
+        assert_int_equal(attr->sample_type & ~(uint64_t)PERF_SAMPLE_LAYOUT,
+                         PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER |
+                             (kernel ? PERF_SAMPLE_CALLCHAIN : 0));
+        assert_int_equal(attr->sample_regs_user, perf_stack_register_mask());
+        assert_int_equal(attr->sample_stack_user, 4096);
+        assert_int_equal(attr->exclude_callchain_user, kernel);
+        assert_int_equal(attr->sample_max_stack, kernel ? 100 : 0);
+        assert_true(layout.stack && layout.chain == kernel);
+        assert_int_equal(layout.registers, PERF_STACK_REGISTERS);
+    }
+}
+
 static uint32_t
 limit_of(const char *possible, long mask_bytes)
 {
@@ -164,6 +224,8 @@ main(void)
         cmocka_unit_test(any_online__none_is__stops_after_the_last),
         cmocka_unit_test(any_online__refused_otherwise__not_tried_elsewhere),
         cmocka_unit_test(one_processor__offline__not_tried_elsewhere),
+        cmocka_unit_test(attr__no_stacks_asked__without_any_of_them),
+        cmocka_unit_test(attr__stacks_asked__the_chain_with_kernel_mode_alone),
         cmocka_unit_test(limit__kernel_lists_them__last_number_plus_1),
         cmocka_unit_test(limit__no_list__bits_of_the_mask),
         cmocka_unit_test(limit__nothing_plausible__65536),

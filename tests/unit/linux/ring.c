@@ -306,6 +306,56 @@ stream__bound__younger_records_stay(void **state)
     perf_stream_finish(&stream);
 }
 
+/* The kernel's page of a ring, and its tail as each sample found it. */
+static struct perf_event_mmap_page kernel_page;
+static uint64_t tails[4];
+static size_t tail_count;
+
+static void
+note_tail(void *context, struct perf_ring *ring, const struct perf_sample *sample)
+{
+    (void)context;
+    (void)ring;
+    (void)sample;
+    tails[tail_count++] = kernel_page.data_tail;
+}
+
+static void
+stream__samples_with_stacks__space_given_back_after_each(void **state)
+{
+    static const struct perf_stream_calls tail_calls = {.on_sample = note_tail};
+    static _Alignas(8) uint8_t data[4096];
+    struct perf_stream stream = {.calls = &tail_calls, .delivering = true};
+    struct perf_ring ring = {
+        .page = &kernel_page, .data = data, .size_bytes = sizeof(data), .owner_fd = -1};
+    const struct craft_parts parts = {.layout = {.stack = true}, .asked = 600};
+    struct crafted sample;
+
+    (void)state;
+    assert_int_equal(perf_stream_reserve(&stream, 1), 0);
+    craft_sample_parts(&sample, 1, 5, &parts);
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(data + ring.head, sample.bytes, sample.size);
+        ring.head += sample.size;
+    }
+    craft_sample(&sample, 1, 2, 5);
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(data + ring.head, sample.bytes, sample.size);
+        ring.head += sample.size;
+    }
+    kernel_page.data_head = ring.head;
+    perf_stream_add(&stream, &ring);
+    perf_stream_deliver(&stream, 5);
+    assert_int_equal(tail_count, 4);
+    assert_int_equal(tails[0], 0);
+    assert_int_equal(tails[1], 656);
+    /* Short ones are given back together. */
+    assert_int_equal(tails[2], 2 * 656);
+    assert_int_equal(tails[3], 2 * 656);
+    assert_int_equal(kernel_page.data_tail, 2 * 656 + 2 * 40);
+    perf_stream_finish(&stream);
+}
+
 int
 main(void)
 {
@@ -320,6 +370,7 @@ main(void)
         cmocka_unit_test(stream__equal_times__none_is_late),
         cmocka_unit_test(stream__older_than_the_delivered__late),
         cmocka_unit_test(stream__bound__younger_records_stay),
+        cmocka_unit_test(stream__samples_with_stacks__space_given_back_after_each),
     };
 
     return cmocka_run_group_tests_name("ring", tests, NULL, NULL);

@@ -45,12 +45,21 @@ struct fixture {
 };
 
 static void
-fixture_open_as(struct fixture *fixture, BOOLEAN selectors)
+ignore_stack(void *context, const ntprof_stack *stack)
+{
+    (void)context;
+    (void)stack;
+}
+
+static void
+fixture_open_asking(struct fixture *fixture, BOOLEAN selectors, ULONG stack_bytes)
 {
     HAL_OPEN open = {.Ke = &fixture->ke,
                      .Processors = fake_processors,
                      .Notify = fake_notify,
                      .Pause = fake_pause,
+                     .Stack = ignore_stack,
+                     .StackBytes = stack_bytes,
                      .Selectors = selectors};
     void *context;
 
@@ -59,6 +68,12 @@ fixture_open_as(struct fixture *fixture, BOOLEAN selectors)
     memset(all_processors, 0xFF, sizeof(all_processors));
     assert_int_equal(HalPerfBackend.Open(&open, &context), STATUS_SUCCESS);
     fixture->perf = context;
+}
+
+static void
+fixture_open_as(struct fixture *fixture, BOOLEAN selectors)
+{
+    fixture_open_asking(fixture, selectors, 0);
 }
 
 static void
@@ -843,6 +858,36 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
                      fake_count(&fixture.ke, NTPROF_PROCESS_START, 0));
     assert_int_equal(fake_count(&fixture.ke, NTPROF_IMAGE_UNMAP, 0),
                      fake_count(&fixture.ke, NTPROF_IMAGE_MAP, 0));
+    fixture_close(&fixture);
+}
+
+/* Such rings have room for 256 bytes of each hit of 32 ms. rule: stack-granted */
+static void
+start__small_rings__no_room_for_stacks_and_refused(void **state)
+{
+    const ULONG pid = (ULONG)getpid();
+    struct fixture fixture;
+    HAL_STATISTICS statistics;
+
+    (void)state;
+    fixture_open_asking(&fixture, FALSE, 65536);
+    fixture.perf->ring_bytes_wanted = 8192;
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, ProfileTime, 0, pid),
+        STATUS_NOT_SUPPORTED);
+    assert_non_null(strstr(HalPerfBackend.Error(fixture.perf),
+                           "rings of 8192 bytes have room for "));
+    HalPerfBackend.QueryStatistics(fixture.perf, &statistics);
+    assert_int_equal(statistics.RingBytes, 0);
+    assert_int_equal(statistics.StackBytes, 0);
+    /* With a hit each 100 ms it is an eighth of a ring. */
+    fixture.hal->SetInterval(fixture.perf, ProfileTime, 1000000);
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, ProfileTime, 0, pid),
+        STATUS_SUCCESS);
+    HalPerfBackend.QueryStatistics(fixture.perf, &statistics);
+    assert_int_equal(statistics.StackBytes, 1024);
+    fixture.hal->StopProfileInterrupt(fixture.perf, ProfileTime, 0, pid);
     fixture_close(&fixture);
 }
 
@@ -1635,6 +1680,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(watch__200_forks__each_told_and_counted),
     cmocka_unit_test(watch__without_descendants__children_neither_told_nor_counted),
     cmocka_unit_test(set_interval__children_inherited__reaches_them),
+    cmocka_unit_test(start__small_rings__no_room_for_stacks_and_refused),
     cmocka_unit_test(watch__small_rings__loss_told_and_mappings_found_again),
     cmocka_unit_test(watch__mprotect_to_exec__image_map_anonymous),
     cmocka_unit_test(start__all_processes__by_right_only),
