@@ -10,6 +10,7 @@
 #include "symbols/client/image.h"
 #include "symbols/client/perf_map.h"
 #include "symbols/client/symbol_list.h"
+#include "symbols/client/unwind.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -69,6 +70,28 @@ check_name(const struct sym_name *name, bool found)
     }
 }
 
+/* Rows in order that cover the address, of numbers that may be. */
+static void
+check_unwind(struct sym_image *image)
+{
+    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+    const size_t count = sym_image_unwind(image, 16, rows);
+
+    require(count >= 1 && count <= SYM_UNWIND_ROWS_MAX);
+    require(rows[0].start <= 16 && rows[0].end > 16);
+    for (size_t i = 0; i < count; i++) {
+        const struct sym_unwind_rule *const rule = &rows[i].rule;
+
+        require(rows[i].start < rows[i].end);
+        require(i == 0 || rows[i].start >= rows[i - 1].end);
+        require(rule->kind < SYM_UNWIND_KINDS && rule->cfa < SYM_CFA_FORMS);
+        require(rule->cfa_register < SYM_REGISTERS && rule->base < SYM_REGISTERS);
+        for (size_t at = 0; at < SYM_SAVED_REGISTERS; at++) {
+            require(rule->places[at] < SYM_PLACES);
+        }
+    }
+}
+
 /* with_file: names are asked for with the file, as the command does where it knows what
  * it will look up. */
 static void
@@ -104,6 +127,18 @@ ask_image(int fd, bool with_file)
     require(strspn(sym_image_build_id(image), "0123456789abcdef") ==
             strlen(sym_image_build_id(image)));
     sym_image_close(image);
+}
+
+static void
+ask_unwind(int fd)
+{
+    struct sym_image *const image = sym_image_open(fd, "/forged", "", NULL);
+
+    if (image != NULL) {
+        check_unwind(image);
+        check_unwind(image);
+        sym_image_close(image);
+    }
 }
 
 static void
@@ -160,7 +195,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     in_process_work = send_reply;
     reply = data + 1;
     reply_size = size == 0 ? 0 : size - 1;
-    switch (size == 0 ? 0 : data[0] % 6) {
+    switch (size == 0 ? 0 : data[0] % 7) {
     case 0:
         ask_image(fd, false);
         return 0;
@@ -176,8 +211,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 4:
         (void)sym_find_function(fd, "/forged", "main", 0, &found);
         break;
-    default:
+    case 5:
         ask_image(fd, true);
+        return 0;
+    default:
+        ask_unwind(fd);
         return 0;
     }
     close(fd);

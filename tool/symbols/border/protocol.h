@@ -20,7 +20,8 @@ enum { REPLY_ANSWER, REPLY_OPEN, REPLY_DOWNLOAD };
 enum {
     ASK_NAMES, /* by_offset, bytes, places: a name for each place; then the state */
     ASK_ROWS,  /* start, end: rows, each 1, address, file, line; then 0, the state */
-    ASK_BYTES  /* address, size: bytes */
+    ASK_BYTES, /* address, size: bytes */
+    ASK_UNWIND /* address: how many rows, and those: start, end, the rule's members */
 };
 
 enum {

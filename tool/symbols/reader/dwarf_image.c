@@ -46,6 +46,7 @@ static const char *const section_names[SYM_DWARF_SECTIONS] = {
     [SYM_DWARF_STR_OFFSETS] = "str_offsets",
     [SYM_DWARF_CU_INDEX] = "cu_index",
     [SYM_DWARF_ARANGES] = "aranges",
+    [SYM_DWARF_FRAME] = "frame",
 };
 
 /* --- images --- */
@@ -341,7 +342,7 @@ sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
     *image = (struct sym_dwarf_image){.bytes = NULL};
     why[0] = '\0';
     for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
-        if (find_section(file, split, id, &stored[id])) {
+        if (id != SYM_DWARF_FRAME && find_section(file, split, id, &stored[id])) {
             sizes[id] = stored[id].size;
         }
     }
@@ -362,5 +363,29 @@ sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
             return false;
         }
     }
+    return true;
+}
+
+bool
+sym_dwarf_image_copy_frames(struct sym_dwarf_image *image, const struct sym_elf *file,
+                            struct sym_budget *budget)
+{
+    uint64_t sizes[SYM_DWARF_SECTIONS] = {0};
+    struct stored stored;
+
+    *image = (struct sym_dwarf_image){.bytes = NULL};
+    if (!find_section(file, false, SYM_DWARF_FRAME, &stored)) {
+        return false;
+    }
+    sizes[SYM_DWARF_FRAME] = stored.size;
+    if (!sym_dwarf_image_make(image, sizes, budget)) {
+        return false;
+    }
+    if (!unpack(&stored, image->parts[SYM_DWARF_FRAME].bytes)) {
+        sym_dwarf_image_finish(image);
+        return false;
+    }
+    /* libdw knows by it what a register is where the tables do not say. */
+    ((struct headers *)(void *)image->bytes)->header.e_machine = file->machine;
     return true;
 }

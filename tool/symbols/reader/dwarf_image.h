@@ -28,6 +28,7 @@ enum sym_dwarf_section {
     SYM_DWARF_STR_OFFSETS,
     SYM_DWARF_CU_INDEX, /* of a package of split units */
     SYM_DWARF_ARANGES,
+    SYM_DWARF_FRAME, /* in an image of its own */
     SYM_DWARF_SECTIONS
 };
 
@@ -59,6 +60,11 @@ struct sym_dwarf_image {
 bool sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
                           bool split, struct sym_budget *budget, char *why,
                           size_t why_size);
+
+/* The same with .debug_frame, the unwind table, and nothing else. Returns false if
+ * there is none, or if memory or the budget ran out. */
+bool sym_dwarf_image_copy_frames(struct sym_dwarf_image *image,
+                                 const struct sym_elf *file, struct sym_budget *budget);
 
 /* Make an image with sections of these sizes, which the caller has to fill. Returns
  * false if memory or the budget ran out. */

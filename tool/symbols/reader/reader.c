@@ -12,6 +12,7 @@
 #include "symbols/reader/debug_file.h"
 #include "symbols/reader/elf_symbols.h"
 #include "symbols/reader/lines.h"
+#include "symbols/reader/unwind.h"
 
 #include <errno.h>
 #include <link.h>
@@ -34,6 +35,7 @@ struct sym_reader {
     bool symbols_refused; /* a table would take too much memory */
     struct sym_table table;
     struct sym_lines *lines;
+    struct sym_unwind_tables unwind; /* opened at the first question for them */
     struct sym_reader_settings settings;
     struct sym_budget budget;
     char note[512];
@@ -146,6 +148,7 @@ sym_reader_close(struct sym_reader *image)
         return;
     }
     sym_lines_close(image->lines);
+    sym_unwind_tables_finish(&image->unwind);
     sym_elf_close(&image->file);
     sym_table_finish(&image->table);
     free(image->segments);
@@ -519,4 +522,12 @@ sym_reader_line_rows(struct sym_reader *image, uint64_t start, uint64_t end,
     load(image);
     return image->lines == NULL ||
            sym_lines_rows(image->lines, start, end, take, context);
+}
+
+size_t
+sym_reader_unwind(struct sym_reader *image, uint64_t address,
+                  struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
+{
+    return sym_unwind_tables_find(&image->unwind, &image->file, &image->budget, address,
+                                  rows);
 }

@@ -13,6 +13,7 @@
 #include "symbols/border/name.h"
 #include "symbols/border/segments.h"
 #include "symbols/border/symbol_list.h"
+#include "symbols/border/unwind.h"
 
 struct sym_reader;
 
@@ -87,6 +88,10 @@ const struct sym_segment *sym_reader_segments(const struct sym_reader *reader,
  * sym_image_lookup_place. Returns false if no segment has a byte of it. */
 bool sym_reader_bucket(const struct sym_reader *reader, uint64_t file_offset,
                        uint64_t size, uint64_t *address);
+
+/* sym_image_unwind, here. */
+size_t sym_reader_unwind(struct sym_reader *reader, uint64_t address,
+                         struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX]);
 
 /* sym_map_read_perf, here. */
 struct sym_map *sym_reader_perf_map(int fd, uint64_t size,

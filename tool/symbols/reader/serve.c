@@ -207,12 +207,45 @@ answer_bytes(struct server *server)
     free(bytes);
 }
 
+static void
+put_unwind_row(struct wire *wire, const struct sym_unwind_row *row)
+{
+    const struct sym_unwind_rule *const rule = &row->rule;
+
+    wire_put(wire, row->start);
+    wire_put(wire, row->end);
+    wire_put(wire, rule->kind);
+    wire_put(wire, rule->cfa);
+    wire_put(wire, rule->cfa_register);
+    wire_put(wire, (uint64_t)rule->cfa_offset);
+    wire_put(wire, rule->base);
+    for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
+        wire_put(wire, rule->places[i]);
+        wire_put(wire, (uint64_t)rule->offsets[i]);
+    }
+}
+
+static void
+answer_unwind(struct server *server)
+{
+    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+    const uint64_t address = wire_get(server->wire);
+    const size_t count = sym_reader_unwind(server->reader, address, rows);
+
+    wire_put(server->wire, REPLY_ANSWER);
+    wire_put(server->wire, count);
+    for (size_t i = 0; i < count; i++) {
+        put_unwind_row(server->wire, &rows[i]);
+    }
+}
+
 /* --- images --- */
 
 static void (*const answers[])(struct server *server) = {
     [ASK_NAMES] = answer_names,
     [ASK_ROWS] = answer_rows,
     [ASK_BYTES] = answer_bytes,
+    [ASK_UNWIND] = answer_unwind,
 };
 
 static void

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.h - unwind rows: how the caller's registers are found from those of code at an
+ * address, as the unwind tables of its image say. x86-64.
+ *
+ * Readers send what compilers, assemblers and linkers write; all other rules are
+ * SYM_UNWIND_UNSUPPORTED.
+ */
+#ifndef SYMBOLS_BORDER_UNWIND_H
+#define SYMBOLS_BORDER_UNWIND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Registers by DWARF's numbers; 16 is the return address. */
+enum {
+    SYM_REGISTER_RBX = 3,
+    SYM_REGISTER_RBP = 6,
+    SYM_REGISTER_RSP = 7,
+    SYM_REGISTER_R12 = 12,
+    SYM_REGISTERS = 16
+};
+
+/* Registers that a function has to leave as they were, beside rsp: rbx, rbp, r12 to
+ * r15. */
+enum { SYM_SAVED_REGISTERS = 6 };
+
+/* Their numbers, in that order. */
+extern const uint8_t sym_saved_registers[SYM_SAVED_REGISTERS];
+
+enum sym_unwind_kind {
+    SYM_UNWIND_NO_TABLES,   /* the image has no unwind tables at all */
+    SYM_UNWIND_NONE,        /* its tables do not cover the address */
+    SYM_UNWIND_UNSUPPORTED, /* they do, by other rules than those here */
+    SYM_UNWIND_OUTERMOST,   /* there is no caller */
+    SYM_UNWIND_SIGNAL,      /* the caller was interrupted: all of its registers are
+                             * where the kernel stores them for a handler */
+    SYM_UNWIND_CALL,        /* the caller's address is right below the CFA; other
+                             * members of the rule are of this kind only */
+    SYM_UNWIND_KINDS
+};
+
+/* How the CFA is found, which is the caller's rsp. */
+enum sym_unwind_cfa {
+    SYM_CFA_REGISTER, /* register + offset */
+    SYM_CFA_STUB,     /* of a PLT: rsp + 8, and 8 more once the low four bits of the
+                       * address are offset or more */
+    SYM_CFA_VALUE,    /* the number in memory at register + offset */
+    SYM_CFA_FORMS
+};
+
+/* Where the caller's value of a register is. */
+enum sym_unwind_place {
+    SYM_PLACE_SAME, /* in the register */
+    SYM_PLACE_CFA,  /* in memory at CFA + offset */
+    SYM_PLACE_BASE, /* in memory at base + offset */
+    SYM_PLACE_LOST,
+    SYM_PLACES
+};
+
+struct sym_unwind_rule {
+    int32_t cfa_offset;
+    int32_t offsets[SYM_SAVED_REGISTERS]; /* 0 where the place has none */
+    uint8_t kind;
+    uint8_t cfa;          /* form */
+    uint8_t cfa_register; /* SYM_REGISTER_RSP for a stub */
+    uint8_t base;         /* register; 0 if no place is relative to one */
+    uint8_t places[SYM_SAVED_REGISTERS];
+};
+
+/* sym_unwind_row - the rule of all addresses in [start, end). Link-time addresses. */
+struct sym_unwind_row {
+    uint64_t start;
+    uint64_t end;
+    struct sym_unwind_rule rule;
+};
+
+/* The row of an address, and those that follow it. */
+enum { SYM_UNWIND_ROWS_MAX = 1 + 32 };
+
+/* Where the kernel stores the registers of what a signal interrupted, in bytes from
+ * rsp of the code that the handler returns to. By number; the last is the address. */
+extern const uint8_t sym_signal_offsets[SYM_REGISTERS + 1];
+
+#endif
