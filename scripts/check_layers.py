@@ -57,6 +57,7 @@ TOOL_ROOMS = {
     "symbols/border": ["base", "sandbox"],
     "symbols/reader": ["base", "sandbox", "symbols/border"],
     "symbols/client": ["base", "sandbox", "symbols/border"],
+    "stacks": ["base", "symbols/border"],
     "record/collect": [PUBLIC, "preload", "base", "profile", "symbols/client"],
     "record": [PUBLIC, "base", "profile", "symbols/client", "record/collect"],
     "view/report": ["base", "profile"],

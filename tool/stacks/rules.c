@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules.c - rows in an array that is sorted by image and address: one binary search
+ * finds a row, and rows that come together are added by one move.
+ *
+ * Invariants: keys are in order; rows of an image do not overlap; each slot is that of
+ * one key or in the list of free ones.
+ */
+#include "stacks/rules.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* key - where a row begins, and where the rest of it is. */
+struct key {
+    uint64_t start;
+    uint32_t image;
+    uint16_t slot;
+    bool used; /* looked up since there was no room last */
+};
+
+/* slot - the rest of a row. */
+struct slot {
+    uint64_t end; /* if free, the number of the next free one */
+    struct sym_unwind_rule rule;
+};
+
+struct stack_rules {
+    size_t count;
+    size_t first_free; /* slot; STACK_RULES_MAX: none */
+    struct key keys[STACK_RULES_MAX];
+    struct slot slots[STACK_RULES_MAX];
+};
+
+_Static_assert(sizeof(struct key) + sizeof(struct slot) == 64, "2 MiB in all");
+
+static void
+free_slot(struct stack_rules *rules, size_t number)
+{
+    rules->slots[number].end = rules->first_free;
+    rules->first_free = number;
+}
+
+struct stack_rules *
+stack_rules_create(void)
+{
+    struct stack_rules *const rules = malloc(sizeof(*rules));
+
+    if (rules != NULL) {
+        rules->count = 0;
+        rules->first_free = STACK_RULES_MAX;
+        for (size_t i = STACK_RULES_MAX; i-- > 0;) {
+            free_slot(rules, i);
+        }
+    }
+    return rules;
+}
+
+void
+stack_rules_delete(struct stack_rules *rules)
+{
+    free(rules);
+}
+
+size_t
+stack_rules_count(const struct stack_rules *rules)
+{
+    return rules->count;
+}
+
+/* How many keys are before a place. */
+static size_t
+count_before(const struct stack_rules *rules, uint32_t image, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = rules->count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const struct key *const key = &rules->keys[middle];
+
+        if (key->image < image || (key->image == image && key->start < address)) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The key whose row covers a place; NULL: there is none. */
+static struct key *
+find_key(struct stack_rules *rules, uint32_t image, uint64_t address)
+{
+    const size_t before =
+        address < UINT64_MAX ? count_before(rules, image, address + 1) : 0;
+    struct key *const key = before > 0 ? &rules->keys[before - 1] : NULL;
+
+    return key != NULL && key->image == image && address < rules->slots[key->slot].end
+               ? key
+               : NULL;
+}
+
+const struct sym_unwind_rule *
+stack_rules_find(struct stack_rules *rules, uint32_t image, uint64_t address)
+{
+    struct key *const key = find_key(rules, image, address);
+
+    if (key == NULL) {
+        return NULL;
+    }
+    key->used = true;
+    return &rules->slots[key->slot].rule;
+}
+
+/* Removes the keys of [from, to). */
+static void
+remove_keys(struct stack_rules *rules, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        free_slot(rules, rules->keys[i].slot);
+    }
+    memmove(&rules->keys[from], &rules->keys[to],
+            (rules->count - to) * sizeof(rules->keys[0]));
+    rules->count -= to - from;
+}
+
+/* Makes room: rows go that were not looked up since this was done last; if these are
+ * too few, every second one. */
+static void
+sweep(struct stack_rules *rules)
+{
+    size_t used = 0;
+    size_t kept = 0;
+    bool crowded;
+
+    for (size_t i = 0; i < rules->count; i++) {
+        used += rules->keys[i].used;
+    }
+    crowded = used > STACK_RULES_MAX / 4 * 3;
+    for (size_t i = 0; i < rules->count; i++) {
+        struct key *const key = &rules->keys[i];
+
+        if (crowded ? i % 2 == 0 : key->used) {
+            rules->keys[kept] = *key;
+            rules->keys[kept++].used = false;
+        } else {
+            free_slot(rules, key->slot);
+        }
+    }
+    rules->count = kept;
+}
+
+/* Removes what overlaps rows. */
+static void
+clear_place(struct stack_rules *rules, uint32_t image, uint64_t start, uint64_t end)
+{
+    const struct key *const covering = find_key(rules, image, start);
+
+    remove_keys(rules,
+                covering != NULL ? (size_t)(covering - rules->keys)
+                                 : count_before(rules, image, start),
+                count_before(rules, image, end));
+}
+
+void
+stack_rules_add(struct stack_rules *rules, uint32_t image,
+                const struct sym_unwind_row *rows, size_t count)
+{
+    size_t at;
+
+    assert(count >= 1 && count <= SYM_UNWIND_ROWS_MAX);
+    clear_place(rules, image, rows[0].start, rows[count - 1].end);
+    if (rules->count + count > STACK_RULES_MAX) {
+        sweep(rules);
+    }
+    at = count_before(rules, image, rows[0].start);
+    memmove(&rules->keys[at + count], &rules->keys[at],
+            (rules->count - at) * sizeof(rules->keys[0]));
+    rules->count += count;
+    for (size_t i = 0; i < count; i++) {
+        const size_t slot = rules->first_free;
+
+        assert(rows[i].start < rows[i].end && slot < STACK_RULES_MAX);
+        rules->first_free = (size_t)rules->slots[slot].end;
+        rules->keys[at + i] = (struct key){rows[i].start, image, (uint16_t)slot, false};
+        rules->slots[slot] = (struct slot){rows[i].end, rows[i].rule};
+    }
+}
+
+void
+stack_rules_forget(struct stack_rules *rules, uint32_t image)
+{
+    size_t end = count_before(rules, image, UINT64_MAX);
+
+    /* No row begins at the last address: it would be empty. */
+    remove_keys(rules, count_before(rules, image, 0), end);
+}
