@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.c - one step after the other, from the registers of a function to those of its
+ * caller.
+ *
+ * Addresses are computed with numbers that may be anything: sums wrap, and every read
+ * is held against the copy.
+ */
+#include "stacks/walk.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { WORD_BYTES = 8 };
+
+/* walker - where a walk is. */
+struct walker {
+    const struct stack_sample *sample;
+    struct stack_rules *rules;
+    struct stack_walked *walked;
+    uint64_t registers[SYM_REGISTERS];
+    uint32_t known;  /* of registers: a bit each; rsp always */
+    uint64_t next;   /* address of the next instruction */
+    bool exact;      /* next was interrupted, not returned to */
+    bool by_pointer; /* some step was by rbp */
+    bool linked;     /* rbp comes from the last step by rbp */
+};
+
+/* What a step comes to. */
+enum step { STEP_TAKEN, STEP_ENDED, STEP_ASKS };
+
+static enum step
+end_walk(struct walker *walker, enum stack_end end, uint32_t image)
+{
+    walker->walked->end = end;
+    walker->walked->image = image;
+    return STEP_ENDED;
+}
+
+static enum step
+end_whole(struct walker *walker)
+{
+    return end_walk(walker, walker->by_pointer ? STACK_BY_FRAME_POINTER : STACK_WHOLE,
+                    STACK_NO_IMAGE);
+}
+
+/* --- registers and memory --- */
+
+static bool
+is_known(const struct walker *walker, unsigned int number)
+{
+    return (walker->known >> number & 1) != 0;
+}
+
+static uint64_t
+first_rsp(const struct walker *walker)
+{
+    return walker->sample->registers[SYM_REGISTER_RSP];
+}
+
+/* Reads a word of the copy. */
+static bool
+read_word(const struct walker *walker, uint64_t address, uint64_t *word)
+{
+    const struct stack_sample *const sample = walker->sample;
+    const uint64_t offset = address - first_rsp(walker);
+
+    if (address < first_rsp(walker) || sample->copied_bytes < WORD_BYTES ||
+        offset > sample->copied_bytes - WORD_BYTES) {
+        return false;
+    }
+    memcpy(word, sample->copy + offset, WORD_BYTES);
+    return true;
+}
+
+/* A word that the next step needs is not in the copy. */
+static enum step
+end_unread(struct walker *walker, uint64_t address)
+{
+    const struct stack_sample *const sample = walker->sample;
+
+    return end_walk(walker,
+                    address >= first_rsp(walker) &&
+                            sample->copied_bytes >= sample->asked_bytes
+                        ? STACK_CUT
+                        : STACK_NOT_READABLE,
+                    STACK_NO_IMAGE);
+}
+
+/* --- rules --- */
+
+static enum step
+find_cfa(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t image,
+         uint64_t *cfa)
+{
+    const uint64_t base = walker->registers[rule->cfa_register];
+    const uint64_t sum = base + (uint64_t)(int64_t)rule->cfa_offset;
+
+    if (!is_known(walker, rule->cfa_register)) {
+        return end_walk(walker, STACK_UNSUPPORTED, image);
+    }
+    switch (rule->cfa) {
+    case SYM_CFA_REGISTER:
+        *cfa = sum;
+        return STEP_TAKEN;
+    case SYM_CFA_STUB:
+        *cfa = base + WORD_BYTES;
+        if ((int64_t)(walker->next & 15) >= rule->cfa_offset) {
+            *cfa += WORD_BYTES;
+        }
+        return STEP_TAKEN;
+    default:
+        assert(rule->cfa == SYM_CFA_VALUE);
+        return read_word(walker, sum, cfa) ? STEP_TAKEN : end_unread(walker, sum);
+    }
+}
+
+/* Gives where the caller's value of a saved register is in memory. False: nowhere. */
+static bool
+find_place(const struct walker *walker, const struct sym_unwind_rule *rule,
+           size_t index, uint64_t cfa, uint64_t *address)
+{
+    const uint64_t offset = (uint64_t)(int64_t)rule->offsets[index];
+
+    if (rule->places[index] == SYM_PLACE_CFA) {
+        *address = cfa + offset;
+        return true;
+    }
+    *address = walker->registers[rule->base] + offset;
+    return rule->places[index] == SYM_PLACE_BASE && is_known(walker, rule->base);
+}
+
+/* Sets saved registers to what they are in the caller. All others are lost. */
+static void
+restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
+                  uint64_t cfa)
+{
+    uint64_t values[SYM_SAVED_REGISTERS];
+    uint32_t known = 1u << SYM_REGISTER_RSP;
+
+    for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
+        const unsigned int number = sym_saved_registers[i];
+        uint64_t address;
+
+        values[i] = walker->registers[number];
+        if (rule->places[i] == SYM_PLACE_SAME) {
+            known |= walker->known & 1u << number;
+        } else if (find_place(walker, rule, i, cfa, &address)) {
+            /* Below the first rsp it was popped, or not yet overwritten: tables do not
+             * say where an epilogue restores it, and the register has its value. */
+            known |= address < first_rsp(walker) ? walker->known & 1u << number
+                     : read_word(walker, address, &values[i]) ? 1u << number
+                                                              : 0;
+        }
+    }
+    for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
+        walker->registers[sym_saved_registers[i]] = values[i];
+    }
+    walker->registers[SYM_REGISTER_RSP] = cfa;
+    walker->known = known;
+}
+
+static enum step
+step_call(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t image)
+{
+    uint64_t next;
+    uint64_t cfa;
+    const enum step step = find_cfa(walker, rule, image, &cfa);
+
+    if (step != STEP_TAKEN) {
+        return step;
+    }
+    if (!read_word(walker, cfa - WORD_BYTES, &next)) {
+        return end_unread(walker, cfa - WORD_BYTES);
+    }
+    restore_registers(walker, rule, cfa);
+    walker->next = next;
+    walker->exact = false;
+    walker->linked = false;
+    return STEP_TAKEN;
+}
+
+/* All registers of what a signal interrupted. */
+static enum step
+step_signal(struct walker *walker)
+{
+    const uint64_t stored = walker->registers[SYM_REGISTER_RSP];
+    uint64_t values[SYM_REGISTERS + 1];
+
+    for (size_t i = 0; i <= SYM_REGISTERS; i++) {
+        if (!read_word(walker, stored + sym_signal_offsets[i], &values[i])) {
+            return end_unread(walker, stored + sym_signal_offsets[i]);
+        }
+    }
+    memcpy(walker->registers, values, sizeof(walker->registers));
+    walker->known = (1u << SYM_REGISTERS) - 1;
+    walker->next = values[SYM_REGISTERS];
+    walker->exact = true;
+    walker->linked = false;
+    return STEP_TAKEN;
+}
+
+/* By the chain of frame pointers, which ends with 0. Code that has none of it has
+ * anything in rbp: what is followed must lead upwards in the copy. */
+static enum step
+step_pointer(struct walker *walker, uint32_t image)
+{
+    const uint64_t pointer = walker->registers[SYM_REGISTER_RBP];
+    uint64_t next;
+    uint64_t saved;
+
+    if (walker->linked && pointer == 0) {
+        return end_whole(walker);
+    }
+    if (!is_known(walker, SYM_REGISTER_RBP) ||
+        pointer < walker->registers[SYM_REGISTER_RSP] ||
+        !read_word(walker, pointer, &saved) ||
+        !read_word(walker, pointer + WORD_BYTES, &next)) {
+        return end_walk(walker, STACK_NO_RULES, image);
+    }
+    walker->registers[SYM_REGISTER_RBP] = saved;
+    walker->registers[SYM_REGISTER_RSP] = pointer + (uint64_t)2 * WORD_BYTES;
+    walker->known = 1u << SYM_REGISTER_RBP | 1u << SYM_REGISTER_RSP;
+    walker->next = next;
+    walker->exact = false;
+    walker->by_pointer = true;
+    walker->linked = true;
+    return STEP_TAKEN;
+}
+
+/* --- frames --- */
+
+const struct stack_mapping *
+stack_mapping_find(const struct stack_mapping *mappings, size_t count, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = count;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (mappings[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && address < mappings[low - 1].end ? &mappings[low - 1] : NULL;
+}
+
+/* The code that the walk is in. Tables are asked for a byte of the call, since one that
+ * does not return may be the last code of its function. */
+static const struct stack_mapping *
+find_code(const struct walker *walker, uint64_t *address)
+{
+    const uint64_t place = walker->exact ? walker->next : walker->next - 1;
+    const struct stack_mapping *const mapping = stack_mapping_find(
+        walker->sample->mappings, walker->sample->mapping_count, place);
+
+    if (mapping != NULL) {
+        *address = place - mapping->start + mapping->address;
+    }
+    return mapping;
+}
+
+static enum step
+step_from(struct walker *walker, const struct stack_mapping *mapping, uint64_t address)
+{
+    const struct sym_unwind_rule *rule;
+
+    if (mapping->anonymous) {
+        return step_pointer(walker, mapping->image);
+    }
+    rule = stack_rules_find(walker->rules, mapping->image, address);
+    if (rule == NULL) {
+        walker->walked->image = mapping->image;
+        walker->walked->address = address;
+        return STEP_ASKS;
+    }
+    switch (rule->kind) {
+    case SYM_UNWIND_CALL:
+        return step_call(walker, rule, mapping->image);
+    case SYM_UNWIND_SIGNAL:
+        return step_signal(walker);
+    case SYM_UNWIND_OUTERMOST:
+        return end_whole(walker);
+    case SYM_UNWIND_NO_TABLES:
+        return step_pointer(walker, mapping->image);
+    case SYM_UNWIND_NONE:
+        return end_walk(walker, STACK_NO_RULES, mapping->image);
+    default:
+        assert(rule->kind == SYM_UNWIND_UNSUPPORTED);
+        return end_walk(walker, STACK_UNSUPPORTED, mapping->image);
+    }
+}
+
+/* Adds the frame that a step came to. */
+static enum step
+add_frame(struct walker *walker, const struct stack_mapping *mapping, uint64_t address)
+{
+    struct stack_walked *const walked = walker->walked;
+
+    if (walker->next == 0) {
+        return end_whole(walker);
+    }
+    if (mapping == NULL) {
+        return end_walk(walker, STACK_NO_RULES, STACK_NO_IMAGE);
+    }
+    if (walked->count == STACK_FRAMES_MAX) {
+        return end_walk(walker, STACK_DEEP, STACK_NO_IMAGE);
+    }
+    walked->frames[walked->count++] = (struct stack_frame){address, mapping->image};
+    return STEP_TAKEN;
+}
+
+bool
+stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
+           struct stack_walked *walked)
+{
+    struct walker walker = {
+        .sample = sample,
+        .rules = rules,
+        .walked = walked,
+        .known = (1u << SYM_REGISTERS) - 1,
+        .next = sample->address,
+        .exact = true,
+    };
+    uint64_t address = 0;
+    const struct stack_mapping *mapping = find_code(&walker, &address);
+    enum step step = STEP_TAKEN;
+
+    memcpy(walker.registers, sample->registers, sizeof(walker.registers));
+    walked->count = 0;
+    if (mapping == NULL) {
+        step = end_walk(&walker, STACK_NO_RULES, STACK_NO_IMAGE);
+    }
+    while (step == STEP_TAKEN) {
+        step = step_from(&walker, mapping, address);
+        if (step == STEP_TAKEN) {
+            mapping = find_code(&walker, &address);
+            step = add_frame(&walker, mapping, address);
+        }
+    }
+    return step == STEP_ENDED;
+}
