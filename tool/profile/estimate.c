@@ -24,6 +24,12 @@ report_is_value(const struct profile_source *source)
     return !report_is_time(source) && strcmp(source->unit, "events") != 0;
 }
 
+const char *
+report_unit(const struct profile_source *source)
+{
+    return report_is_time(source) ? "ns" : source->unit;
+}
+
 /* Add the hits that were taken, and all that there should have been, times interval. */
 static void
 add_taken(const struct profile_source *source, double *taken, double *all)

@@ -22,7 +22,8 @@ struct report_count {
     uint64_t units;
 };
 
-/* Return whether the source's unit is time; otherwise it is events. */
+/* Return whether the source counts time. Otherwise it counts events or, if
+ * report_is_value, sums another tool's values. */
 bool report_is_time(const struct profile_source *source);
 
 /*
@@ -36,6 +37,9 @@ double report_interval(const struct profile_source *source);
 /* Return whether hits are sums of another tool's values, such as bytes, whose unit is
  * source->unit. */
 bool report_is_value(const struct profile_source *source);
+
+/* Return the unit of estimates: "ns", "events" or, if report_is_value, source->unit. */
+const char *report_unit(const struct profile_source *source);
 
 /* Return whether every event is a hit and none is missing, so that nothing is
  * estimated. */

@@ -25,7 +25,8 @@
 struct profile_source {
     const char *name; /* "time", "page-faults" ... */
     const char *nt_name;
-    const char *unit; /* of intervals: "100ns" or "events" */
+    /* of intervals: "100ns" or "events"; of another tool's values, such as "bytes" */
+    const char *unit;
     bool kernel_included;
     bool user_left_out; /* chosen by the user: outside hits are those in user mode */
     uint64_t asked, granted;

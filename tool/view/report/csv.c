@@ -45,9 +45,9 @@ put_numbers(struct csv *csv, const struct report_groups *groups,
 
     csv_put_number(csv, group->cpu_plus_1 - 1, group->cpu_plus_1 != 0);
     csv_put_address(csv, end, end != 0);
-    csv_print(csv, "%.6f,%.12g,%s", report_group_error(groups, group, source),
-              (double)count.units * report_interval(shown),
-              report_is_time(shown) ? "ns" : "events");
+    csv_print(csv, "%.6f,%.12g", report_group_error(groups, group, source),
+              (double)count.units * report_interval(shown));
+    csv_put_text(csv, report_unit(shown));
     if (group->source == NULL && report_ratio_find(groups->profile, source, &ratio)) {
         denominator = report_group_count(groups, group, ratio.denominator);
     }

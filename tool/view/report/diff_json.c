@@ -119,7 +119,7 @@ unit_of(const struct diff *diff, const struct diff_source *source)
     if (!source->known) {
         return "hits";
     }
-    return report_is_time(source->of->sides[PAIR_OLD]) ? "ns" : "events";
+    return report_unit(source->of->sides[PAIR_OLD]);
 }
 
 /* Return the units (ns or events) that a hit represents: of several intervals, on

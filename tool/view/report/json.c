@@ -94,8 +94,7 @@ put_source(struct buffer *json, const struct report_groups *groups, size_t index
     json_put_number_member(json, "hits", total.hits);
     json_put_number_member(json, "selected", report_selected(groups, index).hits);
     json_put_real_member(json, "per_hit", per_hit(source, &total));
-    json_put_text_member(json, "per_hit_unit",
-                         report_is_time(source) ? "ns" : "events");
+    json_put_text_member(json, "per_hit_unit", report_unit(source));
     put_source_ratio(json, profile, index);
     json_end_member(json, '}');
 }
