@@ -5,6 +5,7 @@ profiles, their sums and functions, and no name gets out of its place.
 The package is what package-lock.json names, by its hash; npm finds it where this machine's npm looks.
 """
 import atexit
+import collections
 import os
 import pathlib
 import shutil
@@ -112,16 +113,20 @@ class Page(unittest.TestCase):
 
     def test_inlined_code__lies_above_what_it_was_inlined_into(self):
         _, path = self.export("hard")
+        # Two functions of the profile are called outer: the second is shown with its file and line.
+        totals = collections.Counter()
+        owns = collections.Counter()
         with Browser(ARGUMENTS) as browser:
-            functions = {name: (seconds(total), seconds(own))
-                         for total, own, name in self.table(self.open(browser, path))
-                         if name in ("outer", "middle;x", "inner")}
+            for total, own, name in self.table(self.open(browser, path)):
+                name = name.partition(" (")[0]
+                if name in ("outer", "middle;x", "inner"):
+                    totals[name] += seconds(total)
+                    owns[name] += seconds(own)
         expected = 0
         for name in ("inner", "middle;x", "outer"):
-            total, own = functions[name]
-            expected += own
-            self.assertGreater(own, 1)
-            self.assertAlmostEqual(total, expected, delta=0.03, msg=name)  # each is rounded
+            expected += owns[name]
+            self.assertGreater(owns[name], 1)
+            self.assertAlmostEqual(totals[name], expected, delta=0.03, msg=name)  # each is rounded
 
     def test_time__of_functions_images_and_processes(self):
         _, path = self.export("image", "/usr/bin/app", "10000", "0x1000:1500", "0x1004:500")
@@ -129,8 +134,7 @@ class Page(unittest.TestCase):
             page = self.open(browser, path)
             functions = {name: (total, own) for total, own, name in self.table(page)}
             self.assert_quiet(page)
-        self.assertEqual(functions["app+0x1000"], ("1.50s (75%)", "1.50s (75%)"))
-        self.assertEqual(functions["app+0x1004"], ("500.00ms (25%)", "500.00ms (25%)"))
+        self.assertEqual(functions["[no symbols] in app"], ("2.00s (100%)", "2.00s (100%)"))
         self.assertEqual(functions["app"][0], "2.00s (100%)")
         self.assertEqual(functions["one"][0], "2.00s (100%)")
 
