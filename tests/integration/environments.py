@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-USER = 65533  # not that of other tests, with whom limits of a user would be shared
+USER = 65532  # not that of other tests, with whom limits of a user would be shared
 PARANOID = pathlib.Path("/proc/sys/kernel/perf_event_paranoid")
 PYTHON = "/usr/bin/python3"  # the one that Debian's packages are for
 
