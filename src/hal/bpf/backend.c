@@ -24,9 +24,8 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
     struct bpf *const bpf = context;
     struct perf_source *const source = perf_context_find(&bpf->context, number);
 
-    return source == NULL
-               ? STATUS_NOT_SUPPORTED
-               : perf_status_of_count(bpf_start(bpf, source, processor), pid);
+    return source == NULL ? STATUS_NOT_SUPPORTED
+                          : perf_status_of_open(bpf_start(bpf, source, processor), pid);
 }
 
 /* pid is not needed: the events of a source are of all processes. */

@@ -42,7 +42,7 @@ perf_status_of(int result)
 }
 
 NTSTATUS
-perf_status_of_count(int result, ULONG64 pid)
+perf_status_of_open(int result, ULONG64 pid)
 {
     return pid == 0 && (result == -EACCES || result == -EPERM)
                ? STATUS_PRIVILEGE_NOT_HELD

@@ -75,8 +75,8 @@ void perf_context_clear_error(void *context);
 /* perf_status_of - convert 0 or negative errno to NTSTATUS. */
 NTSTATUS perf_status_of(int result);
 
-/* perf_status_of_count - the same for a call that opens events of a process. With pid 0
+/* perf_status_of_open - the same for a call that opens events of a process. With pid 0
  * they are of all processes: a denial is STATUS_PRIVILEGE_NOT_HELD then. */
-NTSTATUS perf_status_of_count(int result, ULONG64 pid);
+NTSTATUS perf_status_of_open(int result, ULONG64 pid);
 
 #endif

@@ -32,8 +32,7 @@ start_profile_interrupt(void *context, KPROFILE_SOURCE number, ULONG processor,
     if (source == NULL) {
         return STATUS_NOT_SUPPORTED;
     }
-    return perf_status_of_count(perf_start(perf, source, processor, (uint32_t)pid),
-                                pid);
+    return perf_status_of_open(perf_start(perf, source, processor, (uint32_t)pid), pid);
 }
 
 /* Open what the calls of start_profile_interrupt, one for each processor, asked for. */
@@ -46,7 +45,7 @@ begin_profile_interrupts(void *context, KPROFILE_SOURCE number, ULONG64 pid)
     if (source == NULL) {
         return STATUS_SUCCESS; /* no start named it, so there is nothing to open */
     }
-    return perf_status_of_count(perf_begin(perf, source, (uint32_t)pid), pid);
+    return perf_status_of_open(perf_begin(perf, source, (uint32_t)pid), pid);
 }
 
 static void
@@ -285,9 +284,9 @@ watch(void *context, const HAL_WATCH *request)
 
     perf->context.error[0] = 0;
     perf_flush(perf);
-    return perf_status_of_count(request->ProcessId == 0 ? perf_watch_all(perf, request)
-                                                        : perf_watch(perf, request),
-                                request->ProcessId);
+    return perf_status_of_open(request->ProcessId == 0 ? perf_watch_all(perf, request)
+                                                       : perf_watch(perf, request),
+                               request->ProcessId);
 }
 
 static NTSTATUS
