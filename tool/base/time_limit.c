@@ -152,8 +152,8 @@ limit_ns(uint64_t key)
     return left_ns > least_ns ? left_ns : least_ns;
 }
 
-/* A stuck call has returned: close the descriptors that waited for it. The lock is
- * released meanwhile. */
+/* Close the descriptors that no stuck call uses any more. The lock is held, and
+ * released during each close. */
 static void
 close_waiting(void)
 {

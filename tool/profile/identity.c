@@ -93,7 +93,7 @@ number_builds(struct finder *finder)
 
 /* --- parts --- */
 
-/* Return what distinguishes a part from others of the same name. */
+/* Return by what a part is identified within its build. */
 static enum part_kind
 kind_of(const struct profile_function *function, bool inlined)
 {

@@ -13,6 +13,7 @@
 
 #include "profile/profile.h"
 
+/* identities - numbers of functions, which are at most twice the number of rows. */
 struct identities {
     uint32_t *outer; /* by row: number of the function in whose machine code it is */
     /* By row: number of the innermost function; that of outer if nothing was inlined.

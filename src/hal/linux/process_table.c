@@ -297,7 +297,17 @@ are_children_watched(const struct perf_process *process)
     return false;
 }
 
-/* A process created another one. Add the child if it is to be watched. */
+/*
+ * A process created another one. Add the child if it is to be watched. If the table has
+ * its pid, the record is one of these:
+ *
+ *   older than the reading of /proc that added the process: it is ignored, as who
+ *       attached the process gave it its watchers;
+ *   written by a second event, within FORK_TWIN_NS: ignored;
+ *   at most FORK_LATE_NS newer than that reading: of this child, which was in /proc
+ *       before its record was written: parent, start and watchers are filled in;
+ *   any other: of a new process, as the old one exited without a record.
+ */
 static void
 apply_process_start(struct process_table *table, const struct perf_record *record)
 {
@@ -311,11 +321,10 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
         if (record->time_ns < process->read_ns ||
             (process->parent_pid == record->parent_pid &&
              record->time_ns - process->start_ns < FORK_TWIN_NS)) {
-            return; /* it was read in /proc, or two events wrote this record */
+            return;
         }
         if (process->read_ns != 0 && process->parent_pid == 0 &&
             record->time_ns - process->read_ns < FORK_LATE_NS) {
-            /* Read in /proc before this record was written: no parent_pid is set. */
             process->parent_pid = record->parent_pid;
             process->start_ns = record->time_ns;
             if (parent != NULL && inherit_watchers(process, parent) < 0) {
@@ -323,8 +332,7 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
             }
             return;
         }
-        /* Another process had the pid, and no record of its exit came. Callbacks remove
-         * no process, so parent stays valid. */
+        /* Callbacks remove no process, so parent stays valid. */
         process_table_end(table, process, record->time_ns);
     }
     process = process_create(table, record->pid, record->tid, record->time_ns);

@@ -131,6 +131,7 @@ sim_is_watched(const struct sim *sim, const struct sim_process *process)
 
 /* ---- notifications ---- */
 
+/* Notify that a watched process mapped or unmapped an image. */
 static void
 notify_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
              const struct sim_image *image)
@@ -143,8 +144,8 @@ notify_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
         .length = image->length_bytes,
         .file_offset = image->file_offset_bytes,
         .device_major = 1,
-        /* One number for each of the names /sim/bin/program-N, /sim/lib/library-N and
-         * /sim/lib/plugin-N: of their first letter after /sim/ and their last. */
+        /* By folder and last character, of names that begin with "/sim/":
+         * /sim/lib/library-N and /sim/lib/plugin-N share a number. */
         .inode = sim_hash_add(0, (uint64_t)image->name[5] << 8 |
                                      (uint64_t)image->name[strlen(image->name) - 1]),
     };

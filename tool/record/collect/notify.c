@@ -222,7 +222,12 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     process_map(collector, process, map, image);
 }
 
-/* A process unmapped code: close its profile objects. */
+/*
+ * A process unmapped code: close the profile objects of that mapping, which may have
+ * been taken in several parts. Parts of files are remembered until the next change: the
+ * program may move their code to anonymous memory at the same addresses (remapped.c).
+ * Backwards, since a removed mapping is replaced by the last one.
+ */
 static void
 notify_unmap(struct collector *collector, const ntprof_notification *unmap)
 {

@@ -39,8 +39,8 @@ bool database_run(struct database *store, const char *sql);
 /* database_prepare - return a statement, or NULL after a failure. */
 sqlite3_stmt *database_prepare(struct database *store, const char *sql);
 
-/* store_bind_text, database_bind - bind a parameter, counted from 1. Numbers of 64 bits
- * are stored in two's complement. A NULL text is bound as NULL. */
+/* database_bind_text, database_bind - bind a parameter, counted from 1. Numbers of 64
+ * bits are stored in two's complement. A NULL text is bound as NULL. */
 void database_bind_text(struct database *store, sqlite3_stmt *statement, int index,
                         const char *text);
 void database_bind(struct database *store, sqlite3_stmt *statement, int index,

@@ -88,8 +88,9 @@ bool
 function_names_find(const struct profile *profile, enum display_detail least,
                     struct function_names *names)
 {
-    const size_t most =
-        2 * profile->row_count + 1; /* functions, and their identities */
+    /* A row is in at most two functions, the outer and the inner one; the numbers of
+     * identities are below this too. */
+    const size_t most = 2 * profile->row_count + 1;
     struct naming naming = {.profile = profile, .names = names, .least = least};
     bool done;
 

@@ -161,7 +161,8 @@ color_of(const struct table *table, const struct diff_row *row)
     return row->change > 0 ? GRID_RED : GRID_GREEN;
 }
 
-/* Print how many rows are not shown, in one line. */
+/* Print how many rows are left out because chance explains their changes, in one line.
+ */
 static bool
 print_rest(struct table *table)
 {

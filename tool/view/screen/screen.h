@@ -98,7 +98,7 @@ void tui_screen_init(struct tui_screen *screen, const char *const *source_names,
                      size_t source_count);
 void tui_screen_finish(struct tui_screen *screen);
 
-/* Set the size, which may be any. */
+/* Set the size, which may be any; 0: unknown, then there are 24 lines or 80 columns. */
 void tui_screen_resize(struct tui_screen *screen, unsigned lines, unsigned columns);
 
 /* Add the hits since the last look; with whole, show these instead. Returns false if
