@@ -99,7 +99,7 @@ def environments():
     yield own("no-sys", "container without /sys", paranoid, sys=False)
     yield user("memory-limit", "user, memory limit 64 MiB", paranoid,
                cgroup={"memory": ("memory.limit_in_bytes", "memory.max", 64 << 20)})
-    yield user("pids-limit", "user, pids limit 12", paranoid, cgroup={"pids": ("pids.max", "pids.max", 12)})
+    yield user("pids-limit", "user, pids limit 14", paranoid, cgroup={"pids": ("pids.max", "pids.max", 14)})
     for name, value in (("NOFILE", 64), ("MEMLOCK", 0), ("AS", 1 << 30), ("NPROC", 24)):
         yield user(f"limit-{name.lower()}", f"user, RLIMIT_{name} {value}", paranoid, limits={name: value})
 
