@@ -146,7 +146,9 @@ typedef struct _HAL_BACKEND {
     void (*Probe)(HAL_PROBE *Probe);
     NTSTATUS (*Open)(const HAL_OPEN *Open, void **Context);
     void (*Close)(void *Context);
-    /* NULL: a counting back end, without watches. */
+    /* Have the sources interrupt for hits of a process, or of all, and report what they
+     * do in order with these: ntprof_session_watch. NULL: a counting back end, without
+     * watches. */
     NTSTATUS (*Watch)(void *Context, const HAL_WATCH *Watch);
     NTSTATUS (*LookupSource)(void *Context, const char *Text, KPROFILE_SOURCE *Source);
     /* STATUS_NOT_FOUND past the last. */

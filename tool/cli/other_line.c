@@ -18,7 +18,9 @@ is_plain(const char *word)
                              "0123456789_-+=./,:@%")] == '\0';
 }
 
-/* Append words as a shell takes them, escaped for a message. */
+/* Append each word after a blank, escaped for a message, and in single quotes where a
+ * shell needs them. A word that contains a single quote gets none: such a line has to
+ * be quoted by hand. */
 static void
 put_words(struct buffer *line, int argc, char **argv)
 {

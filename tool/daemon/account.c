@@ -67,6 +67,7 @@ account_take(struct account *account, struct profile *look, struct collector_gap
     for (size_t i = 0; i < GAPS; i++) {
         *now[i] = take_growth(before[i], *now[i]);
     }
+    /* Not gaps of a window: account_add_gaps leaves them out, too. */
     gaps->running = 0;
     gaps->elapsed_ns = 0;
     gaps->counted_ns = 0;

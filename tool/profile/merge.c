@@ -617,10 +617,10 @@ least_bucket(const struct profile *profile)
     return profile->bucket_least != 0 ? profile->bucket_least : profile->bucket_bytes;
 }
 
-/* Take over the width of buckets. Rows keep their own addresses; the widest buckets are
- * what all can be shown by. */
+/* Set the widths of buckets in sum to the widest and the narrowest of both. Rows keep
+ * their own addresses; only the widest can show all. */
 static void
-add_bucket(struct profile *sum, const struct profile *added)
+merge_bucket_widths(struct profile *sum, const struct profile *added)
 {
     const uint32_t known = least_bucket(sum);
     const uint32_t now = least_bucket(added);
@@ -646,7 +646,7 @@ profile_merger_add(struct profile_merger *merger, struct profile *profile,
     done = check_bucket(merger, profile) && check_sources(merger, profile) &&
            prepare_sum(merger, profile) && add_content(merger, profile);
     if (done) {
-        add_bucket(merger->sum, profile);
+        merge_bucket_widths(merger->sum, profile);
     }
     profile_delete(profile);
     return done;

@@ -299,7 +299,8 @@ remove_own(struct perf_uprobe *uprobe)
         return;
     }
     result = remove_event(tracefs, uprobe->event);
-    /* If it stays in use, the next process that makes a uprobe removes it. */
+    /* If it stays in use, it is left: after this process has exited, the next one that
+     * makes a uprobe removes it. */
     for (int i = 0; result == -EBUSY && i < REMOVE_ATTEMPTS; i++) {
         nanosleep(&pause, NULL);
         result = remove_event(tracefs, uprobe->event);

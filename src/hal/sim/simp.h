@@ -233,7 +233,8 @@ struct sim_process *sim_find_process(const struct sim *sim, uint64_t pid);
  * none. NULL if memory runs out. */
 struct sim_process *sim_adopt_process(struct sim *sim, uint64_t pid);
 
-/* sim_is_ended - did each process with this pid exit, and was that notified? */
+/* sim_is_ended - was there a process with this pid, and has each exited, with no
+ * notification of it still to be delivered? */
 bool sim_is_ended(const struct sim *sim, uint64_t pid);
 
 /* sim_is_known - is there a process with this pid whose exit was not notified? */

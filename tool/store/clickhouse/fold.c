@@ -69,7 +69,8 @@ show_day(uint64_t day, char *text, size_t size)
     strftime(text, size, "%Y-%m-%d", &date);
 }
 
-/* Drop the table of sums, also after a failure. */
+/* Drop the table folding_OWN, in which a day's sums were made. After a failure too:
+ * that is put aside meanwhile, as requests do nothing after one. */
 static void
 drop_folding(struct server *server, long own)
 {

@@ -54,8 +54,8 @@ put_line_hits(struct buffer *json, const struct listing *listing,
     json_end(json, ']');
 }
 
-/* Put the address, size and bytes of an instruction and the address that it jumps to.
- */
+/* Put the address and size of code, the first bytes of an instruction, and the address
+ * that it jumps to or calls, if that is known. */
 static void
 put_code_place(struct buffer *json, const struct listing_line *line)
 {

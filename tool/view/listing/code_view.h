@@ -98,6 +98,8 @@ void code_finish_buckets(struct code_view *code, const struct part *part);
 
 /* --- code_lines.c --- */
 
+/* Add a line with the part's symbol and addresses, and forget the last place, so that
+ * the next instruction shows its own. */
 void code_add_heading(struct code_view *code, const struct part *part);
 
 /* Add a line for each shown instruction, after its place and source lines if these
