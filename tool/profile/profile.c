@@ -28,9 +28,10 @@ struct hits_chunk {
 struct profile_private {
     struct string_set strings;
     struct hash_index by_image, by_function, by_frame, by_process, by_unit;
-    struct hash_index by_thread, by_row;
+    struct hash_index by_thread, by_row, by_call;
     size_t source_capacity, image_capacity, function_capacity, process_capacity;
     size_t frame_capacity, unit_capacity, thread_capacity, row_capacity, label_capacity;
+    size_t call_capacity;
     bool rows_moved;
     struct hits_chunk *chunks;
     size_t chunk_capacity; /* counters in each new chunk */
@@ -38,6 +39,8 @@ struct profile_private {
 
 static bool add_new_frame(struct profile *profile, const struct profile_frame *frame,
                           uint32_t *index);
+static bool add_new_call(struct profile *profile, const struct profile_call *call,
+                         uint32_t *index);
 
 /* --- creation --- */
 
@@ -45,6 +48,7 @@ struct profile *
 profile_new(void)
 {
     static const struct profile_frame nowhere = {0};
+    static const struct profile_call no_stack = {0};
     static const struct profile_function nameless = {
         .name = "", .system_name = "", .file = ""};
     struct profile *profile = calloc(1, sizeof(*profile));
@@ -56,6 +60,7 @@ profile_new(void)
     profile->private = calloc(1, sizeof(*profile->private));
     if (profile->private == NULL || !profile_add_function(profile, &nameless, &index) ||
         !add_new_frame(profile, &nowhere, &index) ||
+        !add_new_call(profile, &no_stack, &index) ||
         !profile_add_unit(profile, "", &index) ||
         !profile_add_thread(profile, "", &index)) {
         profile_delete(profile);
@@ -93,6 +98,7 @@ profile_delete(struct profile *profile)
         hash_index_finish(&private->by_unit);
         hash_index_finish(&private->by_thread);
         hash_index_finish(&private->by_row);
+        hash_index_finish(&private->by_call);
         string_set_finish(&private->strings);
         free(private);
     }
@@ -107,6 +113,7 @@ profile_delete(struct profile *profile)
     free(profile->images);
     free(profile->functions);
     free(profile->frames);
+    free(profile->calls);
     free(profile->processes);
     free(profile->units);
     free(profile->threads);
@@ -350,6 +357,98 @@ profile_add_frame(struct profile *profile, const struct profile_frame *frame,
            frame->caller < profile->frame_count && add_new_frame(profile, frame, index);
 }
 
+/* --- calls --- */
+
+/* Without by_name, names are no part of the hash: they may change. */
+static uint32_t
+hash_call(const struct profile_call *call)
+{
+    uint32_t hash = hash_mix(hash_mix(0, call->address),
+                             (uint64_t)call->image << 32 | call->caller);
+
+    if (call->end != NULL) {
+        return hash_pointer(hash, call->end);
+    }
+    if (call->by_name) {
+        hash = hash_mix(hash, (uint64_t)call->function << 32 | call->line);
+        hash = hash_mix(hash, call->inlined);
+    }
+    return hash;
+}
+
+static bool
+call_equal(const struct profile_call *a, const struct profile_call *b)
+{
+    return a->end == b->end && a->address == b->address && a->image == b->image &&
+           a->caller == b->caller && a->by_name == b->by_name &&
+           (!a->by_name || (a->function == b->function && a->line == b->line &&
+                            a->inlined == b->inlined));
+}
+
+/* Find or add a call whose end is interned. */
+static bool
+add_new_call(struct profile *profile, const struct profile_call *call, uint32_t *index)
+{
+    struct profile_private *private = profile->private;
+    const uint32_t hash = hash_call(call);
+    size_t probe = 0;
+
+    while ((*index = hash_index_find(&private->by_call, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (call_equal(&profile->calls[*index], call)) {
+            return true;
+        }
+    }
+    if (!reserve((void **)&profile->calls, &private->call_capacity, profile->call_count,
+                 sizeof(*call)) ||
+        !hash_index_add(&private->by_call, hash, (uint32_t)profile->call_count)) {
+        return false;
+    }
+    profile->calls[profile->call_count] = *call;
+    *index = (uint32_t)profile->call_count++;
+    return true;
+}
+
+bool
+profile_end_is_shown(const char *end)
+{
+    return end[0] == '[';
+}
+
+static bool
+add_end(struct profile *profile, const char *name, uint32_t *index)
+{
+    const struct profile_function shown = {.name = name, .system_name = name};
+    struct profile_call end = {.end = name};
+
+    return intern(profile, &end.end) &&
+           (!profile_end_is_shown(name) ||
+            profile_add_function(profile, &shown, &end.function)) &&
+           add_new_call(profile, &end, index);
+}
+
+bool
+profile_add_call(struct profile *profile, const struct profile_call *call,
+                 uint32_t *index)
+{
+    struct profile_call added = *call;
+
+    if (call->end != NULL) {
+        return call->caller == 0 && add_end(profile, call->end, index);
+    }
+    if (call->caller == 0 || call->caller >= profile->call_count ||
+        call->image >= profile->image_count ||
+        call->function >= profile->function_count ||
+        call->inlined >= profile->frame_count) {
+        return false;
+    }
+    if (call->function == 0) {
+        added.line = 0;
+        added.inlined = 0;
+    }
+    return add_new_call(profile, &added, index);
+}
+
 /* --- processes, units, threads and labels --- */
 
 /* names - a table of names and its index. */
@@ -477,6 +576,9 @@ hash_row(const struct profile_row *row)
     if (row->pid != 0) {
         hash = hash_mix(hash, row->pid);
     }
+    if (row->stack != 0) {
+        hash = hash_mix(hash, row->stack);
+    }
     if (row->thread == 0 && row->cpu_plus_1 == 0) {
         return hash;
     }
@@ -488,7 +590,7 @@ row_equal(const struct profile_row *a, const struct profile_row *b)
 {
     return a->address == b->address && a->image == b->image &&
            a->process == b->process && a->unit == b->unit && a->thread == b->thread &&
-           a->cpu_plus_1 == b->cpu_plus_1 && a->pid == b->pid &&
+           a->cpu_plus_1 == b->cpu_plus_1 && a->pid == b->pid && a->stack == b->stack &&
            a->by_name == b->by_name;
 }
 
@@ -542,23 +644,35 @@ same_name(const struct profile_row *a, const struct profile_row *b)
     return a->function == b->function && a->line == b->line && a->caller == b->caller;
 }
 
-/* Find or add the row with the keys of wanted. Returns NULL if memory runs out. */
+/* Return the row with the keys of wanted, or NULL. */
 static struct profile_row *
-find_or_add_row(struct profile *profile, const struct profile_row *wanted)
+find_row(const struct profile *profile, const struct profile_row *wanted, uint32_t hash)
 {
-    struct profile_private *private = profile->private;
-    const uint32_t hash = hash_row(wanted);
     size_t probe = 0;
     uint32_t index;
-    uint64_t *hits;
 
-    while ((index = hash_index_find(&private->by_row, hash, &probe)) !=
+    while ((index = hash_index_find(&profile->private->by_row, hash, &probe)) !=
            HASH_INDEX_NONE) {
         struct profile_row *row = &profile->rows[index];
 
         if (row_equal(row, wanted) && (!row->by_name || same_name(row, wanted))) {
             return row;
         }
+    }
+    return NULL;
+}
+
+/* Find or add the row with the keys of wanted. Returns NULL if memory runs out. */
+static struct profile_row *
+find_or_add_row(struct profile *profile, const struct profile_row *wanted)
+{
+    struct profile_private *private = profile->private;
+    const uint32_t hash = hash_row(wanted);
+    struct profile_row *const known = find_row(profile, wanted, hash);
+    uint64_t *hits;
+
+    if (known != NULL) {
+        return known;
     }
     if (!reserve((void **)&profile->rows, &private->row_capacity, profile->row_count,
                  sizeof(*wanted))) {
@@ -588,6 +702,7 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
         .thread = place->thread,
         .cpu_plus_1 = place->cpu_plus_1,
         .pid = place->pid,
+        .stack = place->stack,
         .by_name = exact,
     };
 
@@ -595,10 +710,21 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
         place->process >= profile->process_count ||
         place->unit >= profile->unit_count || place->thread >= profile->thread_count ||
         place->function >= profile->function_count ||
-        place->caller >= profile->frame_count || !index_rows(profile)) {
+        place->caller >= profile->frame_count || place->stack >= profile->call_count ||
+        !index_rows(profile)) {
         return NULL;
     }
     return find_or_add_row(profile, &wanted);
+}
+
+static void
+add_clamped(uint64_t *sum, const uint64_t *more, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (__builtin_add_overflow(sum[i], more[i], &sum[i])) {
+            sum[i] = UINT64_MAX;
+        }
+    }
 }
 
 bool
@@ -614,9 +740,7 @@ profile_add_hits_at(struct profile *profile, const struct profile_place *place,
     if (row == NULL) {
         return false;
     }
-    if (__builtin_add_overflow(row->hits[source], hits, &row->hits[source])) {
-        row->hits[source] = UINT64_MAX;
-    }
+    add_clamped(&row->hits[source], &hits, 1);
     return true;
 }
 
@@ -672,7 +796,10 @@ compare_rows(const void *left, const void *right, void *source_count)
     if (order == 0) {
         order = compare_numbers(a->pid, b->pid);
     }
-    return order != 0 ? order : compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
+    if (order == 0) {
+        order = compare_numbers(a->cpu_plus_1, b->cpu_plus_1);
+    }
+    return order != 0 ? order : compare_numbers(a->stack, b->stack);
 }
 
 uint32_t
@@ -695,6 +822,41 @@ profile_sort(struct profile *profile)
                 &profile->source_count);
         profile->private->rows_moved = true;
     }
+}
+
+bool
+profile_remove_stacks(struct profile *profile)
+{
+    struct profile_private *private = profile->private;
+    const size_t count = profile->row_count;
+
+    if (profile->call_count == 1) {
+        return true;
+    }
+    hash_index_clear(&private->by_row);
+    private->rows_moved = false;
+    profile->row_count = 0;
+    /* The rows that are kept move to the start of the table. */
+    for (size_t i = 0; i < count; i++) {
+        struct profile_row row = profile->rows[i];
+        struct profile_row *known;
+        uint32_t hash;
+
+        row.stack = 0;
+        hash = hash_row(&row);
+        known = find_row(profile, &row, hash);
+        if (known != NULL) {
+            add_clamped(known->hits, row.hits, profile->source_count);
+            continue;
+        }
+        if (!hash_index_add(&private->by_row, hash, (uint32_t)profile->row_count)) {
+            return false;
+        }
+        profile->rows[profile->row_count++] = row;
+    }
+    hash_index_clear(&private->by_call);
+    profile->call_count = 0;
+    return add_new_call(profile, &(struct profile_call){0}, &(uint32_t){0});
 }
 
 bool

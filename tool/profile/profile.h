@@ -4,8 +4,8 @@
  * a report.
  *
  * It has rows of (image, address of a bucket, process name, unit, thread, process id,
- * processor) with one hit count for each source. Unit, thread, process id and processor
- * are 0 where unknown.
+ * processor, stack) with one hit count for each source. Unit, thread, process id,
+ * processor and stack are 0 where unknown.
  * The profile owns its strings. Names may contain any bytes except NUL.
  */
 #ifndef PROFILE_PROFILE_H
@@ -83,6 +83,30 @@ struct profile_frame {
     uint32_t caller;   /* index of the frame that the function is inlined into, or 0 */
 };
 
+/*
+ * profile_call - a call on a stack, or (end is not NULL) how stacks end: the outermost
+ * entry. A call's caller is before it in the table, so each chain ends with an end.
+ * Index 0 of the table means "no stack"; its members are 0. The innermost place of a
+ * stack is that of the row and no call.
+ *
+ * Ends of stacks that are not whole have a name in brackets, such as "[cut at 16 kB]",
+ * and a function of that name, which is shown as the outermost one. Other names, such
+ * as PROFILE_STACK_WHOLE, are not shown.
+ */
+struct profile_call {
+    const char *end;   /* NULL: a call; all but function is 0 in ends */
+    uint64_t address;  /* of the call (its return address - 1), in the image's */
+    uint32_t image;    /* index */
+    uint32_t function; /* as in a row, with line and inlined */
+    uint32_t line;
+    uint32_t inlined; /* index of the frame that function is inlined into, or 0 */
+    uint32_t caller;  /* index of the call or end outside of it, not 0; of an end: 0 */
+    bool by_name;     /* made with its name as a key, as rows are with exact */
+};
+
+/* The end of stacks that were walked to the outermost function. */
+#define PROFILE_STACK_WHOLE "whole"
+
 struct profile_row {
     uint64_t address; /* first byte of the bucket, in the image's addresses */
     uint32_t image;   /* index */
@@ -97,6 +121,7 @@ struct profile_row {
     uint32_t thread;     /* index into threads; 0: unknown */
     uint32_t cpu_plus_1; /* number of the processor plus 1; 0: unknown */
     uint32_t pid;        /* id of the process; 0: unknown */
+    uint32_t stack;      /* index of the innermost call or of an end; 0: no stack */
     bool by_name;        /* made with exact: the index uses its name too */
     uint64_t *hits;      /* one for each source */
 };
@@ -142,6 +167,8 @@ struct profile {
     size_t function_count;
     struct profile_frame *frames; /* [0] is empty */
     size_t frame_count;
+    struct profile_call *calls; /* [0] is "no stack" */
+    size_t call_count;
     const char **processes;
     size_t process_count;
     const char **units; /* [0] is ""; systemd units, containers or control groups */
@@ -204,6 +231,18 @@ const char *profile_label(const struct profile *profile, const char *key);
 bool profile_add_frame(struct profile *profile, const struct profile_frame *frame,
                        uint32_t *index);
 
+/*
+ * Find or add a call or an end. A call that is known by caller, image and address keeps
+ * its name, which may be changed; with by_name its function, line and inlined are keys
+ * too. All calls of an image must be made in the same way. Returns false also if an
+ * index does not exist, or an end has a caller, or a call has none.
+ */
+bool profile_add_call(struct profile *profile, const struct profile_call *call,
+                      uint32_t *index);
+
+/* Return whether ends of this name are shown as a function. */
+bool profile_end_is_shown(const char *end);
+
 /* Add hits of one source to the row with these keys, which is made if it is new. All
  * sources must have been added before the first row. An existing row keeps its function
  * and line; a line without a function is ignored. Returns false also if an index does
@@ -224,6 +263,7 @@ struct profile_place {
     uint32_t thread;
     uint32_t cpu_plus_1;
     uint32_t pid;
+    uint32_t stack;
 };
 
 /* Do the same with all members of a place. */
@@ -250,6 +290,11 @@ bool profile_change_hits(struct profile *profile, size_t width,
 /* Keep only the rows and hits of one source, for display: nothing can be added
  * afterwards. */
 void profile_keep_source(struct profile *profile, size_t source);
+
+/* Sum rows that differ in nothing but their stacks, and remove all stacks. To be called
+ * before intervals are joined (join.h). Returns false if memory runs out; the profile
+ * can then only be deleted. */
+bool profile_remove_stacks(struct profile *profile);
 
 /* Return the index of the function in whose machine code a row's hits are; 0: none is
  * known. */

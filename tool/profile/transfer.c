@@ -120,6 +120,29 @@ send_functions(struct sender *sender)
     }
 }
 
+/* Send the calls and ends. An end's function is made from its name. */
+static void
+send_calls(struct sender *sender)
+{
+    wire_put(sender->wire, sender->profile->call_count - 1);
+    for (size_t i = 1; i < sender->profile->call_count; i++) {
+        const struct profile_call *const call = &sender->profile->calls[i];
+
+        wire_put(sender->wire, call->end != NULL);
+        if (call->end != NULL) {
+            put_name(sender, call->end);
+            continue;
+        }
+        wire_put(sender->wire, call->by_name);
+        wire_put(sender->wire, call->address);
+        wire_put(sender->wire, call->image);
+        wire_put(sender->wire, call->function);
+        wire_put(sender->wire, call->line);
+        wire_put(sender->wire, call->inlined);
+        wire_put(sender->wire, call->caller);
+    }
+}
+
 static void
 send_names(struct sender *sender, const char *const *names, size_t count)
 {
@@ -148,8 +171,9 @@ send_rows(struct sender *sender)
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
         const uint64_t keys[] = {
-            row->address, row->image, row->function, row->line,       row->caller,
-            row->process, row->unit,  row->thread,   row->cpu_plus_1, row->pid,
+            row->address,    row->image,   row->function, row->line,
+            row->caller,     row->process, row->unit,     row->thread,
+            row->cpu_plus_1, row->pid,     row->stack,
         };
 
         wire_put(sender->wire, row->by_name);
@@ -171,6 +195,7 @@ profile_send(const struct profile *profile, struct wire *wire)
     send_sources(&sender);
     send_images(&sender);
     send_functions(&sender);
+    send_calls(&sender);
     send_names(&sender, profile->processes, profile->process_count);
     send_names(&sender, profile->units + 1, profile->unit_count - 1);
     send_names(&sender, profile->threads + 1, profile->thread_count - 1);
@@ -307,6 +332,25 @@ receive_frame(struct receiver *receiver, uint32_t *index)
 }
 
 static bool
+receive_call(struct receiver *receiver, uint32_t *index)
+{
+    struct profile_call call = {0};
+
+    if (get_flag(receiver)) {
+        call.end = get_name(receiver);
+        return profile_add_call(receiver->profile, &call, index);
+    }
+    call.by_name = get_flag(receiver);
+    call.address = wire_get(receiver->wire);
+    call.image = get_number(receiver);
+    call.function = get_number(receiver);
+    call.line = get_number(receiver);
+    call.inlined = get_number(receiver);
+    call.caller = get_number(receiver);
+    return profile_add_call(receiver->profile, &call, index);
+}
+
+static bool
 receive_process(struct receiver *receiver, uint32_t *index)
 {
     return profile_add_process(receiver->profile, get_name(receiver), index);
@@ -353,6 +397,7 @@ receive_row(struct receiver *receiver, uint32_t *index)
     place.thread = get_number(receiver);
     place.cpu_plus_1 = get_number(receiver);
     place.pid = get_number(receiver);
+    place.stack = get_number(receiver);
     row = receiver->wire->failed ? NULL : profile_row_at(profile, &place, by_name);
     for (size_t i = 0; row != NULL && i < profile->source_count; i++) {
         row->hits[i] = wire_get(receiver->wire);
@@ -389,6 +434,7 @@ profile_receive(struct wire *wire)
                           receive_table(&receiver, 0, receive_image) &&
                           receive_table(&receiver, 1, receive_function) &&
                           receive_table(&receiver, 1, receive_frame) &&
+                          receive_table(&receiver, 1, receive_call) &&
                           receive_table(&receiver, 0, receive_process) &&
                           receive_table(&receiver, 1, receive_unit) &&
                           receive_table(&receiver, 1, receive_thread) &&
