@@ -143,7 +143,7 @@ decoder_drop_frames(struct decoder *decoder, struct sample *sample)
     }
     if (leaf < count) {
         sample->leaf = stack[leaf];
-        sample->has_callers = leaf + 1 < count;
+        sample->callers = leaf + 1;
     }
     return true;
 }

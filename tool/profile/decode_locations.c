@@ -68,15 +68,22 @@ set_location_lines(struct decoder *decoder, struct location *location)
     return true;
 }
 
-/* Add the image of locations without a mapping, unless it exists. */
 bool
-decoder_need_no_image(struct decoder *decoder)
+decoder_image_of(struct decoder *decoder, const struct location *location,
+                 uint32_t *image)
 {
     const struct profile_image none = {.path = "", .build_id = ""};
 
-    return decoder->no_image != HASH_INDEX_NONE ||
-           profile_add_image(decoder->profile, &none, &decoder->no_image) ||
-           decoder_fail_memory(decoder);
+    if (location->image != HASH_INDEX_NONE) {
+        *image = location->image;
+        return true;
+    }
+    if (decoder->no_image == HASH_INDEX_NONE &&
+        !profile_add_image(decoder->profile, &none, &decoder->no_image)) {
+        return decoder_fail_memory(decoder);
+    }
+    *image = decoder->no_image;
+    return true;
 }
 
 static bool
@@ -86,10 +93,7 @@ set_location_image(struct decoder *decoder, struct location *location,
     const struct mapping *mapping;
 
     if (mapping_id == 0) {
-        if (!decoder_need_no_image(decoder)) {
-            return false;
-        }
-        location->image = decoder->no_image;
+        location->image = HASH_INDEX_NONE;
         return true;
     }
     mapping = decoder_find(decoder, &decoder->mappings, sizeof(*mapping), mapping_id,

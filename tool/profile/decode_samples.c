@@ -56,6 +56,7 @@ find_role(const struct decoder *decoder, uint64_t key)
         {LABEL_CPU, LABEL_IS_CPU},
         {LABEL_BUCKET_BYTES, LABEL_IS_BUCKET_BYTES},
         {LABEL_INTERVAL, LABEL_IS_INTERVAL},
+        {LABEL_STACK, LABEL_IS_STACK},
     };
 
     for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
@@ -154,6 +155,9 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
     case LABEL_IS_INTERVAL:
         sample->interval = label.number;
         break;
+    case LABEL_IS_STACK:
+        sample->stack = decoder->ours ? label.text : 0;
+        break;
     case LABEL_NOT_ASKED:
     case LABEL_OTHER:
         break;
@@ -161,24 +165,29 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
     return true;
 }
 
-/* Keep only the leaf, which is the first location, unless frames may be dropped. */
+/* Read locations of a stack: all of them where frames may be dropped, otherwise enough
+ * to see that it is deeper than the bound. */
 static bool
-read_stack(struct decoder *decoder, struct protobuf_field *field, struct sample *sample)
+read_stack(struct decoder *decoder, struct protobuf_field *field)
 {
-    uint64_t caller;
+    const size_t most = PROFILE_STACK_CALLS_MAX + 3; /* with its leaf and its end */
+    struct buffer *const stack = &decoder->stack;
+    uint64_t location;
 
-    while (decoder->drop.compiled && protobuf_get_repeated(field, &caller)) {
-        if (!decoder_append(decoder, &decoder->stack, &caller, sizeof(caller))) {
-            return false;
+    while (protobuf_get_repeated(field, &location)) {
+        if (decoder->drop.compiled) {
+            if (!decoder_append(decoder, stack, &location, sizeof(location))) {
+                return false;
+            }
+        } else if (COUNT(*stack, location) < most) {
+            buffer_append(stack, &location, sizeof(location));
         }
     }
-    if (sample->leaf != 0 || protobuf_get_repeated(field, &sample->leaf)) {
-        sample->has_callers |= protobuf_get_repeated(field, &caller);
-    }
-    return true;
+    return !stack->failed || decoder_fail_memory(decoder);
 }
 
-/* Read a sample, with its values in decoder->values. */
+/* Read a sample, with its values in decoder->values and its locations in
+ * decoder->stack. */
 static bool
 read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
                    struct sample *sample)
@@ -187,9 +196,11 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
     enum protobuf_result result;
     uint64_t number;
 
+    decoder->values.size = 0;
+    decoder->stack.size = 0;
     while ((result = protobuf_next(&bytes, &field)) == PROTOBUF_FIELD) {
         if (field.number == SAMPLE_LOCATION_ID) {
-            if (!read_stack(decoder, &field, sample)) {
+            if (!read_stack(decoder, &field)) {
                 return false;
             }
         } else if (field.number == SAMPLE_VALUE) {
@@ -203,6 +214,10 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
                    !read_sample_label(decoder, field.bytes, sample)) {
             return false;
         }
+    }
+    if (decoder->stack.size > 0) {
+        memcpy(&sample->leaf, decoder->stack.data, sizeof(sample->leaf));
+        sample->callers = 1;
     }
     return result == PROTOBUF_END || decoder_fail_broken(decoder, "sample");
 }
@@ -274,18 +289,6 @@ add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index
     }
     return profile_add_thread(decoder->profile, name, index) ||
            decoder_fail_memory(decoder);
-}
-
-/* Return the location of samples without a stack. */
-static const struct location *
-location_without_stack(struct decoder *decoder, struct location *location)
-{
-    if (!decoder_need_no_image(decoder)) {
-        return NULL;
-    }
-    memset(location, 0, sizeof(*location));
-    location->image = decoder->no_image;
-    return location;
 }
 
 /* Return the source of a column's value: of several intervals the sample says which.
@@ -381,23 +384,48 @@ add_values(struct decoder *decoder, const struct profile_place *place,
     return true;
 }
 
+static bool
+has_callers(const struct decoder *decoder, const struct sample *sample)
+{
+    return COUNT(decoder->stack, uint64_t) > sample->callers;
+}
+
+/* Set *stack to that of a sample. */
+static bool
+add_stack(struct decoder *decoder, const struct sample *sample, uint32_t *stack)
+{
+    const char *end = NULL;
+
+    *stack = 0;
+    if (!decoder->ours) {
+        return true;
+    }
+    if (sample->stack != 0) {
+        end = decoder_string(decoder, sample->stack);
+        if (end == NULL) {
+            return false;
+        }
+    }
+    return (end == NULL && !has_callers(decoder, sample)) ||
+           decoder_add_stack(decoder, sample->callers, end, stack);
+}
+
 /* Add a sample whose values were read. */
 static bool
 add_sample(struct decoder *decoder, const struct sample *sample)
 {
-    const struct location *location;
-    struct location none;
+    static const struct location nowhere = {.image = HASH_INDEX_NONE};
+    const struct location *location = &nowhere;
     struct profile_place place;
 
-    location = sample->leaf != 0
-                   ? decoder_find(decoder, &decoder->locations, sizeof(*location),
-                                  sample->leaf, "location")
-                   : location_without_stack(decoder, &none);
-    if (location == NULL) {
-        return false;
+    if (sample->leaf != 0) {
+        location = decoder_find(decoder, &decoder->locations, sizeof(*location),
+                                sample->leaf, "location");
+        if (location == NULL) {
+            return false;
+        }
     }
     place = (struct profile_place){
-        .image = location->image,
         .address = location->address,
         .function = location->function,
         .line = location->line,
@@ -405,9 +433,11 @@ add_sample(struct decoder *decoder, const struct sample *sample)
         .cpu_plus_1 = sample->cpu_plus_1,
         .pid = pid_of(decoder, &sample->pid),
     };
-    return add_process(decoder, sample, &place.process) &&
+    return decoder_image_of(decoder, location, &place.image) &&
+           add_process(decoder, sample, &place.process) &&
            add_unit(decoder, sample, &place.unit) &&
            add_thread(decoder, sample, &place.thread) &&
+           add_stack(decoder, sample, &place.stack) &&
            add_values(decoder, &place, sample->interval);
 }
 
@@ -421,8 +451,6 @@ decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
         return true;
     }
     decoder->samples++;
-    decoder->values.size = 0;
-    decoder->stack.size = 0;
     if (!read_sample_fields(decoder, field->bytes, &sample) ||
         (decoder->drop.compiled && !decoder_drop_frames(decoder, &sample))) {
         return false;
@@ -432,7 +460,7 @@ decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
             decoder, "damaged: sample %" PRIu64 " has %zu values for %zu sample types",
             decoder->samples, COUNT(decoder->values, uint64_t), types);
     }
-    decoder->stacks += sample.has_callers;
+    decoder->stacks += has_callers(decoder, &sample);
     return add_sample(decoder, &sample);
 }
 
@@ -448,7 +476,6 @@ check_clock(struct decoder *decoder, const struct protobuf_field *field)
     if (field->number != PROFILE_SAMPLE || decoder->clock_column == SIZE_MAX) {
         return true;
     }
-    decoder->values.size = 0;
     if (!read_sample_fields(decoder, field->bytes, &sample)) {
         return false;
     }

@@ -47,6 +47,7 @@ enum label_role {
     LABEL_IS_CPU,
     LABEL_IS_BUCKET_BYTES,
     LABEL_IS_INTERVAL,
+    LABEL_IS_STACK,
 };
 
 /* string_entry - a string of the table. It is interned only once, since copies of long
@@ -80,7 +81,8 @@ enum drop { DROP_NOTHING, DROP_INLINED, DROP_ALL };
 
 struct location {
     uint64_t id, address;
-    uint32_t image, function, line, caller;
+    uint32_t image; /* HASH_INDEX_NONE: it has no mapping */
+    uint32_t function, line, caller;
     enum drop drop;
 };
 
@@ -97,14 +99,15 @@ struct label {
 /* sample - one sample without its values. */
 struct sample {
     uint64_t leaf;    /* location; 0: none */
+    size_t callers;   /* index of its caller in the decoder's stack */
     uint64_t process; /* string; 0: unknown */
     uint64_t unit;    /* string; 0: unknown */
     uint64_t thread;  /* string; 0: unknown */
     struct label pid; /* text or number; all 0: unknown */
     struct label tid;
     uint64_t interval; /* 0: unknown */
+    uint64_t stack;    /* string: how it ends; 0: unknown */
     uint32_t cpu_plus_1;
-    bool has_callers;
 };
 
 struct decoder {
@@ -123,7 +126,7 @@ struct decoder {
     struct buffer comments;  /* uint64_t: numbers of strings */
     struct buffer text;      /* the current string, terminated by NUL */
     struct buffer values;    /* uint64_t: of the current sample */
-    struct buffer stack;     /* uint64_t: its locations, where frames are dropped */
+    struct buffer stack;     /* uint64_t: its locations, the innermost first */
     struct value_type period_type;
     uint64_t period, time_ns, duration_ns, samples;
     uint64_t default_type; /* string: the column to show first; 0: unknown */
@@ -187,7 +190,10 @@ uint32_t decoder_clamp_line(uint64_t line);
 
 /* Locations: decode_locations.c. */
 bool decoder_read_location(struct decoder *decoder, const struct protobuf_field *field);
-bool decoder_need_no_image(struct decoder *decoder);
+/* decoder_image_of - set *image to that of a location: without a mapping it is one
+ * without a name, which is made when it is first needed. */
+bool decoder_image_of(struct decoder *decoder, const struct location *location,
+                      uint32_t *image);
 
 /*
  * Frames to drop: decode_frames.c. compile reads the expressions, of foreign files
@@ -209,6 +215,12 @@ bool decoder_read_our_comments(struct decoder *decoder);
 bool decoder_has_count_column(const struct decoder *decoder);
 bool decoder_is_clock(const struct decoder *decoder, const struct value_type *type);
 bool decoder_add_foreign_sources(struct decoder *decoder);
+
+/* Stacks: decode_stacks.c. Returns false with the error set, or sets *index to that of
+ * the innermost call of decoder->stack, of which the first skipped locations are no
+ * calls; end is what a label says of how it ends, or NULL. */
+bool decoder_add_stack(struct decoder *decoder, size_t skipped, const char *end,
+                       uint32_t *index);
 
 /* Samples: decode_samples.c. */
 bool decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field);

@@ -2,10 +2,12 @@
 /*
  * pprof_encode.c - encodes a profile as the bytes of a pprof file.
  *
- * Each bucket is a location; each row and source with hits is a sample with one
- * location. Messages are built one at a time in encoder.message and are compressed at
- * once, so that memory is limited to the size of the file and the string table. The
- * buffers remember failures, which are checked at the end.
+ * Each bucket and each call is a location; each row and source with hits is a sample
+ * with the location of its bucket and those of its calls. A stack that is not whole has
+ * a location outermost that says so. Messages are built one at a time in
+ * encoder.message and are compressed at once, so that memory is limited to the size of
+ * the file and the string table. The buffers remember failures, which are checked at
+ * the end.
  *
  * Ids are index + 1, even if the order in the file differs (the main program's mapping
  * is first): the reader sorts by id and so restores the tables.
@@ -47,6 +49,8 @@ struct encoder {
     struct buffer nameless; /* uint64_t pairs: image, and function without a name */
     struct hash_index by_nameless;
     uint32_t *location_of_row; /* id */
+    /* id; 0: no row needs it, or it is an end that is not shown */
+    uint32_t *location_of_call;
     uint32_t *process_strings; /* by index of the process */
     uint32_t *unit_strings;
     uint32_t *thread_strings;
@@ -261,16 +265,31 @@ put_common_labels(struct encoder *encoder)
     }
 }
 
+/* Append the locations of a row, the innermost first. */
+static void
+put_stack(struct encoder *encoder, size_t row_index)
+{
+    const struct profile *profile = encoder->profile;
+
+    encoder->part.size = 0;
+    protobuf_put_varint(&encoder->part, encoder->location_of_row[row_index]);
+    for (uint32_t at = profile->rows[row_index].stack; at != 0;
+         at = profile->calls[at].caller) {
+        if (encoder->location_of_call[at] != 0) {
+            protobuf_put_varint(&encoder->part, encoder->location_of_call[at]);
+        }
+    }
+    protobuf_put_bytes(&encoder->message, SAMPLE_LOCATION_ID, encoder->part.data,
+                       encoder->part.size);
+}
+
 static void
 put_sample(struct encoder *encoder, size_t row_index, size_t source)
 {
     const struct profile *profile = encoder->profile;
     const struct profile_row *row = &profile->rows[row_index];
 
-    encoder->part.size = 0;
-    protobuf_put_varint(&encoder->part, encoder->location_of_row[row_index]);
-    protobuf_put_bytes(&encoder->message, SAMPLE_LOCATION_ID, encoder->part.data,
-                       encoder->part.size);
+    put_stack(encoder, row_index);
     put_values(encoder, row, source);
     put_label_text(encoder, add_string(encoder, LABEL_SOURCE),
                    encoder->source_strings[source]);
@@ -297,6 +316,10 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
         put_label_number(encoder, LABEL_INTERVAL,
                          encoder->sources[source].source->granted,
                          encoder->sources[source].source->unit);
+    }
+    if (row->stack != 0) {
+        put_label_text(encoder, add_string(encoder, LABEL_STACK),
+                       add_string(encoder, profile_end_of(profile, row->stack)));
     }
     put_common_labels(encoder);
     put_message(encoder, PROFILE_SAMPLE);
@@ -367,14 +390,45 @@ put_mappings(struct encoder *encoder)
 
 /* --- locations --- */
 
-static int
-compare_locations(const void *left, const void *right, void *rows)
-{
-    const struct profile_row *a =
-        (const struct profile_row *)rows + *(const uint32_t *)left;
-    const struct profile_row *b =
-        (const struct profile_row *)rows + *(const uint32_t *)right;
+/* place - what a location is of: a row's bucket, a call, or an end of stacks. */
+struct place {
+    bool is_end; /* it has no image */
+    uint32_t image, function, line, inlined;
+    uint64_t address;
+};
 
+/* Return the place with a number: those of rows come first, then those of calls. */
+static struct place
+place_at(const struct profile *profile, uint32_t number)
+{
+    if (number < profile->row_count) {
+        const struct profile_row *const row = &profile->rows[number];
+
+        return (struct place){.image = row->image,
+                              .function = row->function,
+                              .line = row->line,
+                              .inlined = row->caller,
+                              .address = row->address};
+    }
+    {
+        const struct profile_call *const call =
+            &profile->calls[number - profile->row_count];
+
+        return (struct place){.is_end = call->end != NULL,
+                              .image = call->image,
+                              .function = call->function,
+                              .line = call->line,
+                              .inlined = call->inlined,
+                              .address = call->address};
+    }
+}
+
+static int
+compare_places(const struct place *a, const struct place *b)
+{
+    if (a->is_end != b->is_end) {
+        return a->is_end ? 1 : -1;
+    }
     if (a->image != b->image) {
         return a->image < b->image ? -1 : 1;
     }
@@ -387,7 +441,16 @@ compare_locations(const void *left, const void *right, void *rows)
     if (a->line != b->line) {
         return a->line < b->line ? -1 : 1;
     }
-    return (a->caller > b->caller) - (a->caller < b->caller);
+    return (a->inlined > b->inlined) - (a->inlined < b->inlined);
+}
+
+static int
+compare_locations(const void *left, const void *right, void *profile)
+{
+    const struct place a = place_at(profile, *(const uint32_t *)left);
+    const struct place b = place_at(profile, *(const uint32_t *)right);
+
+    return compare_places(&a, &b);
 }
 
 /*
@@ -432,47 +495,84 @@ put_line(struct encoder *encoder, uint64_t function, uint32_t line)
 }
 
 static void
-put_location(struct encoder *encoder, const struct profile_row *row, uint64_t id)
+put_location(struct encoder *encoder, const struct place *place, uint64_t id)
 {
     const struct profile_frame *frames = encoder->profile->frames;
     struct buffer *out = &encoder->message;
 
     protobuf_put_number(out, LOCATION_ID, id);
-    protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)row->image + 1);
-    protobuf_put_number(out, LOCATION_ADDRESS, row->address);
-    if (row->function != 0) {
-        put_line(encoder, function_id(encoder, row->image, row->function), row->line);
+    if (!place->is_end) {
+        protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)place->image + 1);
     }
-    for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
-        put_line(encoder, function_id(encoder, row->image, frames[at].function),
+    protobuf_put_number(out, LOCATION_ADDRESS, place->address);
+    if (place->function != 0) {
+        put_line(encoder, function_id(encoder, place->image, place->function),
+                 place->line);
+    }
+    for (uint32_t at = place->inlined; at != 0; at = frames[at].caller) {
+        put_line(encoder, function_id(encoder, place->image, frames[at].function),
                  frames[at].line);
     }
     put_message(encoder, PROFILE_LOCATION);
 }
 
-/* Write the locations and fill location_of_row: rows of several processes share a
- * location. */
+/* List the places of all rows, and of the calls and shown ends on their stacks. Returns
+ * how many there are. */
+static size_t
+list_places(struct encoder *encoder, uint32_t *order)
+{
+    const struct profile *profile = encoder->profile;
+    uint32_t *const listed = encoder->location_of_call;
+    size_t count = 0;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        order[count++] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        for (uint32_t at = profile->rows[i].stack; at != 0 && listed[at] == 0;
+             at = profile->calls[at].caller) {
+            const char *const end = profile->calls[at].end;
+
+            if (end == NULL || profile_end_is_shown(end)) {
+                listed[at] = 1;
+                order[count++] = (uint32_t)(profile->row_count + at);
+            }
+        }
+    }
+    return count;
+}
+
+/* Write the locations and fill location_of_row and location_of_call: rows of several
+ * processes share a location, and so do calls of several callers. */
 static void
 put_locations(struct encoder *encoder)
 {
     const struct profile *profile = encoder->profile;
-    uint32_t *order = calloc(profile->row_count + 1, sizeof(*order));
+    const size_t all = profile->row_count + profile->call_count;
+    uint32_t *const order =
+        all < UINT32_MAX ? calloc(all, sizeof(*order)) : NULL; /* ids have 32 bits */
+    struct place last = {0};
     uint32_t id = 0;
+    size_t count;
 
     if (order == NULL) {
         encoder->failed = true;
         return;
     }
-    for (size_t i = 0; i < profile->row_count; i++) {
-        order[i] = (uint32_t)i;
-    }
-    qsort_r(order, profile->row_count, sizeof(*order), compare_locations,
-            profile->rows);
-    for (size_t i = 0; i < profile->row_count; i++) {
-        if (i == 0 || compare_locations(&order[i - 1], &order[i], profile->rows) != 0) {
-            put_location(encoder, &profile->rows[order[i]], ++id);
+    count = list_places(encoder, order);
+    qsort_r(order, count, sizeof(*order), compare_locations, (void *)profile);
+    for (size_t i = 0; i < count; i++) {
+        const struct place place = place_at(profile, order[i]);
+
+        if (i == 0 || compare_places(&last, &place) != 0) {
+            put_location(encoder, &place, ++id);
+            last = place;
         }
-        encoder->location_of_row[order[i]] = id;
+        if (order[i] < profile->row_count) {
+            encoder->location_of_row[order[i]] = id;
+        } else {
+            encoder->location_of_call[order[i] - profile->row_count] = id;
+        }
     }
     free(order);
 }
@@ -596,7 +696,8 @@ put_comments(struct encoder *encoder)
 {
     const struct profile *profile = encoder->profile;
 
-    buffer_append_text(&encoder->text, COMMENT_FLAT);
+    buffer_append_text(&encoder->text,
+                       profile->call_count > 1 ? COMMENT_STACKS : COMMENT_FLAT);
     put_comment(encoder);
     buffer_print(&encoder->text, "%s 1", COMMENT_FORMAT);
     put_comment(encoder);
@@ -742,13 +843,14 @@ encoder_init(struct encoder *encoder, const struct profile *profile)
         return false;
     }
     encoder->location_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
+    encoder->location_of_call = calloc(profile->call_count, sizeof(uint32_t));
     encoder->process_strings = calloc(profile->process_count + 1, sizeof(uint32_t));
     encoder->unit_strings = calloc(profile->unit_count + 1, sizeof(uint32_t));
     encoder->thread_strings = calloc(profile->thread_count + 1, sizeof(uint32_t));
     encoder->source_strings = calloc(encoder->source_count + 1, sizeof(uint32_t));
-    return encoder->location_of_row != NULL && encoder->process_strings != NULL &&
-           encoder->unit_strings != NULL && encoder->thread_strings != NULL &&
-           encoder->source_strings != NULL;
+    return encoder->location_of_row != NULL && encoder->location_of_call != NULL &&
+           encoder->process_strings != NULL && encoder->unit_strings != NULL &&
+           encoder->thread_strings != NULL && encoder->source_strings != NULL;
 }
 
 static void
@@ -762,6 +864,7 @@ encoder_finish(struct encoder *encoder)
     buffer_finish(&encoder->nameless);
     hash_index_finish(&encoder->by_nameless);
     free(encoder->location_of_row);
+    free(encoder->location_of_call);
     free(encoder->process_strings);
     free(encoder->unit_strings);
     free(encoder->thread_strings);

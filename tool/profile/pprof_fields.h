@@ -63,6 +63,7 @@ enum {
 };
 
 #define COMMENT_FLAT "flat bucket profile, no call stacks"
+#define COMMENT_STACKS "bucket profile with call stacks"
 #define COMMENT_FORMAT "ntprof.format"
 #define COMMENT_COMMAND "ntprof.command"
 #define COMMENT_HAL "ntprof.hal"
@@ -81,6 +82,7 @@ enum {
 #define LABEL_CPU "cpu"
 #define LABEL_BUCKET_BYTES "bucket_bytes"
 #define LABEL_INTERVAL "interval" /* of sources with several */
+#define LABEL_STACK "stack"       /* how it ends, if there is one */
 
 /* ProfileTime has two columns: samples/count, followed by cpu/nanoseconds. */
 #define UNIT_100NS "100ns"

@@ -409,6 +409,17 @@ add_new_call(struct profile *profile, const struct profile_call *call, uint32_t 
     return true;
 }
 
+const char *
+profile_end_of(const struct profile *profile, uint32_t stack)
+{
+    assert(stack != 0);
+    while (profile->calls[stack].end == NULL) {
+        assert(profile->calls[stack].caller < stack);
+        stack = profile->calls[stack].caller;
+    }
+    return profile->calls[stack].end;
+}
+
 bool
 profile_end_is_shown(const char *end)
 {

@@ -107,6 +107,10 @@ struct profile_call {
 /* The end of stacks that were walked to the outermost function. */
 #define PROFILE_STACK_WHOLE "whole"
 
+/* Longer stacks end after this many calls, with an end that says so. */
+enum { PROFILE_STACK_CALLS_MAX = 512 };
+#define PROFILE_STACK_DEEP "[deeper than 512 frames]"
+
 struct profile_row {
     uint64_t address; /* first byte of the bucket, in the image's addresses */
     uint32_t image;   /* index */
@@ -239,6 +243,9 @@ bool profile_add_frame(struct profile *profile, const struct profile_frame *fram
  */
 bool profile_add_call(struct profile *profile, const struct profile_call *call,
                       uint32_t *index);
+
+/* Return the name of the end of a stack, which must not be 0. */
+const char *profile_end_of(const struct profile *profile, uint32_t stack);
 
 /* Return whether ends of this name are shown as a function. */
 bool profile_end_is_shown(const char *end);

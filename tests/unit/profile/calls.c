@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
-/* Add an end of stacks. */
-static uint32_t
-end(struct profile *profile, const char *name)
-{
-    const struct profile_call added = {.end = name};
-    uint32_t index;
-
-    assert_true(profile_add_call(profile, &added, &index));
-    return index;
-}
-
 /* Add a call without a name. */
 static uint32_t
 call(struct profile *profile, uint64_t address, uint32_t caller)
 {
-    const struct profile_call added = {
-        .address = address, .image = 1, .caller = caller};
-    uint32_t index;
-
-    assert_true(profile_add_call(profile, &added, &index));
-    return index;
+    return fixture_call(profile, address, 0, caller);
 }
 
 static void
@@ -40,7 +24,7 @@ static void
 add_call__equal_keys__one_index(void **state)
 {
     struct profile *profile = fixture_small();
-    const uint32_t whole = end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
     const uint32_t outer = call(profile, 0x1100, whole);
     const uint32_t inner = call(profile, 0x1100, outer);
 
@@ -48,7 +32,7 @@ add_call__equal_keys__one_index(void **state)
     assert_int_equal(whole, 1);
     assert_int_equal(outer, 2);
     assert_int_equal(inner, 3);
-    assert_int_equal(end(profile, "whole"), whole);
+    assert_int_equal(fixture_end(profile, "whole"), whole);
     assert_int_equal(call(profile, 0x1100, whole), outer);
     assert_int_equal(call(profile, 0x1100, outer), inner);
     assert_int_equal(profile->call_count, 4);
@@ -59,7 +43,8 @@ static void
 add_call__named_later__found_by_its_place(void **state)
 {
     struct profile *profile = fixture_small();
-    const uint32_t outer = call(profile, 0x1100, end(profile, PROFILE_STACK_WHOLE));
+    const uint32_t outer =
+        call(profile, 0x1100, fixture_end(profile, PROFILE_STACK_WHOLE));
 
     (void)state;
     profile->calls[outer].function = 1;
@@ -73,7 +58,7 @@ static void
 add_call__by_name__one_for_each_name(void **state)
 {
     struct profile *profile = fixture_small();
-    struct profile_call added = {.caller = end(profile, PROFILE_STACK_WHOLE),
+    struct profile_call added = {.caller = fixture_end(profile, PROFILE_STACK_WHOLE),
                                  .by_name = true};
     uint32_t first, second;
 
@@ -93,8 +78,8 @@ static void
 add_call__end_in_brackets__has_a_function_of_its_name(void **state)
 {
     struct profile *profile = fixture_small();
-    const uint32_t cut = end(profile, "[cut at 16 kB]");
-    const uint32_t whole = end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t cut = fixture_end(profile, "[cut at 16 kB]");
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
 
     (void)state;
     assert_string_equal(profile->functions[profile->calls[cut].function].name,
@@ -107,7 +92,7 @@ static void
 add_call__no_such_index__refused(void **state)
 {
     struct profile *profile = fixture_small();
-    const uint32_t whole = end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
     const struct profile_call bad[] = {
         {.address = 1},
         {.caller = whole + 1},
@@ -136,7 +121,7 @@ add_hits__other_stack__new_row(void **state)
     struct profile_place place = {.image = 1, .address = 0x1200, .function = 1};
 
     (void)state;
-    place.stack = call(profile, 0x1100, end(profile, PROFILE_STACK_WHOLE));
+    place.stack = call(profile, 0x1100, fixture_end(profile, PROFILE_STACK_WHOLE));
     assert_true(profile_add_hits_at(profile, &place, 0, 5));
     assert_true(profile_add_hits_at(profile, &place, 0, 6));
     assert_int_equal(profile->row_count, 4);
@@ -155,7 +140,8 @@ remove_stacks__rows_of_several_stacks__summed(void **state)
 
     (void)state;
     for (uint32_t i = 0; i < 3; i++) {
-        place.stack = call(profile, 0x1100 + i, end(profile, PROFILE_STACK_WHOLE));
+        place.stack =
+            call(profile, 0x1100 + i, fixture_end(profile, PROFILE_STACK_WHOLE));
         place.address = 0x1200;
         assert_true(profile_add_hits_at(profile, &place, 0, 5));
         place.address = 0x1600;

@@ -124,6 +124,66 @@ fixture_small(void)
     return profile;
 }
 
+/* Add an end of stacks. */
+static inline uint32_t
+fixture_end(struct profile *profile, const char *name)
+{
+    const struct profile_call end = {.end = name};
+    uint32_t index;
+
+    assert_true(profile_add_call(profile, &end, &index));
+    return index;
+}
+
+/* Add a call from image 1. */
+static inline uint32_t
+fixture_call(struct profile *profile, uint64_t address, uint32_t function,
+             uint32_t caller)
+{
+    const struct profile_call call = {.address = address,
+                                      .image = 1,
+                                      .function = function,
+                                      .line = function != 0 ? 30 : 0,
+                                      .caller = caller};
+    uint32_t index;
+
+    assert_true(profile_add_call(profile, &call, &index));
+    return index;
+}
+
+/* Add hits to the row at 0x1200 on a stack. */
+static inline void
+fixture_stack_hits(struct profile *profile, uint32_t stack, uint64_t hits)
+{
+    const struct profile_place place = {
+        .image = 1, .address = 0x1200, .function = 1, .line = 12, .stack = stack};
+
+    assert_true(profile_add_hits_at(profile, &place, 0, hits));
+}
+
+/* fixture_small, whose program is called by main and by an unnamed function, directly
+ * and by recursion, and has stacks that were cut. */
+static inline struct profile *
+fixture_stacks(void)
+{
+    struct profile *profile = fixture_small();
+    const uint32_t main_function = fixture_function(profile, "main", "main");
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t cut = fixture_end(profile, "[cut at 16 kB]");
+    const uint32_t by_main = fixture_call(profile, 0x1500, main_function, whole);
+    const uint32_t by_rest = fixture_call(profile, 0x1310, 2, by_main);
+
+    fixture_stack_hits(profile, by_main, 40);
+    fixture_stack_hits(profile, by_rest, 30);
+    fixture_stack_hits(profile, fixture_call(profile, 0x1210, 1, by_rest), 9);
+    fixture_stack_hits(profile, fixture_call(profile, 0x1600, 0, whole), 7);
+    fixture_stack_hits(profile, fixture_call(profile, 0x1310, 2, cut), 5);
+    fixture_stack_hits(profile, cut, 3);
+    fixture_stack_hits(profile, whole, 2);
+    fixture_statistics(profile, 0, 296);
+    return profile;
+}
+
 static inline void
 fixture_assert_sources_equal(const struct profile *a, const struct profile *b)
 {
@@ -189,6 +249,30 @@ fixture_assert_callers_equal(const struct profile *a, uint32_t at,
     assert_int_equal(bt, 0);
 }
 
+/* Both stacks have the same calls and the same end. Numbers of calls are of no concern.
+ */
+static inline void
+fixture_assert_stacks_equal(const struct profile *a, uint32_t at,
+                            const struct profile *b, uint32_t bt)
+{
+    while (at != 0 && bt != 0) {
+        const struct profile_call *const x = &a->calls[at];
+        const struct profile_call *const y = &b->calls[bt];
+
+        assert_string_equal(x->end != NULL ? x->end : "call",
+                            y->end != NULL ? y->end : "call");
+        assert_int_equal(x->address, y->address);
+        assert_int_equal(x->image, y->image);
+        assert_int_equal(x->function, y->function);
+        assert_int_equal(x->line, y->line);
+        fixture_assert_callers_equal(a, x->inlined, b, y->inlined);
+        at = x->caller;
+        bt = y->caller;
+    }
+    assert_int_equal(at, 0);
+    assert_int_equal(bt, 0);
+}
+
 static inline void
 fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
 {
@@ -202,6 +286,7 @@ fixture_assert_rows_equal(const struct profile *a, const struct profile *b)
         assert_int_equal(x->function, y->function);
         assert_int_equal(x->line, y->line);
         fixture_assert_callers_equal(a, x->caller, b, y->caller);
+        fixture_assert_stacks_equal(a, x->stack, b, y->stack);
         assert_string_equal(a->processes[x->process], b->processes[y->process]);
         assert_string_equal(a->threads[x->thread], b->threads[y->thread]);
         assert_int_equal(x->cpu_plus_1, y->cpu_plus_1);

@@ -65,6 +65,8 @@ make_profile(void)
         &(struct profile_place){
             .image = 1, .address = 0x1220, .function = 2, .line = 4, .caller = caller},
         0, 5));
+    fixture_stack_hits(
+        profile, fixture_call(profile, 0x1500, 1, fixture_end(profile, "[cut]")), 3);
     return profile;
 }
 
@@ -76,7 +78,7 @@ build_profile(void *context)
     const struct profile_image image = {.path = "/bin/x", .build_id = "ab"};
     const struct profile_function function = {.name = "f", .system_name = "f"};
     struct profile *profile = profile_new();
-    uint32_t index[4];
+    uint32_t index[4], end = 0;
     bool done;
 
     (void)context;
@@ -88,6 +90,16 @@ build_profile(void *context)
         done = profile_add_hits(profile, index[1], i * 4, index[3], index[2], 0,
                                 index[0], 1);
     }
+    done =
+        done && profile_add_call(profile, &(struct profile_call){.end = "[cut]"}, &end);
+    for (uint64_t i = 0; done && i < 40; i++) {
+        const struct profile_call call = {.address = i, .caller = end};
+        struct profile_place place = {.address = i};
+
+        done = profile_add_call(profile, &call, &place.stack) &&
+               profile_add_hits_at(profile, &place, 0, 1);
+    }
+    done = done && profile_remove_stacks(profile);
     if (done) {
         profile_sort(profile);
         done = profile_add_hits(profile, index[1], 0, index[3], 0, 0, index[0], 1);

@@ -56,6 +56,97 @@ round_trip__sorted__equal(void **state)
 }
 
 static void
+round_trip__stacks__equal(void **state)
+{
+    struct profile *profile = fixture_stacks();
+
+    (void)state;
+    assert_comes_back(profile);
+    profile = fixture_stacks();
+    profile_sort(profile);
+    assert_comes_back(profile);
+}
+
+/* What is read and written again is the same, also with inlined callers. */
+static void
+round_trip__stacks_with_inlined_callers__equal_bytes(void **state)
+{
+    struct profile *profile = fixture_stacks();
+    const struct profile_frame frame = {.function = 3, .line = 8};
+    struct profile_call call = {
+        .address = 0x1310, .image = 1, .function = 2, .line = 5};
+    struct profile *back;
+    void *bytes[2];
+    size_t sizes[2];
+
+    (void)state;
+    assert_true(profile_add_frame(profile, &frame, &call.inlined));
+    call.caller = fixture_end(profile, "[no unwind rules in /lib/libwork.so.6]");
+    assert_true(profile_add_call(profile, &call, &call.caller));
+    fixture_stack_hits(profile, call.caller, 4);
+    back = round_trip(profile);
+    fixture_assert_equal(profile, back);
+    assert_true(pprof_encode(profile, &bytes[0], &sizes[0]));
+    assert_true(pprof_encode(back, &bytes[1], &sizes[1]));
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+    profile_delete(back);
+    profile_delete(profile);
+}
+
+/* Calls that no row has, as after a filter, are no locations. */
+static void
+encode__stacks_removed__as_without(void **state)
+{
+    struct profile *profile = fixture_small();
+    struct profile *flat = fixture_small();
+    void *bytes[2];
+    size_t sizes[2];
+
+    (void)state;
+    fixture_stack_hits(
+        profile, fixture_call(profile, 0x1600, 0, fixture_end(profile, "whole")), 7);
+    fixture_stack_hits(flat, 0, 7);
+    assert_true(profile_remove_stacks(profile));
+    assert_true(pprof_encode(profile, &bytes[0], &sizes[0]));
+    assert_true(pprof_encode(flat, &bytes[1], &sizes[1]));
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    free(bytes[0]);
+    free(bytes[1]);
+    profile_delete(flat);
+    profile_delete(profile);
+}
+
+static void
+round_trip__deep_stack__bounded(void **state)
+{
+    struct profile *profile = fixture_small();
+    uint32_t at = fixture_end(profile, PROFILE_STACK_WHOLE);
+    struct profile *back;
+    uint32_t depth = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < 5000; i++) {
+        at = fixture_call(profile, 0x2000 + i, 0, at);
+    }
+    fixture_stack_hits(profile, at, 1);
+    back = round_trip(profile);
+    assert_int_equal(back->row_count, 4);
+    at = back->rows[3].stack;
+    assert_int_equal(back->calls[at].address, 0x2000 + 4999);
+    assert_string_equal(profile_end_of(back, at), PROFILE_STACK_DEEP);
+    for (; back->calls[at].end == NULL; at = back->calls[at].caller) {
+        depth++;
+    }
+    assert_int_equal(depth, PROFILE_STACK_CALLS_MAX);
+    profile_delete(back);
+    profile_delete(profile);
+}
+
+static void
 round_trip__no_rows__equal(void **state)
 {
     struct profile *profile = profile_new();
@@ -847,6 +938,10 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip__small__equal),
         cmocka_unit_test(round_trip__sorted__equal),
+        cmocka_unit_test(round_trip__stacks__equal),
+        cmocka_unit_test(round_trip__stacks_with_inlined_callers__equal_bytes),
+        cmocka_unit_test(encode__stacks_removed__as_without),
+        cmocka_unit_test(round_trip__deep_stack__bounded),
         cmocka_unit_test(round_trip__no_rows__equal),
         cmocka_unit_test(round_trip__hostile_names__equal),
         cmocka_unit_test(round_trip__several_sources__own_columns),

@@ -112,6 +112,22 @@ write__new_file__whole_and_alone(void **state)
     assert_int_equal(count_entries("."), 1);
 }
 
+/* Another process reads files and sends what it read. */
+static void
+read__stacks__sent_whole(void **state)
+{
+    struct profile *expected = fixture_stacks();
+    struct profile *profile;
+    struct pprof_error error;
+
+    (void)state;
+    assert_true(pprof_write(expected, "p.pb.gz", &error));
+    profile = pprof_read("p.pb.gz", &error);
+    fixture_assert_equal(expected, profile);
+    profile_delete(profile);
+    profile_delete(expected);
+}
+
 static void
 write__existing_file__kept_as_old(void **state)
 {
@@ -462,6 +478,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(write__new_file__whole_and_alone),
+        IN_FOLDER(read__stacks__sent_whole),
         IN_FOLDER(write__existing_file__kept_as_old),
         IN_FOLDER(write__old_is_the_same_file__nothing_left),
         IN_FOLDER(write__old_cannot_be_kept__file_stays),
