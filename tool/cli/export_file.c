@@ -97,6 +97,7 @@ export_file(struct export_arguments *arguments)
         return cmd_fail("export", "%s", unwritable.text);
     }
     progress_report_file("reading", arguments->file);
+    arguments->input.stacks = arguments->format->has_stacks;
     profile =
         strcmp(arguments->format->name, "pprof") == 0
             ? input_read(arguments->file, &arguments->input, &error)

@@ -25,6 +25,21 @@ upgrade(struct store *store, const struct store_arguments *arguments,
     return store_upgrade(&arguments->parsed, error);
 }
 
+/* Sum rows over their stacks, which stores do not have, and say so. */
+static bool
+sum_over_stacks(struct profile *profile, const char *path, struct pprof_error *error)
+{
+    if (profile->call_count == 1) {
+        return true;
+    }
+    cmd_refuse("store", path, "its stacks are left out: a store has none");
+    if (!profile_remove_stacks(profile)) {
+        *error = (struct pprof_error){.text = PPROF_OUT_OF_MEMORY};
+        return false;
+    }
+    return true;
+}
+
 static bool
 add_file(struct store *store, const struct store_arguments *arguments, const char *path,
          struct pprof_error *error)
@@ -33,6 +48,10 @@ add_file(struct store *store, const struct store_arguments *arguments, const cha
     bool added;
 
     if (profile == NULL) {
+        return false;
+    }
+    if (!sum_over_stacks(profile, path, error)) {
+        profile_delete(profile);
         return false;
     }
     added =

@@ -100,6 +100,11 @@ input_read(const char *word, const struct input_options *options,
     struct pprof_error why;
     char shown[128];
 
+    if (profile != NULL && !options->stacks && !profile_remove_stacks(profile)) {
+        snprintf(error->text, sizeof(error->text), PPROF_OUT_OF_MEMORY);
+        profile_delete(profile);
+        return NULL;
+    }
     if (profile != NULL && !profile_join_intervals(profile, &why)) {
         snprintf(error->text, sizeof(error->text), "%s: %.300s",
                  text_show(shown, sizeof(shown), word), why.text);

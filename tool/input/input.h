@@ -12,7 +12,8 @@ struct input_options {
     struct store_selection selection;
     const char *given; /* the first one of a store, for messages; NULL: none */
     const char
-        *value; /* which of the values of another tool's file; NULL: its counts */
+        *value;  /* which of the values of another tool's file; NULL: its counts */
+    bool stacks; /* keep them; otherwise input_read sums over them */
 };
 
 enum { INPUT_ROWS = 8 };

@@ -42,6 +42,7 @@ struct translation {
     uint32_t *sources, *images, *processes, *units, *threads;
     /* By kind of function (uses.h): the same function may be two in the sum. */
     uint32_t *functions[FUNCTION_KINDS], *frames[FUNCTION_KINDS];
+    uint32_t *calls;
     struct profile_uses uses;
     uint64_t *shifts; /* by image: added to its addresses */
 };
@@ -215,14 +216,14 @@ add_sources(struct profile_merger *merger, const struct profile *profile,
 
 /* --- names --- */
 
-/* Return the kind of the functions of a row: with addresses if the image is a known
- * build that has the same addresses in the sum. */
+/* Return the kind of the functions of an image: with addresses if it is a known build
+ * that has the same addresses in the sum. */
 static unsigned
-function_kind(const struct profile_merger *merger, const struct profile_row *row,
+function_kind(const struct profile_merger *merger, uint32_t image,
               const struct translation *to)
 {
-    return image_join_is_build(&merger->sum->images[to->images[row->image]]) &&
-                   to->shifts[row->image] == 0
+    return image_join_is_build(&merger->sum->images[to->images[image]]) &&
+                   to->shifts[image] == 0
                ? FUNCTION_WITH_ADDRESS
                : FUNCTION_WITHOUT_ADDRESS;
 }
@@ -284,7 +285,16 @@ add_tables(struct profile_merger *merger, const struct profile *profile,
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
 
-        profile_uses_mark(&to->uses, profile, row, function_kind(merger, row, to));
+        profile_uses_mark(&to->uses, profile, row,
+                          function_kind(merger, row->image, to));
+    }
+    for (size_t i = 1; i < profile->call_count; i++) {
+        const struct profile_call *const call = &profile->calls[i];
+
+        if (call->end == NULL) {
+            profile_uses_mark_call(&to->uses, profile, call,
+                                   function_kind(merger, call->image, to));
+        }
     }
     return add_functions(merger, profile, to, FUNCTION_WITHOUT_ADDRESS) &&
            add_functions(merger, profile, to, FUNCTION_WITH_ADDRESS);
@@ -303,18 +313,23 @@ chain_length(const struct profile *profile, uint32_t caller)
     return length;
 }
 
-/* Whether the place has more detail about the same code than the row. */
+/* names - what is known of the code at an address: as a row or a call has it. */
+struct names {
+    uint32_t function, line, caller;
+};
+
+/* Whether a has more detail than b about the same code. */
 static bool
-has_more_detail(const struct profile *profile, const struct profile_place *place,
-                const struct profile_row *row)
+has_more_detail(const struct profile *profile, const struct names *a,
+                const struct names *b)
 {
-    if ((place->function != 0) != (row->function != 0)) {
-        return place->function != 0;
+    if ((a->function != 0) != (b->function != 0)) {
+        return a->function != 0;
     }
-    if ((place->line != 0) != (row->line != 0)) {
-        return place->line != 0;
+    if ((a->line != 0) != (b->line != 0)) {
+        return a->line != 0;
     }
-    return chain_length(profile, place->caller) > chain_length(profile, row->caller);
+    return chain_length(profile, a->caller) > chain_length(profile, b->caller);
 }
 
 static bool
@@ -340,7 +355,7 @@ add_row(struct profile_merger *merger, const struct profile *profile,
 {
     struct profile *sum = merger->sum;
     const bool is_build = image_join_is_build(&sum->images[to->images[from->image]]);
-    const unsigned kind = function_kind(merger, from, to);
+    const unsigned kind = function_kind(merger, from->image, to);
     const struct profile_place place = {
         .image = to->images[from->image],
         .process = to->processes[from->process],
@@ -352,13 +367,16 @@ add_row(struct profile_merger *merger, const struct profile *profile,
         .thread = to->threads[from->thread],
         .cpu_plus_1 = from->cpu_plus_1,
         .pid = from->pid,
+        .stack = to->calls[from->stack],
     };
     struct profile_row *row = profile_row_at(sum, &place, !is_build);
 
     if (row == NULL) {
         return fail_memory(merger);
     }
-    if (is_build && has_more_detail(sum, &place, row)) {
+    if (is_build &&
+        has_more_detail(sum, &(struct names){place.function, place.line, place.caller},
+                        &(struct names){row->function, row->line, row->caller})) {
         row->function = place.function;
         row->line = place.line;
         row->caller = place.caller;
@@ -378,6 +396,59 @@ add_rows(struct profile_merger *merger, const struct profile *profile,
     for (size_t i = 0; i < profile->row_count; i++) {
         if (!add_row(merger, profile, &profile->rows[i], to)) {
             return false;
+        }
+    }
+    return true;
+}
+
+/* --- calls --- */
+
+/* Add a call: equal ones have equal callers, image and address, whatever is known of
+ * their names. */
+static bool
+add_call(struct profile_merger *merger, const struct profile *profile, size_t index,
+         const struct translation *to)
+{
+    const struct profile_call *const from = &profile->calls[index];
+    struct profile *const sum = merger->sum;
+    const bool is_build = image_join_is_build(&sum->images[to->images[from->image]]);
+    const unsigned kind = function_kind(merger, from->image, to);
+    const struct profile_call added = {
+        .address = from->address + to->shifts[from->image],
+        .image = to->images[from->image],
+        .function = to->functions[kind][from->function],
+        .line = from->line,
+        .inlined = to->frames[kind][from->inlined],
+        .caller = to->calls[from->caller],
+        .by_name = !is_build,
+    };
+    struct profile_call *known;
+
+    if (!profile_add_call(sum, &added, &to->calls[index])) {
+        return fail_memory(merger);
+    }
+    known = &sum->calls[to->calls[index]];
+    if (is_build &&
+        has_more_detail(
+            sum, &(struct names){added.function, added.line, added.inlined},
+            &(struct names){known->function, known->line, known->inlined})) {
+        known->function = added.function;
+        known->line = added.line;
+        known->inlined = added.inlined;
+    }
+    return true;
+}
+
+static bool
+add_calls(struct profile_merger *merger, const struct profile *profile,
+          const struct translation *to)
+{
+    for (size_t i = 1; i < profile->call_count; i++) {
+        const struct profile_call end = {.end = profile->calls[i].end};
+
+        if (end.end == NULL ? !add_call(merger, profile, i, to)
+                            : !profile_add_call(merger->sum, &end, &to->calls[i])) {
+            return fail_memory(merger);
         }
     }
     return true;
@@ -511,6 +582,7 @@ translation_init(struct translation *to, const struct profile *profile)
             calloc(profile->function_count + 1, sizeof(*to->functions[i]));
         to->frames[i] = calloc(profile->frame_count + 1, sizeof(*to->frames[i]));
     }
+    to->calls = calloc(profile->call_count, sizeof(*to->calls));
     to->processes = calloc(profile->process_count + 1, sizeof(*to->processes));
     to->units = calloc(profile->unit_count + 1, sizeof(*to->units));
     to->threads = calloc(profile->thread_count + 1, sizeof(*to->threads));
@@ -519,8 +591,8 @@ translation_init(struct translation *to, const struct profile *profile)
            to->functions[FUNCTION_WITH_ADDRESS] != NULL &&
            to->frames[FUNCTION_WITHOUT_ADDRESS] != NULL &&
            to->frames[FUNCTION_WITH_ADDRESS] != NULL &&
-           profile_uses_init(&to->uses, profile) && to->processes != NULL &&
-           to->units != NULL && to->threads != NULL;
+           profile_uses_init(&to->uses, profile) && to->calls != NULL &&
+           to->processes != NULL && to->units != NULL && to->threads != NULL;
 }
 
 static void
@@ -534,6 +606,7 @@ translation_finish(struct translation *to)
         free(to->frames[i]);
     }
     profile_uses_finish(&to->uses);
+    free(to->calls);
     free(to->processes);
     free(to->units);
     free(to->threads);
@@ -549,9 +622,9 @@ add_content(struct profile_merger *merger, const struct profile *profile)
         fail_memory(merger);
     }
     done = done && add_sources(merger, profile, &to) &&
-           add_tables(merger, profile, &to) && add_rows(merger, profile, &to) &&
-           add_texts(merger, profile) && add_labels(merger, profile) &&
-           add_times(merger, profile);
+           add_tables(merger, profile, &to) && add_calls(merger, profile, &to) &&
+           add_rows(merger, profile, &to) && add_texts(merger, profile) &&
+           add_labels(merger, profile) && add_times(merger, profile);
     translation_finish(&to);
     return done;
 }

@@ -27,19 +27,33 @@ profile_uses_finish(struct profile_uses *uses)
     free(uses->frames);
 }
 
-void
-profile_uses_mark(struct profile_uses *uses, const struct profile *profile,
-                  const struct profile_row *row, unsigned kind)
+/* Mark a function, and the frames that it is inlined into. */
+static void
+mark(struct profile_uses *uses, const struct profile *profile, uint32_t function,
+     uint32_t frame, unsigned kind)
 {
-    assert(row->function < profile->function_count && kind < FUNCTION_KINDS);
-    uses->functions[FUNCTION_KINDS * row->function + kind] = true;
-    for (uint32_t at = row->caller;
-         at != 0 && !uses->frames[FUNCTION_KINDS * at + kind];
+    assert(function < profile->function_count && kind < FUNCTION_KINDS);
+    uses->functions[FUNCTION_KINDS * function + kind] = true;
+    for (uint32_t at = frame; at != 0 && !uses->frames[FUNCTION_KINDS * at + kind];
          at = profile->frames[at].caller) {
         assert(at < profile->frame_count && profile->frames[at].caller < at);
         uses->frames[FUNCTION_KINDS * at + kind] = true;
         uses->functions[FUNCTION_KINDS * profile->frames[at].function + kind] = true;
     }
+}
+
+void
+profile_uses_mark(struct profile_uses *uses, const struct profile *profile,
+                  const struct profile_row *row, unsigned kind)
+{
+    mark(uses, profile, row->function, row->caller, kind);
+}
+
+void
+profile_uses_mark_call(struct profile_uses *uses, const struct profile *profile,
+                       const struct profile_call *call, unsigned kind)
+{
+    mark(uses, profile, call->function, call->inlined, kind);
 }
 
 struct profile_function

@@ -31,6 +31,10 @@ void profile_uses_finish(struct profile_uses *uses);
 void profile_uses_mark(struct profile_uses *uses, const struct profile *profile,
                        const struct profile_row *row, unsigned kind);
 
+/* Do the same with the names of a call. */
+void profile_uses_mark_call(struct profile_uses *uses, const struct profile *profile,
+                            const struct profile_call *call, unsigned kind);
+
 /* Return a function as it is in a kind: without an address it keeps its name, and if it
  * has none it is function 0. */
 struct profile_function profile_uses_function(const struct profile *profile,

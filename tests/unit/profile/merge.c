@@ -18,6 +18,26 @@ compare_lines(const void *left, const void *right)
     return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
+/* A call or an end, after those that are further in. */
+static char *
+call_text(const struct profile *profile, const struct profile_call *call,
+          const char *inner)
+{
+    char *text = NULL;
+
+    if (call->end != NULL) {
+        assert_true(asprintf(&text, "%s;%s", inner, call->end) > 0);
+        return text;
+    }
+    assert_true(
+        asprintf(
+            &text, "%s;%s %s %llx %s:%u<%s", inner, profile->images[call->image].path,
+            profile->images[call->image].build_id, (unsigned long long)call->address,
+            profile->functions[call->function].name, call->line,
+            profile->functions[profile->frames[call->inlined].function].name) > 0);
+    return text;
+}
+
 static char *
 row_line(const struct profile *profile, const struct profile_row *row)
 {
@@ -25,7 +45,14 @@ row_line(const struct profile *profile, const struct profile_row *row)
     char *line = NULL;
     char callers[256] = "";
     char hits[256] = "";
+    char *stack = strdup("");
 
+    for (uint32_t at = row->stack; at != 0; at = profile->calls[at].caller) {
+        char *const inner = stack;
+
+        stack = call_text(profile, &profile->calls[at], inner);
+        free(inner);
+    }
     for (uint32_t at = row->caller; at != 0; at = profile->frames[at].caller) {
         const struct profile_frame *frame = &profile->frames[at];
 
@@ -36,15 +63,42 @@ row_line(const struct profile *profile, const struct profile_row *row)
         snprintf(hits + strlen(hits), sizeof(hits) - strlen(hits), " %s=%llu",
                  profile->sources[i].name, (unsigned long long)row->hits[i]);
     }
-    assert_true(asprintf(&line, "%s %s %llx-%llx+%llx %llx %s:%u%s %s %s %u%s\n",
-                         image->path, image->build_id, (unsigned long long)image->start,
-                         (unsigned long long)image->limit,
-                         (unsigned long long)image->offset,
-                         (unsigned long long)row->address,
-                         profile->functions[row->function].name, row->line, callers,
-                         profile->processes[row->process],
-                         profile->threads[row->thread], row->cpu_plus_1, hits) > 0);
+    assert_true(
+        asprintf(&line, "%s %s %llx-%llx+%llx %llx %s:%u%s %s %s %u%s%s\n", image->path,
+                 image->build_id, (unsigned long long)image->start,
+                 (unsigned long long)image->limit, (unsigned long long)image->offset,
+                 (unsigned long long)row->address,
+                 profile->functions[row->function].name, row->line, callers,
+                 profile->processes[row->process], profile->threads[row->thread],
+                 row->cpu_plus_1, hits, stack) > 0);
+    free(stack);
     return line;
+}
+
+/* A stack of three calls, which is not whole in one variant. */
+static uint32_t
+variant_stack(struct profile *made, unsigned number, uint32_t library,
+              const struct profile_place *place)
+{
+    uint32_t at = fixture_end(made, number == 1 ? "[cut at 16 kB]" : "whole");
+    struct profile_call call = {
+        .image = library,
+        .address = 0x2400,
+        .function = fixture_function(made, "start", "start"),
+        .line = number,
+        .caller = at,
+    };
+
+    assert_true(profile_add_call(made, &call, &call.caller));
+    call.image = place->image;
+    call.address = 0x1500;
+    call.function = place->function;
+    call.line = place->line;
+    call.inlined = place->caller;
+    assert_true(profile_add_call(made, &call, &call.caller));
+    call.address = 0x1600;
+    assert_true(profile_add_call(made, &call, &at));
+    return at;
 }
 
 /* All rows as lines in order of the alphabet; to be freed. */
@@ -267,7 +321,9 @@ variant(unsigned number)
     assert_true(profile_add_hits_at(made, &place, time, 7 + number));
     place.cpu_plus_1 = 1 + number % 2;
     assert_true(profile_add_thread(made, name, &place.thread));
-    assert_true(profile_add_hits_at(made, &place, other, 100));
+    assert_true(profile_add_hits_at(made, &place, other, 60));
+    place.stack = variant_stack(made, number, library, &place);
+    assert_true(profile_add_hits_at(made, &place, other, 40));
     assert_true(profile_add_hits(made, newer, 0x1200, worker,
                                  fixture_function(made, "work(int)", "_Z4worki"), 9,
                                  time, 11));
@@ -306,6 +362,30 @@ merge__bracketed_otherwise__same_sum(void **state)
         profile_delete(left);
         profile_delete(right);
     }
+}
+
+/* Calls are equal by caller, image and address, so stacks are those of one file. */
+static void
+merge__stacks__once_and_flat_sums_stay(void **state)
+{
+    struct profile *sum = add(fixture_stacks(), fixture_stacks());
+    struct profile *flat = fixture_stacks();
+    struct profile *flat_sum;
+    const size_t calls = sum->call_count;
+
+    (void)state;
+    assert_int_equal(sum->row_count, flat->row_count);
+    assert_int_equal(calls, flat->call_count);
+    assert_int_equal(total_hits(sum, 0), 2 * total_hits(flat, 0));
+
+    assert_true(profile_remove_stacks(flat));
+    flat_sum = fixture_stacks();
+    assert_true(profile_remove_stacks(flat_sum));
+    flat_sum = add(flat_sum, flat);
+    assert_true(profile_remove_stacks(sum));
+    assert_same(sum, flat_sum);
+    profile_delete(sum);
+    profile_delete(flat_sum);
 }
 
 static const struct profile_row *
@@ -646,6 +726,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merge__one_profile__is_that_profile),
         cmocka_unit_test(merge__none__said),
+        cmocka_unit_test(merge__stacks__once_and_flat_sums_stay),
         cmocka_unit_test(merge__twice_the_same__doubles_hits_and_statistics),
         cmocka_unit_test(merge__other_texts__all_kept_once),
         cmocka_unit_test(merge__bracketed_otherwise__same_sum),

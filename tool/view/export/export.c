@@ -12,7 +12,11 @@
 #define DOUBLE_MAX (UINT64_C(1) << 53)
 
 static const struct export_format FORMATS[] = {
-    {.name = "pprof", .write = export_pprof, .hits_max = INT64_MAX, .unreadable = true},
+    {.name = "pprof",
+     .write = export_pprof,
+     .hits_max = INT64_MAX,
+     .has_stacks = true,
+     .unreadable = true},
     {.name = "gmon",
      .write = export_gmon,
      .hits_max = UINT64_MAX,

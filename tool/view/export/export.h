@@ -55,6 +55,7 @@ struct export_format {
     bool one_source;   /* has the hits of options->source only */
     bool one_image;    /* has the hits of options->image only */
     bool has_rows;     /* uses options->rows */
+    bool has_stacks;   /* has stacks; others are of rows summed over them */
     bool has_listings; /* uses options->listings and prefixes */
     bool reads_images; /* uses options->image_dir */
     bool unreadable;   /* binary: refused on a terminal */
