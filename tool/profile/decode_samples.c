@@ -390,16 +390,14 @@ has_callers(const struct decoder *decoder, const struct sample *sample)
     return COUNT(decoder->stack, uint64_t) > sample->callers;
 }
 
-/* Set *stack to that of a sample. */
+/* Set *stack to that of a sample. Files of other tools do not say how stacks end: with
+ * callers they are whole, and without any there is none. */
 static bool
 add_stack(struct decoder *decoder, const struct sample *sample, uint32_t *stack)
 {
     const char *end = NULL;
 
     *stack = 0;
-    if (!decoder->ours) {
-        return true;
-    }
     if (sample->stack != 0) {
         end = decoder_string(decoder, sample->stack);
         if (end == NULL) {
@@ -460,7 +458,6 @@ decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
             decoder, "damaged: sample %" PRIu64 " has %zu values for %zu sample types",
             decoder->samples, COUNT(decoder->values, uint64_t), types);
     }
-    decoder->stacks += has_callers(decoder, &sample);
     return add_sample(decoder, &sample);
 }
 
@@ -553,12 +550,6 @@ decoder_note_left_out(struct decoder *decoder)
 
     if (decoder->ours) {
         return true;
-    }
-    if (decoder->stacks > 0) {
-        buffer_print(&note,
-                     "callers left out, as hits count where they were: %" PRIu64
-                     " of %" PRIu64 " samples had some",
-                     decoder->stacks, decoder->samples);
     }
     put_frames_left_out(decoder, &note);
     put_columns_left_out(decoder, &note);

@@ -130,7 +130,6 @@ struct decoder {
     struct value_type period_type;
     uint64_t period, time_ns, duration_ns, samples;
     uint64_t default_type; /* string: the column to show first; 0: unknown */
-    uint64_t stacks;       /* number of samples with callers, which are left out */
     uint64_t drop_frames, keep_frames; /* strings: regular expressions; 0: none */
     struct name_pattern drop, keep;
     char drop_why[120];  /* why they are not obeyed; "": they are */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pprof_decode.c - decodes the bytes of a pprof file: ours exactly, foreign ones as a
- * flat profile (the leaf of each stack, with what it was inlined into).
+ * pprof_decode.c - decodes the bytes of a pprof file: ours exactly, foreign ones as far
+ * as a profile has a place for what they say.
  */
 #include "profile/decoder.h"
 #include "profile/file_kind.h"

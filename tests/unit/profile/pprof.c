@@ -505,10 +505,11 @@ foreign_cpu_profile(struct foreign *foreign)
 }
 
 static void
-foreign__cpu_profile__leaf_and_innermost_line(void **state)
+foreign__cpu_profile__leaf_innermost_line_and_callers(void **state)
 {
     struct foreign foreign;
     struct pprof_error error;
+    const struct profile_call *call;
     struct profile *profile;
 
     (void)state;
@@ -529,6 +530,13 @@ foreign__cpu_profile__leaf_and_innermost_line(void **state)
                      profile->rows[1].function);
     assert_int_equal(profile->frames[profile->rows[0].caller].line, 41);
     assert_int_equal(profile->rows[1].caller, 0);
+    call = &profile->calls[profile->rows[0].stack];
+    assert_int_equal(call->address, 0x400200);
+    assert_int_equal(call->function, profile->rows[1].function);
+    assert_int_equal(call->line, 40);
+    assert_int_equal(call->image, profile->rows[0].image);
+    assert_string_equal(profile->calls[call->caller].end, PROFILE_STACK_WHOLE);
+    assert_int_equal(profile->rows[1].stack, 0);
     assert_string_equal(profile->images[profile->rows[0].image].path, "/opt/foreign");
     assert_string_equal(profile->hal, "");
     assert_int_equal(profile->duration_ns, 5000000000);
@@ -718,9 +726,8 @@ foreign__other_names_at_one_address__stay_apart(void **state)
     assert_int_equal(profile->rows[0].address, 0x10);
     assert_int_equal(profile->rows[1].address, 0x10);
     assert_int_equal(profile->rows[0].hits[0], 3);
-    assert_string_equal(profile->gaps,
-                        "callers left out, as hits count where they were: "
-                        "1 of 2 samples had some");
+    assert_string_equal(profile->gaps, "");
+    assert_int_equal(profile->rows[1].stack, 0);
     assert_comes_back(profile);
 }
 
@@ -782,7 +789,7 @@ foreign__column_to_show_first__is_first_and_others_are_told(void **state)
     profile = foreign_columns(sizes, period, 512, "in-use", values);
     assert_int_equal(profile->source_count, 1);
     assert_non_null(
-        strstr(profile->gaps, "; values left out, which --value shows: in-use"));
+        strstr(profile->gaps, "values left out, which --value shows: in-use"));
     profile_delete(profile);
 }
 
@@ -952,7 +959,7 @@ main(void)
         cmocka_unit_test(round_trip__inlined_chains__equal),
         cmocka_unit_test(round_trip__many_rows__equal),
         cmocka_unit_test(encode__same_profile__same_bytes),
-        cmocka_unit_test(foreign__cpu_profile__leaf_and_innermost_line),
+        cmocka_unit_test(foreign__cpu_profile__leaf_innermost_line_and_callers),
         cmocka_unit_test(foreign__labels__process_thread_and_processor),
         cmocka_unit_test(foreign__no_counts__every_column_a_source),
         cmocka_unit_test(foreign__locations_without_address__stay_apart),
