@@ -159,13 +159,13 @@ class OtherCommands(CommandTest):
             self.assertNotIn("\x1b", self.refused(*words))
 
     def test_words_of_perf__told_what_to_type_instead(self):
-        for words, wanted in ((["record", "-g", "true"], "record: ntprof counts places, not callers; "),
+        for words, wanted in ((["record", "-g", "true"], "; with callers: ntprof run -g -- COMMAND"),
                               (["stat", "true"], "ntprof run -e SOURCE --by source -- COMMAND"),
-                              (["-g", "true"], "-g: ntprof counts places, not callers; "),
-                              (["--call-graph=dwarf"], "ntprof counts places, not callers; "),
-                              (["run", "-g", "--", "true"], "run: -g: ntprof counts places, not callers"),
-                              (["system", "--call-graph", "fp"], "system: --call-graph: ntprof counts places"),
-                              (["report", "-g"], "report: -g: ntprof counts places, not callers")):
+                              (["-g", "true"], "-g: callers are recorded by: ntprof run -g"),
+                              (["--call-graph=dwarf"], "callers are recorded by: ntprof run -g"),
+                              (["top", "-g"], "top: -g: it shows places and no callers; a recording has them: "),
+                              (["system", "--call-graph", "fp"], "system: --call-graph: callers are recorded by: "),
+                              (["report", "-g"], "report: -g: callers are recorded by: ntprof run -g")):
             with self.subTest(words):
                 self.assertIn(wanted, self.refused(*words))
 

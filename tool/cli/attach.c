@@ -37,6 +37,7 @@ const struct options_syntax cmd_attach_options = {
                {record_region_rows, 0},
                {record_hit_rows, 0},
                {record_file_rows, 0},
+               {record_stack_rows, 0},
                {record_memory_rows, 0},
                {record_table_rows, 0}},
     .words_max = SIZE_MAX,

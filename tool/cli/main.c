@@ -76,9 +76,8 @@ refuse_word(int argc, char **argv)
 
     text_show(shown, sizeof(shown), word);
     if (strcmp(word, "-g") == 0 || strncmp(word, "--call-graph", 12) == 0) {
-        return cmd_fail(
-            NULL, "%s: " CMD_PLACES_NOT_CALLERS "; without it: ntprof run -- COMMAND",
-            shown);
+        return cmd_fail(NULL, "%s: callers are recorded by: ntprof run -g -- COMMAND",
+                        shown);
     }
     if (word[0] == '-') {
         int at = 2;

@@ -43,7 +43,7 @@ struct advice {
     "COMMAND; ntprof sources lists what can be counted"
 
 static const struct advice commands[] = {
-    {NULL, "record", NO_STACKS "; " RUN_INSTEAD},
+    {NULL, "record", RUN_INSTEAD "; with callers: ntprof run -g -- COMMAND"},
     {NULL, "stat", COUNT_INSTEAD},
     {NULL, "script",
      "the rows of a profile for other tools: ntprof export --format folded, or "
@@ -86,8 +86,13 @@ static const struct advice commands[] = {
 };
 
 static const struct advice options[] = {
-    {NULL, "-g", NO_STACKS ": leave it out"},
-    {NULL, "--call-graph", NO_STACKS ": leave it out"},
+    {"top", "-g",
+     "it shows places and no callers; a recording has them: ntprof attach -g"},
+    {"top", "--stacks",
+     "it shows places and no callers; a recording has them: ntprof attach -g"},
+    {NULL, "-g", "callers are recorded by: ntprof run -g, attach -g or system -g"},
+    {NULL, "--call-graph",
+     "callers are recorded by: ntprof run -g, attach -g or system -g"},
     {"report", "--children", NO_STACKS ": leave it out"},
     {"report", "--no-children", "there are no callers to add up: leave it out"},
     {"report", "-G", NO_STACKS ": leave it out"},

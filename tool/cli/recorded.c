@@ -14,7 +14,8 @@ recorded_print_statistics(const struct recording *recording,
                           const struct profile *profile)
 {
     return report_print_statistics(recording->report, profile, missing_names_advise,
-                                   recording->options->verbose);
+                                   recording->options->verbose) &&
+           recording_print_stacks(recording);
 }
 
 bool
@@ -44,5 +45,6 @@ recorded_print(const struct recording *recording, const struct profile *profile)
         return region_report_print(recording->report, &region) &&
                recorded_print_statistics(recording, profile);
     }
-    return report_print(recording->report, profile, &options);
+    return report_print(recording->report, profile, &options) &&
+           (recording->options->json || recording_print_stacks(recording));
 }

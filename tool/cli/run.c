@@ -49,6 +49,7 @@ const struct options_syntax cmd_run_options = {
                {record_region_rows, 0},
                {record_hit_rows, 0},
                {record_file_rows, 0},
+               {record_stack_rows, 0},
                {record_memory_rows, 0},
                {record_table_rows, 0}},
     .program = true,

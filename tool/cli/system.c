@@ -27,6 +27,7 @@ const struct options_syntax cmd_system_options = {
                {record_machine_rows, 0},
                {record_hit_rows, 0},
                {record_file_rows, 0},
+               {record_stack_rows, 0},
                {record_memory_rows, 0},
                {record_table_rows, 0}},
 };

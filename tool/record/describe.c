@@ -300,3 +300,76 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
     }
     return text;
 }
+
+/* --- stacks --- */
+
+/* What the line says of stacks with an end; that of STACK_CUT has its size behind. */
+static const char *const end_words[STACK_ENDS] = {
+    [STACK_WHOLE] = "whole",
+    [STACK_BY_FRAME_POINTER] = "whole by frame pointer",
+    [STACK_CUT] = "cut at",
+    [STACK_NOT_READABLE] = "not readable",
+    [STACK_NO_RULES] = "without unwind rules",
+    [STACK_UNSUPPORTED] = "with unwind rules that are not supported",
+    [STACK_DEEP] = "deeper than 512 frames",
+    [STACK_NOT_RECORDED] = "not recorded",
+    [STACK_OTHER] = "given up for room",
+};
+
+_Static_assert(STACK_FRAMES_MAX == 512, "in end_words");
+
+/* Print a number with commas between thousands. */
+static void
+put_number(FILE *out, uint64_t number)
+{
+    if (number >= 1000) {
+        put_number(out, number / 1000);
+        fprintf(out, ",%03" PRIu64, number % 1000);
+    } else {
+        fprintf(out, "%" PRIu64, number);
+    }
+}
+
+static void
+put_end(FILE *out, enum stack_end end, uint64_t hits, uint64_t all,
+        uint64_t stack_bytes)
+{
+    const double percent = 100 * (double)hits / (double)all;
+
+    if (percent < 0.05) {
+        fputs("<0.1% ", out);
+    } else {
+        fprintf(out, "%.1f%% ", percent);
+    }
+    fputs(end_words[end], out);
+    if (end == STACK_CUT && stack_bytes % 1024 == 0) {
+        fprintf(out, " %" PRIu64 " kB", stack_bytes / 1024);
+    } else if (end == STACK_CUT) {
+        fprintf(out, " %" PRIu64 " bytes", stack_bytes);
+    }
+}
+
+bool
+describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes,
+                uint64_t contexts, uint64_t contexts_max)
+{
+    const char *before = "stacks: ";
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < STACK_ENDS; i++) {
+        all += ends[i];
+    }
+    for (size_t i = 0; i < STACK_ENDS; i++) {
+        if (ends[i] != 0) {
+            fputs(before, out);
+            put_end(out, (enum stack_end)i, ends[i], all, stack_bytes);
+            before = ", ";
+        }
+    }
+    fputs(all == 0 ? "stacks: none (" : " (", out);
+    put_number(out, contexts);
+    fputs(" of ", out);
+    put_number(out, contexts_max);
+    fputs(" contexts)\n", out);
+    return !ferror(out);
+}

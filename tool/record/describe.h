@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.h - texts about a recording, which its profile contains. All are malloc'd,
+/* describe.h - texts about a recording. Those that its profile contains are malloc'd,
  * and NULL if memory runs out. */
 #ifndef RECORD_DESCRIBE_H
 #define RECORD_DESCRIBE_H
 
 #include "record/collect/collector.h"
+
+#include <stdio.h>
 
 /* Join the words with blanks. */
 char *describe_command(char **words);
@@ -18,5 +20,15 @@ char *describe_limits(const ntprof_session_info *info, const char *pace,
  * recording had not ended. */
 char *describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
                     bool interim);
+
+/*
+ * Print a line that says how complete the stacks are. Returns false if writing fails.
+ *
+ *   ends         hits by how their stacks end
+ *   stack_bytes  that were copied
+ *   contexts     rows with callers, of contexts_max
+ */
+bool describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes,
+                     uint64_t contexts, uint64_t contexts_max);
 
 #endif

@@ -16,6 +16,8 @@ static const uint64_t second_100ns = 10000000;
 static const uint64_t default_hz = 997;
 static const uint64_t delay_default_ns = 2000000000;
 static const uint64_t memory_default = UINT64_C(1) << 30;
+static const uint32_t stack_bytes_default = 16384;
+static const size_t contexts_default = 262144;
 
 /* --- values --- */
 
@@ -181,6 +183,36 @@ check_keys(const struct record_options *options)
     return true;
 }
 
+/* Check what -g needs, and set what was not given. */
+static bool
+check_stacks(struct record_options *options)
+{
+    bool time;
+    bool events;
+
+    if (!options->stacks) {
+        if (options->stack_bytes != 0 || options->contexts != 0) {
+            cmd_fail(options->command, "%s is for stacks: give -g too",
+                     options->stack_bytes != 0 ? "--stack-bytes" : "--contexts");
+        }
+        return options->stack_bytes == 0 && options->contexts == 0;
+    }
+    classify_sources(options, &time, &events);
+    if (!time) {
+        cmd_fail(options->command, "-g: only source time has stacks, which -e leaves "
+                                   "out; add it: -e time,..");
+        return false;
+    }
+    if (options->hal != NULL && strcmp(options->hal, "perf") != 0) {
+        return refuse_value(options, "--hal", options->hal,
+                            "has no stacks; -g needs back end perf");
+    }
+    options->stack_bytes =
+        options->stack_bytes != 0 ? options->stack_bytes : stack_bytes_default;
+    options->contexts = options->contexts != 0 ? options->contexts : contexts_default;
+    return true;
+}
+
 /* Check options that exclude or need each other. */
 static bool
 check_together(const struct record_options *options)
@@ -260,7 +292,7 @@ complete(struct record_options *options, const struct options_words *words)
     return parse_sources(options, sources != NULL ? sources : "time") &&
            parse_intervals(options) && take_program(options, words) &&
            take_pids(options, words) && check_together(options) &&
-           check_keys(options) && record_cpus_list(options);
+           check_stacks(options) && check_keys(options) && record_cpus_list(options);
 }
 
 /* --- what commands call --- */

@@ -54,6 +54,9 @@ struct record_options {
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
     uint16_t affinity_count; /* 0: all processors */
     bool threads;            /* rows have threads and process ids */
+    bool stacks;             /* rows have callers */
+    uint32_t stack_bytes;    /* with stacks: at most, of a copy */
+    size_t contexts;         /* with stacks: bound of rows with callers */
     bool per_cpu;            /* separate profiles for the processors of affinity */
     const char *hal;         /* NULL: the best back end */
     const char *output;

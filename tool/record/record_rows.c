@@ -9,6 +9,7 @@
 #include "record/record_cpus.h"
 #include "record/record_options.h"
 #include "record/record_pids.h"
+#include "stacks/contexts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,8 @@ static const double overhead_min_percent = 0.01;
 static const double overhead_max_percent = 50;
 static const uint64_t bucket_bytes_max = 1 << 20;
 static const uint64_t memory_min = 256 << 10;
+static const uint64_t stack_bytes_max = 65528; /* of a record of Linux */
+static const uint64_t contexts_max = 16 << 20;
 
 /* --- values --- */
 
@@ -85,6 +88,32 @@ take_memory(void *into, const struct options_given *given)
 
     return (number_parse_bytes(given->value, bytes) && *bytes >= memory_min) ||
            options_refuse(given, "not a size of 256K or more; such as 256M or 2G");
+}
+
+static bool
+take_stack_bytes(void *into, const struct options_given *given)
+{
+    uint64_t bytes;
+
+    if (!number_parse_bytes(given->value, &bytes) || bytes < NTPROF_STACK_BYTES_MIN ||
+        bytes > stack_bytes_max) {
+        return options_refuse(given, "must be 512 to 65528; such as 4k, 16k or 32k");
+    }
+    *(uint32_t *)into = (uint32_t)bytes;
+    return true;
+}
+
+static bool
+take_contexts(void *into, const struct options_given *given)
+{
+    uint64_t count;
+
+    if (!number_parse_count(given->value, &count) || count < STACK_CONTEXTS_MIN ||
+        count > contexts_max) {
+        return options_refuse(given, "must be 64 to 16M; such as 4096 or 1M");
+    }
+    *(size_t *)into = (size_t)count;
+    return true;
 }
 
 static bool
@@ -276,6 +305,20 @@ const struct options_row record_file_rows[] = {
      INTO(take_overhead, overhead_percent)},
     {"control", 0, "FIFO", "obey its lines: start, stop, snapshot, interval TIME",
      "<file>", TEXT(control)},
+    {0},
+};
+
+const struct options_row record_stack_rows[] = {
+    {"stacks", 'g', NULL,
+     "who called the code that is hit, also without frame pointers; of source time",
+     NULL, FLAG(stacks)},
+    {"stack-bytes", 0, "SIZE",
+     "with -g: copy so much of a stack (default 16k); what is beyond has no callers",
+     "1k 4k 16k 32k", INTO(take_stack_bytes, stack_bytes)},
+    {"contexts", 0, "N",
+     "with -g: so many places with different callers (default 262144); the rarest give "
+     "their callers up",
+     "4096 262144 1M", INTO(take_contexts, contexts)},
     {0},
 };
 

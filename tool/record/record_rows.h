@@ -14,6 +14,7 @@ extern const struct options_row record_pid_rows[];
 extern const struct options_row record_machine_rows[]; /* which part of it */
 extern const struct options_row record_hit_rows[];     /* what all of them have */
 extern const struct options_row record_file_rows[];
+extern const struct options_row record_stack_rows[];
 extern const struct options_row record_memory_rows[];
 extern const struct options_row record_table_rows[];
 

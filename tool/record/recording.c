@@ -226,6 +226,8 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.affinity_count = recording->options->affinity_count;
     options.per_cpu = recording->options->per_cpu;
     options.threads = recording->options->threads;
+    options.stack_bytes = given->stacks ? given->stack_bytes : 0;
+    options.contexts = given->contexts;
     options.region = recording->region.code;
     options.kernel = recording->kernel && !given->user_only && given->region == NULL;
     options.user = !given->kernel_only;
@@ -393,7 +395,24 @@ recording_collect(struct recording *recording, bool interim)
     struct collector_gaps gaps;
     struct profile *const profile = collector_snapshot(recording->collector, &gaps);
 
+    if (!interim) {
+        memcpy(recording->stack_ends, gaps.stack_ends, sizeof(recording->stack_ends));
+        recording->contexts = gaps.contexts;
+    }
     return recording_describe(recording, profile, &gaps, interim);
+}
+
+bool
+recording_print_stacks(const struct recording *recording)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+
+    if (!recording->options->stacks) {
+        return true;
+    }
+    ntprof_session_get_info(recording->session, &info);
+    return describe_stacks(recording->report, recording->stack_ends, info.stack_bytes,
+                           recording->contexts, recording->options->contexts);
 }
 
 /* --- writing --- */

@@ -51,7 +51,10 @@ struct recording {
     /* processes that work and are not profiled, and how to profile them; NULL or "" */
     const char *children_run;
     bool written; /* the file was written once, and FILE.old is the one from before */
-    uint64_t interval_changes;   /* while it ran */
+    uint64_t interval_changes; /* while it ran */
+    /* of the last profile, with -g: as in collector_gaps */
+    uint64_t stack_ends[STACK_ENDS];
+    uint64_t contexts;
     bool rewrite_reported;       /* a failed rewrite was reported */
     uint64_t start_ns;           /* CLOCK_REALTIME */
     uint64_t start_monotonic_ns; /* CLOCK_MONOTONIC */
@@ -95,6 +98,10 @@ typedef bool recording_print(const struct recording *recording,
 /* Write the file and print the table; a failure of one does not prevent the other.
  * Returns false if either failed, after printing an error. */
 bool recording_deliver(struct recording *recording, recording_print *print);
+
+/* With -g, print how complete the stacks of the last profile are. Returns false if
+ * writing fails. */
+bool recording_print_stacks(const struct recording *recording);
 
 /* Make a profile of all hits that collector_recent returned so far, while the recording
  * runs. Returns NULL if memory runs out. */

@@ -180,7 +180,8 @@ recording_refuse_session(struct recording *recording)
 {
     char refusals[2048] = "";
 
-    if (recording->options->hal == NULL && recording->options->program != NULL) {
+    if (recording->options->hal == NULL && recording->options->program != NULL &&
+        !recording->options->stacks) {
         return recording_open_preload(recording);
     }
     recording_list_refusals(recording, refusals, sizeof(refusals));
@@ -201,8 +202,14 @@ recording_open_session(struct recording *recording)
         .intervals = intervals,
         .cgroup = recording->options->cgroup,
     };
+    const char *const stack_sources[] = {"time"};
     NTSTATUS status;
 
+    if (recording->options->stacks) {
+        options.stack_bytes = recording->options->stack_bytes;
+        options.stack_sources = stack_sources;
+        options.stack_source_count = 1;
+    }
     if (recording->options->hal != NULL &&
         strcmp(recording->options->hal, "timer") == 0) {
         return recording_open_preload(recording);

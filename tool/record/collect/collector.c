@@ -7,10 +7,13 @@
  * delivery_lock keeps them out.
  */
 #include "record/collect/collectorp.h"
+#include "record/collect/mapped_file.h"
 #include "record/collect/usage.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* --- what a session calls --- */
 
@@ -61,6 +64,55 @@ collector_list_cpus(struct collector *collector)
     collector->cpu_count = count;
     naming_set_cpus(collector->naming, collector->cpus, count);
     return count > 0;
+}
+
+/* Find the file of an image; called on the thread that asks readers. The path lives as
+ * long as the image, and images of recordings with stacks do not go. */
+static bool
+find_unwind_file(void *context, uint32_t image, struct unwind_file *file)
+{
+    struct collector *const collector = context;
+    const struct image *found;
+    int fd;
+
+    delivery_lock(&collector->delivery);
+    found = collector->images.images[image];
+    fd = found->fd >= 0 ? found->fd : found->taken_fd;
+    *file = (struct unwind_file){
+        .vdso = found->kind == IMAGE_VDSO && strcmp(found->path, "[vdso]") == 0,
+        .fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1,
+        .key = mapped_file_key(found),
+        .path = found->path,
+    };
+    delivery_unlock(&collector->delivery);
+    return file->vdso || file->fd >= 0;
+}
+
+/* Have the session report stacks, if they are wanted. Returns false if memory runs out
+ * or the session has none. */
+static bool
+collector_follow_stacks(struct collector *collector)
+{
+    const struct collector_options *const options = &collector->options;
+    const struct callers_settings settings = {
+        .stack_bytes = options->stack_bytes,
+        .contexts = options->contexts,
+        .find = find_unwind_file,
+        .context = collector,
+    };
+
+    if (options->stack_bytes == 0) {
+        return true;
+    }
+    assert(options->session != NULL && !options->endless);
+    while (options->sources[collector->stack_source] != ProfileTime) {
+        collector->stack_source++;
+        assert(collector->stack_source < options->source_count);
+    }
+    collector->callers = callers_new(&settings);
+    return collector->callers != NULL &&
+           NT_SUCCESS(
+               ntprof_session_set_stacks(options->session, notify_stack, collector));
 }
 
 /* Have the session notify this collector or, without a session, have the delivery
@@ -131,7 +183,7 @@ collector_new(const struct collector_options *options)
     }
     if (!notify_prepare(collector) ||
         (options->per_cpu && !collector_list_cpus(collector)) ||
-        !collector_follow(collector)) {
+        !collector_follow(collector) || !collector_follow_stacks(collector)) {
         collector_delete(collector);
         return NULL;
     }
@@ -160,11 +212,16 @@ collector_delete(struct collector *collector)
     if (collector == NULL) {
         return;
     }
+    if (collector->callers != NULL) {
+        callers_stop(collector->callers); /* it uses the lock of deliveries */
+    }
     delivery_finish(&collector->delivery);
     if (collector->options.session != NULL) {
         ntprof_session_set_notify(collector->options.session, NULL, NULL);
         (void)ntprof_session_set_hits(collector->options.session, NULL, NULL);
+        (void)ntprof_session_set_stacks(collector->options.session, NULL, NULL);
     }
+    callers_delete(collector->callers);
     preloaded_delete(collector->preloaded);
     notify_end(collector);
     image_set_finish(&collector->images);
@@ -183,7 +240,10 @@ collector_delete(struct collector *collector)
 int
 collector_start(struct collector *collector)
 {
-    return delivery_start(&collector->delivery);
+    const int failure =
+        collector->callers != NULL ? callers_start(collector->callers) : 0;
+
+    return failure != 0 ? failure : delivery_start(&collector->delivery);
 }
 
 /* Fold the counters of one source in all images. Returns false if memory runs out; then
@@ -248,18 +308,24 @@ collector_read_source(struct collector *collector, uint32_t source)
 }
 
 /* ntprof_source_get delivers everything up to its call, so each source is folded before
- * the next one is read. */
+ * the next one is read. The one with stacks is the last: then no hit has been delivered
+ * since its counters were folded, and counters and callers are of the same moment. */
 bool
 collector_read(struct collector *collector)
 {
+    const size_t first = collector->callers != NULL ? collector->stack_source + 1 : 0;
+
     if (collector->preloaded != NULL) {
         /* Preload objects never stop: their statistics are those of what was folded. */
         return collector_fold_source(collector, 0) &&
                collector_read_source(collector, 0);
     }
-    for (uint32_t i = 0; i < collector->options.source_count; i++) {
-        if (!collector_read_source(collector, i) ||
-            !collector_fold_source(collector, i)) {
+    for (size_t i = 0; i < collector->options.source_count; i++) {
+        const uint32_t source =
+            (uint32_t)((first + i) % collector->options.source_count);
+
+        if (!collector_read_source(collector, source) ||
+            !collector_fold_source(collector, source)) {
             return false;
         }
     }
@@ -291,6 +357,9 @@ collector_stop(struct collector *collector)
      */
     collector->ended = collector->ended || collector_read(collector);
     delivery_unlock(&collector->delivery);
+    if (collector->callers != NULL) {
+        callers_stop(collector->callers);
+    }
 }
 
 bool

@@ -15,6 +15,7 @@
 
 #include "profile/profile.h"
 #include "record/collect/image.h"
+#include "stacks/stack.h"
 
 struct preload_memory;
 struct sym_settings;
@@ -61,6 +62,10 @@ struct collector_options {
     /* Tell the threads of each process apart: rows have a thread and a pid. Needs a
      * session that reports each hit. */
     bool threads;
+    /* Bytes of stacks that the session was opened with, for source time: rows are also
+     * apart by their callers. Not with endless. 0: none. */
+    uint32_t stack_bytes;
+    size_t contexts; /* with stack_bytes: bound of rows with callers */
     /*
      * The recording has no end. The caller makes snapshots by collector_recent only,
      * which then frees the hits that its profile contains, and the images and programs
@@ -106,6 +111,9 @@ struct collector_gaps {
     uint64_t unbelieved; /* records that make no sense: a program wrote there */
     bool too_many_hits;  /* more than the processor time allows */
     bool none_loaded;    /* no program has loaded one */
+    /* with stack_bytes: hits by how their stacks end, and rows with callers */
+    uint64_t stack_ends[STACK_ENDS];
+    uint64_t contexts;
 };
 
 struct collector;

@@ -10,6 +10,7 @@
 #ifndef RECORD_COLLECT_COLLECTORP_H
 #define RECORD_COLLECT_COLLECTORP_H
 
+#include "record/collect/callers.h"
 #include "record/collect/collector.h"
 #include "record/collect/delivery.h"
 #include "record/collect/kernel_range.h"
@@ -59,6 +60,7 @@ struct process {
     struct mapping *mappings;
     size_t mapping_count;
     size_t mapping_capacity;
+    struct code_map *code; /* with options.stack_bytes: all of its code */
 };
 
 /* owner - whose a hit is. */
@@ -67,6 +69,12 @@ struct owner {
     uint64_t serial;               /* of the process; 0: there is no owner */
     uint32_t pid;
     uint32_t program;
+};
+
+/* moved - what the last reported hit was moved to, if it was. */
+struct moved {
+    bool is;
+    struct count count;
 };
 
 /* Number of exited processes that still own hits: the kernel works for a process after
@@ -94,7 +102,10 @@ struct collector {
     struct naming *naming;      /* used only by the thread that makes snapshots */
     struct program_set programs;
     struct thread_set threads; /* with options.threads */
+    struct moved moved;        /* by notify_hit, for notify_stack */
     uint64_t hits_unmeasured;  /* moved since memory was last measured for hits */
+    struct callers *callers;   /* NULL: options.stack_bytes is 0 */
+    size_t stack_source;       /* index of time; with callers */
     /* by number of the program: its indexes in the profile that is being made */
     struct naming_program named[PROGRAM_SET_ENDLESS_MAX + 1];
     struct process *processes[PROCESS_BUCKETS]; /* hash table by pid */
@@ -182,6 +193,10 @@ void notify_session(void *context, const ntprof_notification *notification);
 
 /* Handle a hit that a profile object counted; context is the collector. */
 void notify_hit(void *context, const ntprof_hit *hit);
+
+/* Handle the stack of a hit, after notify_hit of it if that is called at all; context
+ * is the collector. */
+void notify_stack(void *context, const ntprof_stack *stack);
 
 /* Find the process with this pid, also one that has just exited, and give it a program.
  * Its serial number is 0 if there is none, or memory runs out. */

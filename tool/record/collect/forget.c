@@ -37,6 +37,7 @@ drop_images(struct collector *collector)
             image_delete(set, set->images[i]);
         } else {
             naming_move(collector->naming, i, kept);
+            set->images[i]->number = (uint32_t)kept;
             set->images[kept++] = set->images[i];
         }
     }

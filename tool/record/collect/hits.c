@@ -42,6 +42,12 @@ cpu_index(const struct collector *collector, uint32_t cpu)
     return at;
 }
 
+static bool
+is_kernel(const struct collector *collector, uint64_t address)
+{
+    return address - collector->kernel_range.begin < collector->kernel_range.length;
+}
+
 /* Find the mapping in which a hit was counted, or NULL. The kernel map is another copy
  * of the kernel's, and no hits are folded from it. */
 static const struct mapping *
@@ -58,37 +64,54 @@ find_mapping(const struct process *process, uint64_t address)
     return NULL;
 }
 
-/* Move a hit of source that was counted in a mapping to its owner. Returns false if it
- * stays in its counter. */
+/* Find the counter of a hit at an address of a mapping. Sets place and source of
+ * *count, and makes its program the one on the processor. Returns NULL if there is
+ * none. */
+static ULONG *
+find_counter(struct collector *collector, const struct mapping *mapping,
+             uint64_t address, uint32_t processor, struct count *count)
+{
+    struct image *const image = mapping->image;
+    const uint64_t place = mapping->place + (address - mapping->base);
+    const uint32_t cpu = cpu_index(collector, processor);
+    const struct image_segment *segment;
+    ULONG *counter;
+
+    if (cpu == collector->cpu_count) {
+        return NULL;
+    }
+    segment = image_segment_look_up(image, mapping->place, mapping->length,
+                                    mapping->program * collector->cpu_count + cpu);
+    if (segment == NULL) {
+        return NULL;
+    }
+    counter = image_segment_counter(segment, count->source, place);
+    count->place = image_counter_place(
+        image, segment, (size_t)(counter - segment->counters[count->source]));
+    count->program = count->program * collector->cpu_count + cpu;
+    return counter;
+}
+
+/* Move a hit that was counted in a mapping to its owner. Returns false if it stays in
+ * its counter. */
 static bool
 move_hit(struct collector *collector, const struct mapping *mapping,
-         const ntprof_hit *hit, uint32_t source, struct count *count)
+         const ntprof_hit *hit, struct count *count)
 {
     struct image_set *const set = &collector->images;
     struct image *const image = mapping->image;
-    const uint64_t place = mapping->place + (hit->address - mapping->base);
-    const uint32_t cpu = cpu_index(collector, hit->processor);
-    const struct image_segment *const segment =
-        image_segment_look_up(image, mapping->place, mapping->length,
-                              mapping->program * collector->cpu_count + cpu);
-    ULONG *counter;
+    ULONG *const counter =
+        find_counter(collector, mapping, hit->address, hit->processor, count);
 
-    if (segment == NULL || cpu == collector->cpu_count) {
-        return false;
-    }
-    counter = image_segment_counter(segment, source, place);
-    if (__atomic_load_n(counter, __ATOMIC_RELAXED) == 0 ||
+    if (counter == NULL || __atomic_load_n(counter, __ATOMIC_RELAXED) == 0 ||
         !(set->full ? counts_make_room_within(&image->fresh)
                     : counts_make_room(&image->fresh))) {
         return false;
     }
-    count->place = image_counter_place(image, segment,
-                                       (size_t)(counter - segment->counters[source]));
-    count->program = count->program * collector->cpu_count + cpu;
-    count->source = source;
     count->hits = 1;
     __atomic_fetch_sub(counter, 1, __ATOMIC_RELAXED);
     counts_add(&image->fresh, count);
+    collector->moved = (struct moved){true, *count};
     return true;
 }
 
@@ -97,7 +120,7 @@ static void
 own_hit(struct collector *collector, const ntprof_hit *hit, const struct owner *owner,
         const struct mapping *mapping, uint32_t source)
 {
-    struct count count = {.program = owner->program};
+    struct count count = {.program = owner->program, .source = source};
     const char *const name = collector->programs.items[owner->program].name;
 
     if (collector->options.threads) {
@@ -105,7 +128,7 @@ own_hit(struct collector *collector, const ntprof_hit *hit, const struct owner *
                                       hit->tid, name, !collector->images.full);
     }
     if ((collector->options.threads && count.thread == 0) ||
-        !move_hit(collector, mapping, hit, source, &count)) {
+        !move_hit(collector, mapping, hit, &count)) {
         collector->gaps.unowned++;
     }
 }
@@ -126,13 +149,13 @@ notify_hit(void *context, const ntprof_hit *hit)
 {
     struct collector *const collector = context;
     const struct collector_options *const options = &collector->options;
-    const bool kernel =
-        hit->address - collector->kernel_range.begin < collector->kernel_range.length;
+    const bool kernel = is_kernel(collector, hit->address);
     const uint32_t source = source_index(collector, hit->source);
     const struct process *mapper;
     const struct mapping *mapping;
     struct owner owner;
 
+    collector->moved.is = false;
     if ((!kernel && !options->threads) || source == options->source_count ||
         collector->images.discarding) {
         return;
@@ -147,4 +170,53 @@ notify_hit(void *context, const ntprof_hit *hit)
         measure_sometimes(collector);
         own_hit(collector, hit, &owner, mapping, source);
     }
+}
+
+/* Find what the hit of a stack was counted as, and where. Returns false if that is
+ * unknown, or it is in no row. */
+static bool
+find_place(struct collector *collector, const ntprof_stack *stack,
+           const struct process *process, struct stack_place *place)
+{
+    const bool machine =
+        collector->options.machine && is_kernel(collector, stack->address);
+    const struct process *const mapper = machine ? &collector->machine : process;
+    const struct mapping *const mapping =
+        mapper != NULL ? find_mapping(mapper, stack->address) : NULL;
+    struct count count;
+
+    if (mapping == NULL) {
+        return false;
+    }
+    count = (struct count){.program = mapping->program,
+                           .source = (uint32_t)collector->stack_source};
+    if (collector->moved.is) {
+        count = collector->moved.count;
+    } else if (find_counter(collector, mapping, stack->address, stack->processor,
+                            &count) == NULL) {
+        return false;
+    }
+    place->address = count.place;
+    return callers_owner(mapping->image->number, count.program, count.thread,
+                         &place->owner);
+}
+
+void
+notify_stack(void *context, const ntprof_stack *stack)
+{
+    struct collector *const collector = context;
+    const struct process *const process = notify_owner(collector, stack->pid).process;
+    struct callers_hit hit = {.stack = stack};
+
+    /* Without its callers, a hit needs no memory. */
+    if (collector->images.discarding || collector->images.full ||
+        !find_place(collector, stack, process, &hit.place)) {
+        return;
+    }
+    measure_sometimes(collector);
+    hit.code = process != NULL ? process->code : NULL;
+    if (stack->mode == NTPROF_MODE_KERNEL) {
+        hit.kernel_image = image_set_kernel(&collector->images, IMAGE_KERNEL)->number;
+    }
+    callers_take(collector->callers, &hit);
 }

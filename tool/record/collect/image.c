@@ -177,6 +177,7 @@ image_set_add(struct image_set *set, const struct image *wanted, uint32_t hash)
         return NULL;
     }
     *image = *wanted;
+    image->number = (uint32_t)set->count;
     set->images[set->count++] = image;
     return image;
 }

@@ -53,6 +53,7 @@ enum { IMAGE_RECENT = 16 };
 
 struct image {
     enum image_kind kind;
+    uint32_t number; /* its index in the set */
     char *path;
     /* of IMAGE_ANONYMOUS; 0: of all processes beyond IMAGE_SET_ANONYMOUS_MAX */
     uint32_t pid;

@@ -117,6 +117,12 @@ naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_ns)
 }
 
 void
+naming_set_stacks(struct naming *naming, struct naming_stacks *stacks)
+{
+    naming->stacks = stacks;
+}
+
+void
 naming_end(struct naming *naming)
 {
     naming->ending = true;
@@ -178,9 +184,7 @@ naming_is_full(const struct naming *naming)
            (limit != UINT64_MAX && bytes + usage_bytes() > limit);
 }
 
-/* Free symbols above half of memory_max. They use the most memory, and freeing them
- * loses no hits. */
-static void
+void
 naming_bound(struct naming *naming)
 {
     for (int maps = 0; maps < 2 && naming_is_full(naming); maps++) {
@@ -203,6 +207,7 @@ naming_delete(struct naming *naming)
     }
     free(naming->namers);
     free(naming->threads);
+    calls_finish(&naming->calls);
     free(naming);
 }
 
@@ -353,9 +358,7 @@ is_out_of_time(const struct naming *naming)
     return naming->left_ns != UINT64_MAX && naming->clock.left_ns == 0;
 }
 
-/* Look up the names of places together: one request to the reader costs as much for
- * many names as for one. */
-static void
+void
 namer_expect(const struct namer *namer, const struct sym_wanted *wanted)
 {
     if (namer->elf != NULL && !namer->delayed) {
@@ -364,11 +367,7 @@ namer_expect(const struct namer *namer, const struct sym_wanted *wanted)
     }
 }
 
-/* Open the symbols of an image's file, or of the vdso, unless that was tried before,
- * and have what is wanted looked up. If the names are for a later profile, only headers
- * are read: by build-id and address a store gives the rows of this one their names
- * then. */
-static void
+void
 namer_open(const struct naming *naming, struct namer *namer, struct image *image,
            const struct sym_wanted *wanted)
 {
@@ -403,10 +402,8 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
 }
 
-/* Return the bytes of code that one count covers: a bucket, or a part of it if the
- * bucket is larger than a counter can be (counts.h). */
-static uint64_t
-counted_bytes(const struct profile *profile)
+uint64_t
+naming_counted_bytes(const struct profile *profile)
 {
     const uint64_t most = UINT64_C(1) << COUNTED_LOG2_MAX;
 
@@ -450,7 +447,7 @@ naming_begin(struct naming *naming, struct image *const *images, size_t count,
 {
     start_clock(naming);
     return (count == 0 || naming_get(naming, count - 1) != NULL) &&
-           perf_maps_read(naming, images, count, counted_bytes(profile));
+           perf_maps_read(naming, images, count, naming_counted_bytes(profile));
 }
 
 /* --- the kernel --- */
@@ -504,9 +501,7 @@ report_no_kernel(const struct naming *naming, struct namer *namer, int error)
 
 /* --- names of places --- */
 
-/* Read the names that change while the code runs: those of a JIT and of kernel
- * modules. */
-static void
+void
 namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
                const struct counts *counts, uint64_t bytes)
 {
@@ -541,9 +536,7 @@ namer_address(const struct namer *namer, uint64_t place, uint64_t bytes)
                               : place;
 }
 
-/* Find the address of a place and, if it returns true, its name. A bucket may start in
- * the padding before its function or segment; then its last byte gives the name. */
-static bool
+bool
 namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
               struct sym_name *name, const char **module)
 {
@@ -561,10 +554,8 @@ namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
     return found;
 }
 
-/* Add an image named after a kernel module, for rows of its code; *index becomes its
- * index. Returns false if memory runs out. */
-static bool
-add_module(struct profile *profile, const char *module, uint32_t *index)
+bool
+naming_add_module(struct profile *profile, const char *module, uint32_t *index)
 {
     char path[80];
     const struct profile_image image = {.path = path, .build_id = "", .named = true};
@@ -585,16 +576,13 @@ bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
 
 /* --- rows of a profile --- */
 
-/* Add an image to the profile, with the range of addresses from the page of its first
- * count to the page of its last one; counts are sorted by place. Addresses come from
- * the program headers, so this works also without names. Sets *index. Returns false if
- * memory runs out. */
-static bool
-add_image(struct profile *profile, const struct image *image,
-          const struct counts *counts, const struct namer *namer, uint32_t *index)
+bool
+naming_add_image(struct profile *profile, const struct image *image,
+                 const struct counts *counts, const struct namer *namer,
+                 uint32_t *index)
 {
     const uint64_t page = UINT64_C(4096);
-    const uint64_t bytes = counted_bytes(profile);
+    const uint64_t bytes = naming_counted_bytes(profile);
     const uint64_t first = counts->items[0].place;
     const uint64_t last = counts->items[counts->count - 1].place;
     struct profile_image added = {.path = image->path, .build_id = ""};
@@ -619,16 +607,16 @@ add_image(struct profile *profile, const struct image *image,
 /* Add the hits of one count to the row of its place, which is made with its name if it
  * is new. Rows of kernel modules have images of their own. */
 static bool
-add_row(const struct naming *naming, struct profile *profile, struct namer *namer,
-        uint32_t image, const struct count *count)
+add_row(struct naming *naming, struct profile *profile, struct namer *namer,
+        uint32_t image, size_t number, const struct count *count)
 {
     const struct naming_program *const program =
         &naming->programs[count->program / naming->cpu_count];
     struct profile_place place = {.process = program->process, .unit = program->unit};
     struct sym_name name;
     const char *module;
-    const bool found =
-        namer_look_up(namer, count->place, counted_bytes(profile), &name, &module);
+    const bool found = namer_look_up(namer, count->place, naming_counted_bytes(profile),
+                                     &name, &module);
 
     if (naming->threads != NULL) {
         place.thread = naming->threads[count->thread].thread;
@@ -639,14 +627,15 @@ add_row(const struct naming *naming, struct profile *profile, struct namer *name
     if ((found || name.has_start) && !place_set_name(profile, &name, &place)) {
         return false;
     }
-    if (namer->kernel && module[0] != '\0' && !add_module(profile, module, &image)) {
+    if (namer->kernel && module[0] != '\0' &&
+        !naming_add_module(profile, module, &image)) {
         return false;
     }
     if (naming->cpus != NULL) {
         place.cpu_plus_1 = naming->cpus[count->program % naming->cpu_count] + 1;
     }
     place.image = image;
-    return profile_add_hits_at(profile, &place, count->source, count->hits);
+    return naming_add_hits(naming, profile, &place, number, count);
 }
 
 static void
@@ -679,9 +668,8 @@ postpone_names(const struct naming *naming, struct namer *namer)
     return true;
 }
 
-/* Report once why names of the image are missing. */
-static void
-report_note(const struct naming *naming, struct namer *namer)
+void
+namer_report(const struct naming *naming, struct namer *namer)
 {
     if (namer->elf == NULL || namer->delayed || postpone_names(naming, namer)) {
         return;
@@ -725,7 +713,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
 {
     struct namer *const namer = naming_get(naming, number);
     uint64_t places[PLACES_MAX];
-    struct sym_wanted wanted = {.bytes = counted_bytes(profile)};
+    struct sym_wanted wanted = {.bytes = naming_counted_bytes(profile)};
     uint32_t index = 0;
     size_t next;
     bool complete;
@@ -739,21 +727,23 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     report_progress(naming, image, 0, counts->count);
     next = take_places(counts, 0, places, &wanted);
     namer_open(naming, namer, image, &wanted);
-    namer_read_map(naming, namer, image, counts, counted_bytes(profile));
+    namer_read_map(naming, namer, image, counts, naming_counted_bytes(profile));
     if (namer->given_up) {
         naming->unnamed += namer->map == NULL;
         namer->given_up = false;
     }
-    complete = add_image(profile, image, counts, namer, &index);
+    complete = (number < naming->calls.image_count &&
+                (index = naming->calls.images[number]) != UINT32_MAX) ||
+               naming_add_image(profile, image, counts, namer, &index);
     for (size_t i = 0; complete && i < counts->count; i++) {
         report_progress(naming, image, i, counts->count);
         if (i == next) {
             next = take_places(counts, i, places, &wanted);
             namer_expect(namer, &wanted);
         }
-        complete = add_row(naming, profile, namer, index, &counts->items[i]);
+        complete = add_row(naming, profile, namer, index, number, &counts->items[i]);
     }
-    report_note(naming, namer);
+    namer_report(naming, namer);
     if (naming->ending) {
         namer_give_up(namer, false);
     } else if (namer->elf != NULL) {

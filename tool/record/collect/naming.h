@@ -11,6 +11,7 @@
 #define RECORD_COLLECT_NAMING_H
 
 #include "profile/profile.h"
+#include "record/collect/callers.h"
 #include "record/collect/image.h"
 
 struct naming;
@@ -61,6 +62,17 @@ void naming_set_cpus(struct naming *naming, const uint32_t *cpus, uint32_t count
  * have build-ids and addresses then, by which later names are theirs too. */
 void naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_ns);
 
+/* naming_stacks - callers of the hits of one source, for one profile. */
+struct naming_stacks {
+    struct callers_cut *cut; /* its owners have numbers of images */
+    uint32_t source;
+    uint64_t stack_bytes;      /* that were copied at most */
+    uint64_t ends[STACK_ENDS]; /* out: hits by how their stacks end */
+};
+
+/* Set the callers of the next profile. They are borrowed; NULL: there are none. */
+void naming_set_stacks(struct naming *naming, struct naming_stacks *stacks);
+
 /* Announce the last profile: symbols of an image are freed once its rows are made. */
 void naming_end(struct naming *naming);
 
@@ -77,6 +89,16 @@ bool naming_add_source(struct profile *profile, const ntprof_source_info *info,
  */
 bool naming_begin(struct naming *naming, struct image *const *images, size_t count,
                   const struct profile *profile);
+
+/*
+ * Add all calls of the stacks that were set, so that rows can refer to them. Called
+ * once, after naming_begin and before rows are added, if there are any stacks. Returns
+ * false if memory runs out.
+ *
+ *   images  as for naming_begin
+ */
+bool naming_add_calls(struct naming *naming, struct profile *profile,
+                      struct image *const *images, size_t count);
 
 /*
  * Add the counts of an image as rows with address, function and line. Addresses of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* namingp.h - the symbols that a naming keeps. Only naming.c and perf_maps.c include
- * it. */
+/* namingp.h - the symbols that a naming keeps. Only naming.c, naming_calls.c and
+ * perf_maps.c include it. */
 #ifndef RECORD_COLLECT_NAMINGP_H
 #define RECORD_COLLECT_NAMINGP_H
 
@@ -27,12 +27,23 @@ struct namer {
     uint64_t read_s;     /* CLOCK_MONOTONIC: when map was read */
 };
 
+/* calls - those of the stacks of a profile. All zero: there are none. */
+struct calls {
+    uint32_t *stacks; /* by node of the cut: index of its call in the profile */
+    uint8_t *ends;    /* by node: enum stack_end */
+    uint32_t *images; /* by image: its index in the profile; UINT32_MAX: no call */
+    size_t image_count;
+    uint32_t not_recorded; /* index of that end */
+};
+
 struct naming {
     const struct naming_program *programs; /* by number; the collector's */
     struct naming_thread *threads;         /* by number; NULL: threads are unknown */
     const uint32_t *cpus; /* the collector's list; NULL: counts are not per processor */
     uint32_t cpu_count;   /* at least 1 */
-    struct namer *namers; /* by image */
+    struct naming_stacks *stacks; /* of this profile; NULL: there are none */
+    struct calls calls;           /* with stacks, after naming_add_calls */
+    struct namer *namers;         /* by image */
     size_t count;
     bool ending;           /* no image may stay open after its rows */
     uint64_t memory_max;   /* limit of the process in bytes; 0: none */
@@ -52,6 +63,61 @@ struct namer *naming_get(struct naming *naming, size_t number);
 /* Report why names of an image are missing, unless that was done for this image. */
 void naming_report_once(const struct naming *naming, struct namer *namer,
                         const char *why);
+
+/* Return the bytes of code that one count covers: a bucket, or a part of it if the
+ * bucket is larger than a counter can be (counts.h). */
+uint64_t naming_counted_bytes(const struct profile *profile);
+
+/* Free symbols above half of memory_max. They use the most memory, and freeing them
+ * loses no hits. */
+void naming_bound(struct naming *naming);
+
+/* Open the symbols of an image's file, or of the vdso, unless that was tried before,
+ * and have what is wanted looked up. If the names are for a later profile, only headers
+ * are read: by build-id and address a store gives the rows of this one their names
+ * then. */
+void namer_open(const struct naming *naming, struct namer *namer, struct image *image,
+                const struct sym_wanted *wanted);
+
+/* Look up the names of places together: one request to the reader costs as much for
+ * many names as for one. */
+void namer_expect(const struct namer *namer, const struct sym_wanted *wanted);
+
+/* Read the names that change while the code runs: those of a JIT and of kernel
+ * modules. */
+void namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
+                    const struct counts *counts, uint64_t bytes);
+
+/* Find the address of a place and, if it returns true, its name. A bucket may start in
+ * the padding before its function or segment; then its last byte gives the name. */
+bool namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
+                   struct sym_name *name, const char **module);
+
+/* Report once why names of the image are missing. */
+void namer_report(const struct naming *naming, struct namer *namer);
+
+/* Add an image to the profile, with the range of addresses from the page of its first
+ * count to the page of its last one; counts are sorted by place. Addresses come from
+ * the program headers, so this works also without names. Sets *index. Returns false if
+ * memory runs out. */
+bool naming_add_image(struct profile *profile, const struct image *image,
+                      const struct counts *counts, const struct namer *namer,
+                      uint32_t *index);
+
+/* Add an image named after a kernel module, for code of it; *index becomes its index.
+ * Returns false if memory runs out. */
+bool naming_add_module(struct profile *profile, const char *module, uint32_t *index);
+
+/* --- naming_calls.c --- */
+
+/* Add the hits of a count, apart by callers if they are of a source with stacks.
+ * Returns false if memory runs out. */
+bool naming_add_hits(struct naming *naming, struct profile *profile,
+                     struct profile_place *place, size_t image,
+                     const struct count *count);
+
+/* Free the calls of the last profile. */
+void calls_finish(struct calls *calls);
 
 /* --- perf_maps.c --- */
 

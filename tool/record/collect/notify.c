@@ -146,6 +146,26 @@ process_list_ancestors(struct collector *collector, const struct process *proces
 
 /* --- mappings --- */
 
+/* Remember code of a process, so that stacks can be walked through it. Hits need not be
+ * counted there. */
+static void
+process_add_code(struct collector *collector, struct process *process,
+                 const struct mapping *part)
+{
+    const struct stack_mapping code = {
+        .start = part->base,
+        .end = part->base + part->length,
+        .address = part->place,
+        .image = part->image != NULL ? part->image->number : STACK_NO_IMAGE,
+        .anonymous = part->image != NULL && part->image->kind == IMAGE_ANONYMOUS,
+    };
+
+    if (collector->callers != NULL && part->image != NULL &&
+        !code_map_add(&process->code, &code)) {
+        collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
+    }
+}
+
 /* Count in a mapping of a process, each part of which has its image: image, or for
  * anonymous memory that of a file that the program has moved there. */
 static void
@@ -173,8 +193,10 @@ process_map(struct collector *collector, struct process *process,
             part.place = at;
             remapped_cut(collector, process, parent, map, &part);
         }
+        process_add_code(collector, process, &part);
         counted = part;
-        if (region_cut(&collector->options.region, &counted)) {
+        if (collector->options.user &&
+            region_cut(&collector->options.region, &counted)) {
             mapping_add(collector, process, &counted);
         }
         at += part.length;
@@ -196,7 +218,7 @@ notify_map(struct collector *collector, const ntprof_notification *map)
         return;
     }
     process->followed = true;
-    if (!collector->options.user) {
+    if (!collector->options.user && collector->callers == NULL) {
         return;
     }
     if (!NT_SUCCESS(process->status)) {
@@ -233,6 +255,9 @@ notify_unmap(struct collector *collector, const ntprof_notification *unmap)
 {
     struct process *const process = *process_find(collector, unmap->pid);
 
+    if (process != NULL) {
+        code_map_remove(&process->code, unmap->base, unmap->base + unmap->length);
+    }
     for (size_t i = process != NULL ? process->mapping_count : 0; i > 0; i--) {
         if (process->mappings[i - 1].mapped_at == unmap->base) {
             replaced_add(&collector->replaced, unmap, &process->mappings[i - 1]);
@@ -256,6 +281,7 @@ process_remove(struct collector *collector, struct process **link)
     collector->programs.items[process->program].users -= process->counted;
     *link = process->next;
     free(process->name);
+    code_map_release(process->code);
     free(process->mappings);
     free(process);
 }

@@ -94,11 +94,30 @@ snapshot_threads(struct collector *collector, struct profile *profile)
     return complete;
 }
 
+/* Copy what is known of callers, which is of the moment at which the counters were
+ * folded. Returns false if memory runs out. */
+static bool
+snapshot_callers(struct collector *collector, struct naming_stacks *stacks)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+
+    if (collector->callers == NULL) {
+        return true;
+    }
+    ntprof_session_get_info(collector->options.session, &info);
+    *stacks = (struct naming_stacks){
+        .cut = callers_cut_make(collector->callers),
+        .source = (uint32_t)collector->stack_source,
+        .stack_bytes = info.stack_bytes,
+    };
+    return stacks->cut != NULL;
+}
+
 /* Take over the data that deliveries change, while none runs. Returns a copy of the
  * list of images with *count entries, or NULL if memory runs out. */
 static struct image **
 snapshot_take(struct collector *collector, struct profile *profile, enum snapshot kind,
-              struct collector_gaps *gaps, size_t *count)
+              struct collector_gaps *gaps, struct naming_stacks *stacks, size_t *count)
 {
     const struct image_set *const set = &collector->images;
     struct image **images = NULL;
@@ -111,7 +130,8 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
     collector_measure(collector);
     complete = snapshot_sources(collector, profile, kind) &&
                snapshot_programs(collector, profile) &&
-               snapshot_threads(collector, profile);
+               snapshot_threads(collector, profile) &&
+               snapshot_callers(collector, stacks);
     *gaps = collector->gaps;
     gaps->unopened = set->unopened;
     gaps->refused = set->refused;
@@ -148,22 +168,47 @@ snapshot_image(struct collector *collector, struct profile *profile, enum snapsh
            (collector->options.endless || image_keep(image));
 }
 
+/* Make the rows of all images: of all counts so far in the order of images, after the
+ * calls of their stacks, if there are any. Returns false if memory runs out. */
+static bool
+snapshot_rows(struct collector *collector, struct profile *profile, enum snapshot kind,
+              struct image **images, size_t count)
+{
+    bool complete = true;
+
+    for (size_t i = 0; complete && collector->callers != NULL && i < count; i++) {
+        complete = image_total(images[i]);
+    }
+    complete =
+        complete && (collector->callers == NULL ||
+                     naming_add_calls(collector->naming, profile, images, count));
+    for (size_t i = 0; complete && i < count; i++) {
+        complete = snapshot_image(collector, profile, kind, images[i], i);
+    }
+    return complete;
+}
+
 /* Fill an empty profile with sources, programs and rows. Returns false if memory runs
  * out. */
 static bool
 snapshot_fill(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct collector_gaps *gaps)
 {
+    struct naming_stacks stacks = {0};
     size_t count;
-    struct image **const images = snapshot_take(collector, profile, kind, gaps, &count);
+    struct image **const images =
+        snapshot_take(collector, profile, kind, gaps, &stacks, &count);
     const char *why;
     bool complete = images != NULL;
 
     profile->bucket_bytes = collector->options.bucket_bytes;
-    complete = complete && naming_begin(collector->naming, images, count, profile);
-    for (size_t i = 0; complete && i < count; i++) {
-        complete = snapshot_image(collector, profile, kind, images[i], i);
-    }
+    naming_set_stacks(collector->naming, stacks.cut != NULL ? &stacks : NULL);
+    complete = complete && naming_begin(collector->naming, images, count, profile) &&
+               snapshot_rows(collector, profile, kind, images, count);
+    naming_set_stacks(collector->naming, NULL);
+    memcpy(gaps->stack_ends, stacks.ends, sizeof(gaps->stack_ends));
+    gaps->contexts = stacks.cut != NULL ? stacks.cut->contexts : 0;
+    callers_cut_delete(stacks.cut);
     gaps->unnamed = naming_unnamed(collector->naming);
     gaps->refused_maps = naming_refused_maps(collector->naming, &why);
     snprintf(gaps->refused_why, sizeof(gaps->refused_why), "%s", why);

@@ -23,16 +23,24 @@ find_segment(const struct sym_segment *segments, size_t count, uint64_t offset,
     return NULL;
 }
 
+const struct sym_segment *
+sym_segments_find(const struct sym_segment *segments, size_t count, uint64_t offset,
+                  uint64_t size)
+{
+    /* Two segments may map the same page of the file; prefer one that is executable. */
+    const struct sym_segment *const segment =
+        find_segment(segments, count, offset, size, true);
+
+    return segment != NULL ? segment : find_segment(segments, count, offset, 1, false);
+}
+
 bool
 sym_segments_address(const struct sym_segment *segments, size_t count, uint64_t offset,
                      uint64_t size, uint64_t *address)
 {
-    /* Two segments may map the same page of the file; prefer one that is executable. */
-    const struct sym_segment *segment =
-        find_segment(segments, count, offset, size, true);
+    const struct sym_segment *const segment =
+        sym_segments_find(segments, count, offset, size);
 
-    segment =
-        segment != NULL ? segment : find_segment(segments, count, offset, 1, false);
     if (segment == NULL) {
         return false;
     }

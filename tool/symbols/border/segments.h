@@ -15,6 +15,12 @@ struct sym_segment {
     bool holds_code;
 };
 
+/* Find the segment that has a byte of [offset, offset + size) of the file; preferably
+ * one with code, else one that has the first byte. NULL: there is none. */
+const struct sym_segment *sym_segments_find(const struct sym_segment *segments,
+                                            size_t count, uint64_t offset,
+                                            uint64_t size);
+
 /* Get the link-time address of the first byte of code in a bucket, which is size bytes
  * at a file offset and may begin before its segment. Returns false if no segment has a
  * byte of it. */

@@ -244,6 +244,21 @@ sym_image_address(const struct sym_image *image, uint64_t file_offset,
                                 address);
 }
 
+bool
+sym_image_segment(const struct sym_image *image, uint64_t file_offset,
+                  struct sym_image_segment *segment)
+{
+    const struct sym_segment *const found =
+        sym_segments_find(image->segments, image->segment_count, file_offset, 1);
+
+    if (found == NULL || found->bytes > UINT64_MAX - found->offset ||
+        found->bytes > UINT64_MAX - found->address) {
+        return false;
+    }
+    *segment = (struct sym_image_segment){found->offset, found->bytes, found->address};
+    return true;
+}
+
 uint64_t
 sym_image_place_address(const struct sym_image *image, uint64_t file_offset,
                         uint64_t bytes)

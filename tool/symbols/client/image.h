@@ -122,6 +122,18 @@ const char *sym_image_note(struct sym_image *image);
 bool sym_image_address(const struct sym_image *image, uint64_t file_offset,
                        uint64_t *address);
 
+/* sym_image_segment - bytes of the file that are mapped together. */
+struct sym_image_segment {
+    uint64_t offset;  /* of the first one, in the file */
+    uint64_t bytes;   /* at least 1; offset + bytes and address + bytes do not wrap */
+    uint64_t address; /* link-time, of the first one */
+};
+
+/* Get the segment by which sym_image_address finds the address of a file offset, which
+ * is in it. Returns false if there is none. */
+bool sym_image_segment(const struct sym_image *image, uint64_t file_offset,
+                       struct sym_image_segment *segment);
+
 /*
  * Name the bucket of code at a file offset, which may begin before the segment that the
  * code is in. name->address is the link-time address of its first byte, or the offset

@@ -1,0 +1,276 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""-g: who called the code that is hit, of run, attach and system."""
+import collections
+import gzip
+import json
+import math
+import pathlib
+import re
+import subprocess
+
+import harness
+from harness import CommandTest, for_each_user, program, text
+
+FILE = "ntprof.pb.gz"
+# The line of a recording with stacks.
+LINE = re.compile(r"(?m)^stacks: (?:(?:<?[\d.]+% [^(]+)+|none )\(([\d,]+) of ([\d,]+) contexts\)$")
+NOT_RECORDED = "[callers not recorded]"
+
+# Many callers: a function calls itself or another by the digits of a number, to the end of which the work is.
+TREE = r"""
+import sys, time
+def one(digits, turns):
+    return walk(digits, turns)
+def two(digits, turns):
+    return sum((walk(digits, turns),))
+def walk(digits, turns):
+    if not digits:
+        return sum(i * i for i in range(turns))
+    return (one if digits & 1 else two)(digits >> 1, turns)
+end = time.process_time() + float(sys.argv[1])
+while time.process_time() < end:
+    for digits in range(256):
+        walk(digits, 200)
+"""
+
+
+def varints(data):
+    """The numbers of a packed field."""
+    number, shift = 0, 0
+    for byte in data:
+        number |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            yield number
+            number, shift = 0, 0
+
+
+def fields(data):
+    """(number, value) of the fields of a message; a value is a number or bytes."""
+    at = 0
+
+    def take():
+        nonlocal at
+        begin = at
+        while data[at] > 127:
+            at += 1
+        at += 1
+        return next(varints(data[begin:at]))
+
+    while at < len(data):
+        key = take()
+        value = take()
+        if key & 7 == 2:
+            at += value
+            value = data[at - value:at]
+        yield key >> 3, value
+
+
+# A sample: functions of its places, the innermost first, its hits, labels, and the address of the first place.
+Sample = collections.namedtuple("Sample", "functions hits labels address")
+
+
+def read_pprof(path):
+    """The samples of a file whose first column is hits, without code of ntprof."""
+    top = collections.defaultdict(list)
+    for number, value in fields(gzip.decompress(pathlib.Path(path).read_bytes())):
+        top[number].append(value)
+    texts = [value.decode("utf-8", "surrogateescape") for value in top[6]]
+    functions = {message[1]: texts[message.get(2, 0)] for message in map(dict, map(fields, top[5]))}
+    places = {}
+    for location in map(list, map(fields, top[4])):
+        lines = [functions[dict(fields(value))[1]] for number, value in location if number == 4]
+        places[dict(location)[1]] = (lines or ["?"], dict(location).get(3, 0))
+    samples = []
+    for sample in map(list, map(fields, top[2])):
+        ids = [place for number, value in sample if number == 1 for place in varints(value)]
+        hits = [next(varints(value)) for number, value in sample if number == 2][0]
+        labels = {texts[label[1]]: texts[label[2]] for number, value in sample if number == 3
+                  for label in [dict(fields(value))] if 2 in label}
+        samples.append(Sample([name for place in ids for name in places[place][0]], hits, labels, places[ids[0]][1]))
+    return samples
+
+
+class Stacks(CommandTest):
+    def record(self, *words, **given):
+        """ntprof run -g: the line of stacks, and the samples of the file."""
+        result = self.profile("-g", "-o", FILE, *words, **given)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        return self.check(said)
+
+    def check(self, said):
+        """Whatever was recorded: each hit has an end, and is where it is without stacks."""
+        line = LINE.search(said)
+        self.assertIsNotNone(line, said)
+        samples = [sample for sample in read_pprof(self.folder / FILE) if sample.labels.get("source") == "time"]
+        result = self.ntprof("report", "--json", "--rows", "0", "--by", "address", FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        report = json.loads(result.stdout)
+        self.assert_statistics(report)
+        time = next(source for source in report["sources"] if source["name"] == "time")
+        # counted = sum over ends
+        ends = collections.Counter()
+        for sample in samples:
+            ends[sample.labels["stack"]] += sample.hits
+            if sample.labels["stack"].startswith("["):
+                self.assertEqual(sample.functions[-1], sample.labels["stack"])
+        self.assertEqual(sum(ends.values()), time["counted"])
+        # counter of a bucket = sum of its rows, which the table by address has
+        by_address = collections.Counter()
+        for sample in samples:
+            by_address[sample.address] += sample.hits
+        rows = collections.Counter()
+        for row in report["rows"]:
+            if row["address"]:  # else of hits outside
+                rows[int(row["address"], 16)] += row["hits"]
+        self.assertEqual(+by_address, +rows)
+        return line.group(0), samples, ends
+
+
+@for_each_user
+class Run(Stacks):
+    def test_known_shares__each_caller_has_its_own(self):
+        _, samples, ends = self.record("--", program("call_shares"), "4000")
+        callers = collections.Counter()
+        for sample in samples:
+            if sample.functions[0] == "work" and sample.labels["stack"] == "whole":
+                self.assertIn("main", sample.functions)
+                callers[sample.functions[1]] += sample.hits
+        hits = sum(callers.values())
+        self.assertGreater(hits, 0.9 * sum(ends.values()), ends)
+        self.assertEqual(sorted(callers), ["share_10", "share_20", "share_30", "share_40"])
+        for name, found in callers.items():
+            share = int(name[-2:]) / 100
+            # Three standard errors fail once in a hundred runs, of four shares.
+            self.assertLess(abs(found / hits - share), 5 * math.sqrt(share * (1 - share) / hits), callers)
+
+    def test_python__whole_stacks_of_the_interpreter(self):
+        _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1.5")
+        self.assertGreater(ends["whole"], 0.8 * sum(ends.values()), ends)
+        deepest = max(samples, key=lambda sample: len(sample.functions))
+        self.assertGreater(len(deepest.functions), 10)
+        whole = [sample for sample in samples if sample.labels["stack"] == "whole" and
+                 any("PyEval" in name for name in sample.functions)]
+        self.assertTrue(whole)
+        for sample in whole:
+            self.assertEqual(sample.functions[-1], "_start", sample)
+
+    def test_bound_of_contexts__rarest_give_their_callers_up(self):
+        line, _, ends = self.record("--contexts", "64", "-F", "5k", "--", "/usr/bin/python3", "-S", "-c", TREE, "1")
+        self.assertIn(" of 64 contexts)", line)
+        self.assertLessEqual(int(LINE.search(line).group(1)), 64)
+        self.assertGreater(ends["[other callers]"], 0, ends)
+
+    def test_short_copies__cut_is_said(self):
+        _, _, ends = self.record("--stack-bytes", "512", "--", "/usr/bin/python3", "-S", "-c", TREE, "0.5")
+        self.assertGreater(ends["[cut at 512 bytes]"], 0, ends)
+
+    def test_together_with_other_options__each_adds_up(self):
+        for options in (("--per", "cpu"), ("--threads",), ("-e", "time,page-faults"), ("--every", "100ms"),
+                        ("--bucket", "64"), ("--bucket", "16k"), ("--region", "work"), ("--delay", "100ms")):
+            with self.subTest(options):
+                _, _, ends = self.record(*options, "--", program("call_shares"), "500")
+                self.assertGreater(ends["whole"], 0, ends)
+
+    def test_what_has_no_stacks__refused_before_the_start(self):
+        for options, why in ((("-e", "page-faults"), "only source time has stacks"),
+                             (("--hal", "timer"), "-g needs back end perf"),
+                             (("--stack-bytes", "256"), "512"), (("--stack-bytes", "64k"), "65528"),
+                             (("--contexts", "63"), "64")):
+            with self.subTest(options):
+                result = self.profile("-g", *options, "--", "touch", "started")
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertIn(why, said)
+                self.assertFalse((self.folder / "started").exists())
+        for option in ("--stack-bytes", "--contexts"):
+            result = self.profile(option, "4096", "--", "true")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("give -g too", text(result.stderr))
+
+    def test_attach__callers_of_a_running_process(self):
+        child = self.start([program("call_shares"), "60000"])
+        result = self.ntprof("attach", "-g", "-o", FILE, "--duration", "1s", child.pid)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        _, samples, ends = self.check(said)
+        self.assertGreater(ends["whole"], 0, ends)
+        self.assertLessEqual({"share_30", "share_40"}, {name for sample in samples for name in sample.functions})
+
+    def test_without_stacks__no_line(self):
+        result = self.profile("-o", FILE, "--", program("call_shares"), "100")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertNotIn("stacks:", text(result.stderr))
+        self.assertTrue(all("stack" not in sample.labels for sample in read_pprof(self.folder / FILE)))
+
+
+class Readers(Stacks):
+    """Readers of unwind tables that do what they may not, in a build of the command for that."""
+
+    def hostile(self, what, *words):
+        environment = harness.bare_environment()
+        environment.update(NTPROF_TEST_HOSTILE=what, LD_LIBRARY_PATH=str(harness.stage() / "src"))
+        result = self.run_bare([harness.program("ntprof-hostile"), "run", "-g", "-o", FILE, *words], env=environment)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return self.check(text(result.stderr))
+
+    def test_reader_that_ends__callers_of_that_file_only(self):
+        for action in ("end", "fault", "lie"):
+            with self.subTest(action):
+                _, samples, ends = self.hostile(f"other:{action}:/call_shares", "--", program("call_shares"), "500")
+                self.assertEqual(ends["whole"] + sum(hits for end, hits in ends.items() if end.startswith("[")),
+                                 sum(ends.values()))
+                self.assertFalse([sample for sample in samples if sample.functions[0] == "work" and
+                                  sample.labels["stack"] == "whole"])
+
+    def test_reader_that_hangs__queue_fills_and_hits_stay(self):
+        _, _, ends = self.hostile("other:hang:/call_shares", "-F", "5k", "--", program("call_shares"), "1000")
+        self.assertGreater(ends[NOT_RECORDED], 0, ends)
+
+    def test_killed_reader__another_answers(self):
+        child = self.start(self.arguments("run", "-g", "-o", FILE, "--", "/usr/bin/python3", "-S", "-c", TREE, "2"),
+                           stderr=subprocess.PIPE)
+        killed = harness.wait_for(lambda: self.kill_readers(child.pid), "readers")
+        said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
+        self.assertEqual(child.returncode, 0, said)
+        self.assertTrue(killed)
+        _, _, ends = self.check(said)
+        self.assertGreater(ends["whole"], 0.5 * sum(ends.values()), ends)
+
+    def kill_readers(self, pid):
+        """Kill the command's readers; how many there were."""
+        found = self.run_bare(["pgrep", "--parent", str(pid), "--exact", "ntprof-reader"])
+        readers = found.stdout.split()
+        if readers:
+            self.run_bare(["kill", "-KILL", *map(text, readers)])
+        return len(readers)
+
+
+class Machine(Stacks):
+    def setUp(self):
+        if not harness.is_root():
+            self.skipTest("only root may profile all processes")
+        super().setUp()
+
+    def test_system__user_and_kernel_callers(self):
+        self.start([program("call_shares"), "60000"])
+        result = self.ntprof("system", "-g", "-o", FILE, "--duration", "2s")
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        _, samples, ends = self.check(said)
+        self.assertGreater(ends["whole"], 0, ends)
+        self.assertIn("share_40", {name for sample in samples for name in sample.functions[1:]})
+
+    def test_kernel__calls_of_programs_and_of_the_kernel(self):
+        """dd spends its time in system calls."""
+        _, samples, _ = self.record("--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "count=20000")
+        deep = [sample for sample in samples if "main" in sample.functions or "read" in sample.functions]
+        self.assertTrue([sample for sample in deep if any("vfs_read" in name or "ksys_read" in name
+                                                          for name in sample.functions)])
+
+
+if __name__ == "__main__":
+    harness.main()

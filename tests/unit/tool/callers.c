@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callers.c - hits are counted by their callers, at once or by the thread that asks for
+ * rules, and whatever cannot be walked is not recorded; with what that is made of: maps
+ * of code, and the queue.
+ */
+#include "record/collect/callers.h"
+#include "record/collect/sample_queue.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { JIT = 3, LIBRARY = 4, KERNEL = 5 };
+enum { REGISTERS = SYM_REGISTERS + 1 };
+
+static const uint64_t stack_at = UINT64_C(0x7fff0000);
+static const struct stack_place place = {7, 0x100};
+
+/* --- maps of code --- */
+
+static struct stack_mapping
+mapping(uint64_t start, uint64_t end)
+{
+    return (struct stack_mapping){
+        .start = start, .end = end, .address = start, .image = JIT, .anonymous = true};
+}
+
+static void
+map(struct code_map **code, uint64_t start, uint64_t end)
+{
+    const struct stack_mapping added = mapping(start, end);
+
+    assert_true(code_map_add(code, &added));
+}
+
+static void
+code_map__any_order__sorted_without_overlaps(void **state)
+{
+    struct code_map *code = NULL;
+
+    (void)state;
+    for (uint64_t i = 40; i > 0; i--) {
+        map(&code, i * 0x1000, i * 0x1000 + 0x800);
+    }
+    assert_int_equal(code->count, 40);
+    map(&code, 0x2400, 0x4400); /* over the ends of three */
+    assert_int_equal(code->count, 38);
+    for (size_t i = 1; i < code->count; i++) {
+        assert_true(code->mappings[i - 1].end <= code->mappings[i].start);
+    }
+    assert_null(stack_mapping_find(code->mappings, code->count, 0x2000));
+    assert_int_equal(stack_mapping_find(code->mappings, code->count, 0x4000)->start,
+                     0x2400);
+    code_map_remove(&code, 0x2400, 0x4400);
+    assert_int_equal(code->count, 37);
+    assert_null(stack_mapping_find(code->mappings, code->count, 0x4000));
+    code_map_release(code);
+}
+
+static void
+code_map__used_by_others__they_keep_theirs(void **state)
+{
+    struct code_map *code = NULL;
+    struct code_map *kept;
+
+    (void)state;
+    map(&code, 0x1000, 0x2000);
+    kept = code_map_use(code);
+    map(&code, 0x3000, 0x4000);
+    assert_ptr_not_equal(code, kept);
+    assert_int_equal(kept->count, 1);
+    assert_int_equal(code->count, 2);
+    code_map_remove(&code, 0x1000, 0x2000);
+    assert_int_equal(code->count, 1);
+    assert_int_equal(kept->mappings[0].start, 0x1000);
+    code_map_release(code);
+    code_map_release(kept);
+}
+
+static void
+code_map__empty__nothing_to_remove(void **state)
+{
+    struct code_map *code = NULL;
+
+    (void)state;
+    code_map_remove(&code, 0, UINT64_MAX);
+    assert_null(code);
+    assert_null(code_map_use(NULL));
+    code_map_release(NULL);
+}
+
+/* --- the queue --- */
+
+static void
+sample_queue__full__room_after_pop_in_order(void **state)
+{
+    struct sample_queue *const queue = sample_queue_create(4096, 1000);
+    uint32_t *sample;
+
+    (void)state;
+    assert_non_null(queue);
+    assert_null(sample_queue_first(queue));
+    for (uint32_t i = 0; i < 20; i++) {
+        sample = sample_queue_room(queue);
+        if (i >= 4) {
+            assert_null(sample);
+            assert_int_equal(*(uint32_t *)sample_queue_first(queue), i - 4);
+            sample_queue_pop(queue);
+            sample = sample_queue_room(queue);
+        }
+        assert_non_null(sample);
+        *sample = i;
+        sample_queue_push(queue);
+    }
+    sample_queue_delete(queue);
+}
+
+/* --- callers --- */
+
+/* No file was opened. */
+static bool
+find_nothing(void *context, uint32_t image, struct unwind_file *file)
+{
+    uint32_t *const asked = context;
+
+    (void)file;
+    *asked = image;
+    return false;
+}
+
+static uint32_t asked_image;
+static uint64_t copy[64];
+static uint64_t registers[REGISTERS];
+static ntprof_stack stack;
+static struct code_map *code;
+static struct callers *callers;
+
+static int
+begin(void **state)
+{
+    const struct callers_settings settings = {.stack_bytes = sizeof(copy),
+                                              .contexts = STACK_CONTEXTS_MIN,
+                                              .find = find_nothing,
+                                              .context = &asked_image};
+    const struct stack_mapping library = {
+        .start = 0x90000, .end = 0xa0000, .address = 0x400, .image = LIBRARY};
+
+    (void)state;
+    asked_image = 0;
+    code = NULL;
+    map(&code, 0x50000, 0x60000);
+    assert_true(code_map_add(&code, &library));
+    callers = callers_new(&settings);
+    assert_non_null(callers);
+    memset(copy, 0, sizeof(copy));
+    memset(registers, 0, sizeof(registers));
+    /* Interrupted in JIT code, whose frame is at the start of the copy, and that was
+     * called by JIT code without a caller. */
+    registers[SYM_REGISTER_RSP] = stack_at;
+    registers[SYM_REGISTER_RBP] = stack_at + 16;
+    registers[SYM_REGISTERS] = 0x50010;
+    copy[2] = 0;
+    copy[3] = 0x50101;
+    stack = (ntprof_stack){.size = sizeof(stack),
+                           .mode = NTPROF_MODE_USER,
+                           .word_bytes = 8,
+                           .address = 0x50010,
+                           .registers = registers,
+                           .register_count = REGISTERS,
+                           .stack = copy,
+                           .stack_asked = sizeof(copy),
+                           .stack_bytes = sizeof(copy)};
+    return 0;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    callers_delete(callers);
+    code_map_release(code);
+    return 0;
+}
+
+static void
+take(void)
+{
+    const struct callers_hit hit = {place, &stack, code, KERNEL};
+
+    callers_take(callers, &hit);
+}
+
+/* Return the hits of the place with callers, and the number of its rows. *node becomes
+ * the innermost one of the last row. */
+static uint64_t
+counted(size_t *row_count, struct stack_node *node)
+{
+    struct callers_cut *const cut = callers_cut_make(callers);
+    const struct stack_row *rows;
+    uint64_t hits = 0;
+
+    assert_non_null(cut);
+    rows = callers_cut_rows(cut, &place, row_count);
+    assert_int_equal(*row_count, cut->row_count);
+    for (size_t i = 0; i < *row_count; i++) {
+        hits += rows[i].hits;
+        *node = cut->nodes[rows[i].node];
+    }
+    callers_cut_delete(cut);
+    return hits;
+}
+
+static void
+callers__no_rule_needed__counted_at_once(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    take();
+    take();
+    assert_int_equal(counted(&rows, &node), 2);
+    assert_int_equal(rows, 1);
+    assert_int_equal(node.image, JIT);
+    assert_int_equal(node.address, 0x50100);
+    assert_int_equal(asked_image, 0);
+}
+
+static void
+callers__rule_needed__counted_by_the_thread(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    registers[SYM_REGISTERS] = 0x90010;
+    take();
+    take();
+    assert_int_equal(counted(&rows, &node), 0);
+    assert_int_equal(callers_start(callers), 0);
+    callers_stop(callers);
+    assert_int_equal(counted(&rows, &node), 2);
+    assert_int_equal(rows, 1);
+    assert_int_equal(asked_image, LIBRARY);
+    assert_int_equal(node.address, STACK_NO_RULES);
+    assert_int_equal(node.image, LIBRARY);
+    assert_int_equal(node.caller, STACK_NO_NODE);
+}
+
+static void
+callers__queue_full__not_recorded(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+    uint64_t hits;
+
+    (void)state;
+    registers[SYM_REGISTERS] = 0x90010;
+    for (int i = 0; i < 10000; i++) {
+        take();
+    }
+    assert_int_equal(callers_start(callers), 0);
+    callers_stop(callers);
+    hits = counted(&rows, &node);
+    assert_true(hits >= 1000 && hits < 10000);
+}
+
+static void
+callers__map_changes_meanwhile__that_of_the_hit(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    registers[SYM_REGISTERS] = 0x90010;
+    take();
+    code_map_remove(&code, 0, UINT64_MAX);
+    assert_int_equal(callers_start(callers), 0);
+    callers_stop(callers);
+    assert_int_equal(counted(&rows, &node), 1);
+    assert_int_equal(node.image, LIBRARY);
+}
+
+static void
+callers__32_bit__not_recorded(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    stack.word_bytes = 4;
+    take();
+    assert_int_equal(counted(&rows, &node), 0);
+}
+
+static void
+callers__in_the_kernel__its_callers_and_the_users(void **state)
+{
+    const uint64_t chain[] = {UINT64_C(0xffffffff81000010),
+                              UINT64_C(0xffffffff81000101)};
+    struct stack_node node;
+    struct callers_cut *cut;
+    size_t count;
+
+    (void)state;
+    stack.mode = NTPROF_MODE_KERNEL;
+    stack.address = chain[0];
+    stack.kernel_chain = chain;
+    stack.kernel_count = 2;
+    take();
+    cut = callers_cut_make(callers);
+    assert_non_null(cut);
+    node = cut->nodes[callers_cut_rows(cut, &place, &count)->node];
+    assert_int_equal(count, 1);
+    assert_int_equal(node.image, KERNEL);
+    assert_int_equal(node.address, UINT64_C(0xffffffff81000100));
+    node = cut->nodes[node.caller];
+    assert_int_equal(node.image, JIT);
+    assert_int_equal(node.address, 0x50010); /* where it was interrupted */
+    node = cut->nodes[node.caller];
+    assert_int_equal(node.address, 0x50100);
+    node = cut->nodes[node.caller];
+    assert_int_equal(node.caller, STACK_NO_NODE);
+    assert_int_equal(node.address, STACK_BY_FRAME_POINTER);
+    callers_cut_delete(cut);
+}
+
+static void
+callers__kernel_thread__whole(void **state)
+{
+    const uint64_t chain[] = {UINT64_C(0xffffffff81000010)};
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    stack.mode = NTPROF_MODE_KERNEL;
+    stack.kernel_chain = chain;
+    stack.kernel_count = 1;
+    stack.register_count = 0;
+    stack.word_bytes = 0;
+    take();
+    assert_int_equal(counted(&rows, &node), 1);
+    assert_int_equal(node.address, STACK_WHOLE);
+    assert_int_equal(node.caller, STACK_NO_NODE);
+}
+
+static void
+callers__more_contexts_than_the_bound__no_hit_lost(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    for (uint64_t i = 0; i < 4 * STACK_CONTEXTS_MIN; i++) {
+        copy[3] = 0x50101 + i;
+        take();
+    }
+    assert_int_equal(counted(&rows, &node), 4 * STACK_CONTEXTS_MIN);
+    assert_true(rows <= STACK_CONTEXTS_MIN + 1);
+}
+
+static void
+callers_owner__largest_numbers__apart_or_refused(void **state)
+{
+    uint64_t one;
+    uint64_t other;
+
+    (void)state;
+    assert_true(callers_owner(65535, (1u << 23) - 1, (1u << 24) - 1, &one));
+    assert_true(callers_owner(65535, (1u << 23) - 1, (1u << 24) - 2, &other));
+    assert_int_not_equal(one, other);
+    assert_true(callers_owner(65535, (1u << 23) - 2, (1u << 24) - 1, &other));
+    assert_int_not_equal(one, other);
+    assert_true(callers_owner(65534, (1u << 23) - 1, (1u << 24) - 1, &other));
+    assert_int_not_equal(one, other);
+    assert_false(callers_owner(0, 1u << 23, 0, &other));
+    assert_false(callers_owner(0, 0, 1u << 24, &other));
+    assert_false(callers_owner(1u << 17, 0, 0, &other));
+}
+
+int
+main(void)
+{
+#define WITH_CALLERS(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_map__any_order__sorted_without_overlaps),
+        cmocka_unit_test(code_map__used_by_others__they_keep_theirs),
+        cmocka_unit_test(code_map__empty__nothing_to_remove),
+        cmocka_unit_test(sample_queue__full__room_after_pop_in_order),
+        WITH_CALLERS(callers__no_rule_needed__counted_at_once),
+        WITH_CALLERS(callers__rule_needed__counted_by_the_thread),
+        WITH_CALLERS(callers__queue_full__not_recorded),
+        WITH_CALLERS(callers__map_changes_meanwhile__that_of_the_hit),
+        WITH_CALLERS(callers__32_bit__not_recorded),
+        WITH_CALLERS(callers__in_the_kernel__its_callers_and_the_users),
+        WITH_CALLERS(callers__kernel_thread__whole),
+        WITH_CALLERS(callers__more_contexts_than_the_bound__no_hit_lost),
+        cmocka_unit_test(callers_owner__largest_numbers__apart_or_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callers.c - walks stacks, at once or by a thread that asks for rules.
+ *
+ * A sample is what a walk needs of a hit. It is in the queue until the thread has
+ * walked it or given it up. The lock guards rules, contexts and queue, and is held for
+ * a walk, but never while readers are asked.
+ */
+#include "record/collect/callers.h"
+
+#include "base/clock.h"
+#include "record/collect/sample_queue.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory for samples that wait. */
+enum { QUEUE_BYTES = 4 << 20 };
+
+/* Of ntprof_stack.kernel_chain. One of that length may be cut. */
+enum { KERNEL_CHAIN_MAX = 127 };
+
+/* Of ntprof_stack.registers on x86-64; the last is the address. */
+enum { REGISTER_COUNT = SYM_REGISTERS + 1 };
+
+/* Questions for one stack: each frame may need one, and rows may go meanwhile. */
+enum { QUESTIONS_MAX = 2 * STACK_FRAMES_MAX };
+
+/* Time for the stacks that wait at the end. */
+#define END_NS_MAX (UINT64_C(10) * CLOCK_SECOND_NS)
+
+struct sample {
+    struct stack_place place;
+    uint64_t registers[REGISTER_COUNT]; /* with user */
+    bool user;                          /* there is a user part */
+    uint32_t kernel_image;
+    uint32_t kernel_count;
+    uint64_t kernel[KERNEL_CHAIN_MAX];
+    uint32_t asked_bytes;
+    uint32_t copied_bytes;
+    struct code_map *code; /* may be NULL */
+};
+
+struct callers {
+    pthread_mutex_t lock;
+    pthread_cond_t wake; /* there is a sample, or closing is set */
+    pthread_t thread;
+    bool running;
+    bool closing;
+    uint64_t end_ns; /* with closing: when samples are given up */
+    uint32_t stack_bytes;
+    struct stack_rules *rules;
+    struct stack_contexts *contexts;
+    struct sample_queue *queue;
+    struct unwinders *unwinders; /* of the thread */
+    struct stack_walked user;    /* the user part of the last walk */
+    struct stack_walked walked;  /* all of it */
+};
+
+/* --- creation --- */
+
+struct callers *
+callers_new(const struct callers_settings *settings)
+{
+    struct callers *const callers = calloc(1, sizeof(*callers));
+
+    if (callers == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&callers->lock, NULL);
+    pthread_cond_init(&callers->wake, NULL);
+    callers->stack_bytes = settings->stack_bytes;
+    callers->rules = stack_rules_create();
+    callers->contexts = stack_contexts_create(settings->contexts);
+    callers->queue =
+        sample_queue_create(QUEUE_BYTES, sizeof(struct sample) + settings->stack_bytes);
+    callers->unwinders = unwinders_new(settings->find, settings->context);
+    if (callers->rules == NULL || callers->contexts == NULL || callers->queue == NULL ||
+        callers->unwinders == NULL) {
+        callers_delete(callers);
+        return NULL;
+    }
+    return callers;
+}
+
+void
+callers_delete(struct callers *callers)
+{
+    struct sample *sample;
+
+    if (callers == NULL) {
+        return;
+    }
+    callers_stop(callers);
+    while (callers->queue != NULL &&
+           (sample = sample_queue_first(callers->queue)) != NULL) {
+        code_map_release(sample->code);
+        sample_queue_pop(callers->queue);
+    }
+    stack_rules_delete(callers->rules);
+    stack_contexts_delete(callers->contexts);
+    sample_queue_delete(callers->queue);
+    unwinders_delete(callers->unwinders);
+    pthread_cond_destroy(&callers->wake);
+    pthread_mutex_destroy(&callers->lock);
+    free(callers);
+}
+
+/* --- walks --- */
+
+/* Append a frame. Returns false if there are too many. */
+static bool
+append(struct stack_walked *walked, struct stack_frame frame)
+{
+    if (walked->count == STACK_FRAMES_MAX) {
+        walked->end = STACK_DEEP;
+        walked->image = STACK_NO_IMAGE;
+        return false;
+    }
+    walked->frames[walked->count++] = frame;
+    return true;
+}
+
+/* Append the kernel's callers. Returns false if the stack ends there. */
+static bool
+append_kernel(const struct sample *sample, struct stack_walked *walked)
+{
+    for (uint32_t i = 1; i < sample->kernel_count; i++) {
+        if (!append(walked, (struct stack_frame){sample->kernel[i] - 1,
+                                                 sample->kernel_image})) {
+            return false;
+        }
+    }
+    if (sample->kernel_count == KERNEL_CHAIN_MAX) {
+        walked->end = STACK_DEEP;
+        return false;
+    }
+    return sample->user;
+}
+
+/* Append the code that called the kernel or was interrupted by it. Returns false if it
+ * is unknown. */
+static bool
+append_entry(const struct sample *sample, struct stack_walked *walked)
+{
+    const uint64_t address = sample->registers[SYM_REGISTERS];
+    const struct stack_mapping *const mapping =
+        sample->code != NULL
+            ? stack_mapping_find(sample->code->mappings, sample->code->count, address)
+            : NULL;
+
+    if (mapping == NULL) {
+        walked->end = STACK_NO_RULES;
+        return false;
+    }
+    return append(walked,
+                  (struct stack_frame){address - mapping->start + mapping->address,
+                                       mapping->image});
+}
+
+/* Walk the user part. Returns false if a rule is missing: that of the image and address
+ * in callers->user. */
+static bool
+walk_user(struct callers *callers, const struct sample *sample, const uint8_t *copy)
+{
+    struct stack_sample user = {
+        .address = sample->registers[SYM_REGISTERS],
+        .copy = copy,
+        .copied_bytes = sample->copied_bytes,
+        .asked_bytes = sample->asked_bytes,
+    };
+
+    if (sample->code != NULL) {
+        user.mappings = sample->code->mappings;
+        user.mapping_count = sample->code->count;
+    }
+    memcpy(user.registers, sample->registers, sizeof(user.registers));
+    return stack_walk(&user, callers->rules, &callers->user);
+}
+
+/* Walk a stack. Returns false as walk_user does. The lock is held. */
+static bool
+walk(struct callers *callers, const struct sample *sample, const uint8_t *copy)
+{
+    struct stack_walked *const walked = &callers->walked;
+    struct stack_walked *const user = &callers->user;
+
+    walked->count = 0;
+    walked->end = STACK_WHOLE;
+    walked->image = STACK_NO_IMAGE;
+    if ((sample->kernel_count > 0 && !append_kernel(sample, walked)) ||
+        (sample->kernel_count > 0 && !append_entry(sample, walked))) {
+        return true;
+    }
+    if (!walk_user(callers, sample, copy)) {
+        return false;
+    }
+    for (size_t i = 0; i < user->count; i++) {
+        if (!append(walked, user->frames[i])) {
+            return true;
+        }
+    }
+    walked->end = user->end;
+    walked->image = user->image;
+    return true;
+}
+
+/* Count the hit of the last walk. If memory runs out, its callers are not recorded. */
+static void
+count(struct callers *callers, const struct sample *sample)
+{
+    const struct stack_walked *const walked = &callers->walked;
+
+    (void)stack_contexts_add(callers->contexts, &sample->place, walked->frames,
+                             walked->count, walked->end, walked->image, 1);
+}
+
+/* --- the thread --- */
+
+/* Walk a sample of the queue, with the lock, which is released while readers are asked.
+ * Returns false if there were too many questions, or no time is left. */
+static bool
+walk_asking(struct callers *callers, const struct sample *sample)
+{
+    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+
+    for (int questions = 0; questions < QUESTIONS_MAX; questions++) {
+        uint32_t image;
+        size_t row_count;
+
+        if (callers->closing && clock_now_ns() >= callers->end_ns) {
+            return false;
+        }
+        if (walk(callers, sample, (const uint8_t *)(sample + 1))) {
+            return true;
+        }
+        image = callers->user.image;
+        pthread_mutex_unlock(&callers->lock);
+        row_count =
+            unwinders_ask(callers->unwinders, image, callers->user.address, rows);
+        pthread_mutex_lock(&callers->lock);
+        stack_rules_add(callers->rules, image, rows, row_count);
+    }
+    return false;
+}
+
+static void *
+callers_main(void *argument)
+{
+    struct callers *const callers = argument;
+
+    pthread_setname_np(pthread_self(), "ntprof-callers");
+    pthread_mutex_lock(&callers->lock);
+    for (;;) {
+        struct sample *const sample = sample_queue_first(callers->queue);
+
+        if (sample == NULL && callers->closing) {
+            break;
+        }
+        if (sample == NULL) {
+            pthread_cond_wait(&callers->wake, &callers->lock);
+            continue;
+        }
+        if (walk_asking(callers, sample)) {
+            count(callers, sample);
+        }
+        code_map_release(sample->code);
+        sample_queue_pop(callers->queue);
+    }
+    pthread_mutex_unlock(&callers->lock);
+    return NULL;
+}
+
+int
+callers_start(struct callers *callers)
+{
+    sigset_t all;
+    sigset_t old;
+    int failure;
+
+    assert(!callers->running && !callers->closing);
+    /* The main thread handles all signals. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    failure = pthread_create(&callers->thread, NULL, callers_main, callers);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    callers->running = failure == 0;
+    return -failure;
+}
+
+void
+callers_stop(struct callers *callers)
+{
+    if (!callers->running) {
+        return;
+    }
+    pthread_mutex_lock(&callers->lock);
+    callers->closing = true;
+    callers->end_ns = clock_now_ns() + END_NS_MAX;
+    pthread_cond_signal(&callers->wake);
+    pthread_mutex_unlock(&callers->lock);
+    pthread_join(callers->thread, NULL);
+    callers->running = false;
+}
+
+/* --- hits --- */
+
+/* Make a sample of a hit, but for the copy. Returns false if it cannot be walked: there
+ * is no walk of 32-bit code. */
+static bool
+make_sample(const struct callers *callers, const struct callers_hit *hit,
+            struct sample *sample)
+{
+    const ntprof_stack *const stack = hit->stack;
+    const bool kernel = stack->mode == NTPROF_MODE_KERNEL;
+
+    sample->user = stack->word_bytes == sizeof(uint64_t) &&
+                   stack->register_count == REGISTER_COUNT;
+    if (!sample->user && (!kernel || stack->word_bytes != 0)) {
+        return false;
+    }
+    if (kernel &&
+        (stack->kernel_count == 0 || stack->kernel_count > KERNEL_CHAIN_MAX)) {
+        return false;
+    }
+    assert(stack->stack_bytes <= callers->stack_bytes);
+    sample->place = hit->place;
+    sample->code = hit->code;
+    sample->kernel_image = hit->kernel_image;
+    sample->kernel_count = kernel ? stack->kernel_count : 0;
+    sample->asked_bytes = stack->stack_asked;
+    sample->copied_bytes = stack->stack_bytes;
+    if (kernel) {
+        memcpy(sample->kernel, stack->kernel_chain,
+               stack->kernel_count * sizeof(stack->kernel_chain[0]));
+    }
+    if (sample->user) {
+        memcpy(sample->registers, stack->registers, sizeof(sample->registers));
+    }
+    return true;
+}
+
+/* Have the thread walk a sample. If there is no room, its callers are not recorded. */
+static void
+queue_sample(struct callers *callers, const struct sample *sample, const void *copy)
+{
+    struct sample *const queued = sample_queue_room(callers->queue);
+
+    if (queued == NULL) {
+        return;
+    }
+    *queued = *sample;
+    queued->code = code_map_use(sample->code);
+    memcpy(queued + 1, copy, sample->copied_bytes);
+    sample_queue_push(callers->queue);
+    pthread_cond_signal(&callers->wake);
+}
+
+void
+callers_take(struct callers *callers, const struct callers_hit *hit)
+{
+    struct sample sample;
+
+    if (!make_sample(callers, hit, &sample)) {
+        return;
+    }
+    pthread_mutex_lock(&callers->lock);
+    if (walk(callers, &sample, hit->stack->stack)) {
+        count(callers, &sample);
+    } else {
+        queue_sample(callers, &sample, hit->stack->stack);
+    }
+    pthread_mutex_unlock(&callers->lock);
+}
+
+/* --- what was counted --- */
+
+static int
+compare_places(const struct stack_place *a, const struct stack_place *b)
+{
+    if (a->owner != b->owner) {
+        return a->owner < b->owner ? -1 : 1;
+    }
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static int
+compare_rows(const void *left, const void *right)
+{
+    const struct stack_row *const a = left;
+    const struct stack_row *const b = right;
+    const int order = compare_places(&a->place, &b->place);
+
+    return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
+}
+
+/* Copy rows and nodes, with the lock. Returns false if memory runs out. */
+static bool
+copy_contexts(const struct stack_contexts *contexts, struct callers_cut *cut)
+{
+    const struct stack_row *const rows = stack_contexts_rows(contexts, &cut->row_count);
+
+    cut->node_count = stack_contexts_node_count(contexts);
+    cut->contexts = stack_contexts_count(contexts);
+    cut->rows = calloc(cut->row_count + 1, sizeof(*cut->rows));
+    cut->nodes = calloc(cut->node_count, sizeof(*cut->nodes));
+    if (cut->rows == NULL || cut->nodes == NULL) {
+        return false;
+    }
+    if (cut->row_count > 0) {
+        memcpy(cut->rows, rows, cut->row_count * sizeof(*rows));
+    }
+    for (size_t i = 0; i < cut->node_count; i++) {
+        cut->nodes[i] = stack_contexts_node(contexts, (uint32_t)i);
+    }
+    return true;
+}
+
+struct callers_cut *
+callers_cut_make(struct callers *callers)
+{
+    struct callers_cut *const cut = calloc(1, sizeof(*cut));
+    bool complete;
+
+    if (cut == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&callers->lock);
+    complete = copy_contexts(callers->contexts, cut);
+    pthread_mutex_unlock(&callers->lock);
+    if (!complete) {
+        callers_cut_delete(cut);
+        return NULL;
+    }
+    qsort(cut->rows, cut->row_count, sizeof(*cut->rows), compare_rows);
+    return cut;
+}
+
+void
+callers_cut_delete(struct callers_cut *cut)
+{
+    if (cut != NULL) {
+        free(cut->rows);
+        free(cut->nodes);
+        free(cut);
+    }
+}
+
+const struct stack_row *
+callers_cut_rows(const struct callers_cut *cut, const struct stack_place *place,
+                 size_t *count)
+{
+    size_t low = 0;
+    size_t high = cut->row_count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (compare_places(&cut->rows[middle].place, place) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    while (high < cut->row_count &&
+           compare_places(&cut->rows[high].place, place) == 0) {
+        high++;
+    }
+    *count = high - low;
+    return &cut->rows[low];
+}
+
+enum { THREAD_BITS = 24, PROGRAM_BITS = 23, IMAGE_BITS = 17 };
+
+bool
+callers_owner(uint32_t image, uint32_t program, uint32_t thread, uint64_t *owner)
+{
+    if (thread >> THREAD_BITS != 0 || program >> PROGRAM_BITS != 0 ||
+        image >> IMAGE_BITS != 0) {
+        return false;
+    }
+    *owner = (((uint64_t)image << PROGRAM_BITS | program) << THREAD_BITS) | thread;
+    return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callers.h - finds who called the code that was hit, while the recording runs, and
+ * counts hits by that.
+ *
+ * The stack of a hit whose unwind rules are known is walked by the thread that delivers
+ * it. Otherwise it waits in a queue of fixed size for a thread of its own, which asks
+ * readers for rules; when the queue is full its callers are not recorded. So delivery
+ * never waits for a reader.
+ *
+ * Addresses of frames are places of their image (enum image_kind).
+ */
+#ifndef RECORD_COLLECT_CALLERS_H
+#define RECORD_COLLECT_CALLERS_H
+
+#include "record/collect/code_map.h"
+#include "record/collect/unwinders.h"
+#include "stacks/contexts.h"
+
+#include <ntprof/ntprof.h>
+
+struct callers;
+
+struct callers_settings {
+    uint32_t stack_bytes; /* at most, of a copy; as the session was asked for */
+    size_t contexts;      /* the bound of rows with callers */
+    unwinders_find *find; /* called on the thread that asks readers */
+    void *context;
+};
+
+/* Returns NULL if memory runs out. */
+struct callers *callers_new(const struct callers_settings *settings);
+void callers_delete(struct callers *callers); /* NULL is allowed */
+
+/* Start the thread that asks readers. Returns 0 or a negative errno. */
+int callers_start(struct callers *callers);
+
+/* End that thread, if it runs, when it has walked what waits, for ten seconds at most.
+ * It must be able to call find meanwhile. */
+void callers_stop(struct callers *callers);
+
+/* callers_hit - a hit that was counted. */
+struct callers_hit {
+    struct stack_place place; /* what it was counted as */
+    const ntprof_stack *stack;
+    struct code_map *code; /* of its process, now; borrowed */
+    uint32_t kernel_image; /* number of the kernel's; of a hit in kernel mode */
+};
+
+/* Count a hit by its callers. Any thread, one at a time; does not wait for readers. */
+void callers_take(struct callers *callers, const struct callers_hit *hit);
+
+/* callers_cut - what was counted until now. Hits of which it knows nothing are those
+ * whose callers were not recorded. */
+struct callers_cut {
+    struct stack_row *rows; /* by owner, address and node */
+    size_t row_count;
+    struct stack_node *nodes;
+    size_t node_count;
+    size_t contexts; /* rows with callers */
+};
+
+/* Returns NULL if memory runs out. Any thread. */
+struct callers_cut *callers_cut_make(struct callers *callers);
+void callers_cut_delete(struct callers_cut *cut); /* NULL is allowed */
+
+/* The rows of a place, of which *count are one after the other. */
+const struct stack_row *callers_cut_rows(const struct callers_cut *cut,
+                                         const struct stack_place *place,
+                                         size_t *count);
+
+/*
+ * Make a number for what place.address is of. Returns false if one of the numbers is
+ * larger than those of any recording with callers.
+ *
+ *   program  as in struct count
+ */
+bool callers_owner(uint32_t image, uint32_t program, uint32_t thread, uint64_t *owner);
+
+#endif
