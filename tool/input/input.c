@@ -70,6 +70,8 @@ struct profile *
 input_read_apart(const char *word, const struct input_options *options,
                  struct pprof_error *error)
 {
+    const struct pprof_choice choice = {.value = options->value,
+                                        .flat = !options->stacks};
     char shown[128];
 
     if (store_is_url(word) && options->value != NULL) {
@@ -89,7 +91,7 @@ input_read_apart(const char *word, const struct input_options *options,
                  text_show(shown, sizeof(shown), word), options->given);
         return NULL;
     }
-    return pprof_read_value(word, options->value, error);
+    return pprof_read_choice(word, &choice, error);
 }
 
 struct profile *
@@ -100,11 +102,6 @@ input_read(const char *word, const struct input_options *options,
     struct pprof_error why;
     char shown[128];
 
-    if (profile != NULL && !options->stacks && !profile_remove_stacks(profile)) {
-        snprintf(error->text, sizeof(error->text), PPROF_OUT_OF_MEMORY);
-        profile_delete(profile);
-        return NULL;
-    }
     if (profile != NULL && !profile_join_intervals(profile, &why)) {
         snprintf(error->text, sizeof(error->text), "%s: %.300s",
                  text_show(shown, sizeof(shown), word), why.text);

@@ -398,6 +398,9 @@ add_stack(struct decoder *decoder, const struct sample *sample, uint32_t *stack)
     const char *end = NULL;
 
     *stack = 0;
+    if (decoder->flat) {
+        return true;
+    }
     if (sample->stack != 0) {
         end = decoder_string(decoder, sample->stack);
         if (end == NULL) {

@@ -141,6 +141,7 @@ struct decoder {
     uint64_t totals[SAMPLE_TYPES_MAX];        /* sum of the hits of each source */
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
     bool ours;
+    bool flat; /* leave out stacks */
 };
 
 #define COUNT(buffer, type) ((buffer).size / sizeof(type))

@@ -43,15 +43,21 @@ bool pprof_check_rewritable(const char *path, struct pprof_error *error);
 /* Check that path can be written, before a command starts. Leaves no file. */
 bool pprof_check_writable(const char *path, struct pprof_error *error);
 
-/* Read a file in a process without rights, ours or foreign; of foreign ones only the
- * leaf of each stack. The bytes may come from anyone. Returns NULL with the error set
- * on failure. */
+/* Read a file in a process without rights, ours or foreign. The bytes may come from
+ * anyone. Returns NULL with the error set on failure. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
-/* Read a foreign file with one column of its values, of any unit, as the only source.
- * value is its name, or NAME/UNIT; NULL: those that pprof_read takes. */
-struct profile *pprof_read_value(const char *path, const char *value,
-                                 struct pprof_error *error);
+/* pprof_choice - what is read of a file. */
+struct pprof_choice {
+    /* Of a foreign file, the only column of its values that is read, of any unit: its
+     * name, or NAME/UNIT. NULL: those that pprof_read takes. */
+    const char *value;
+    bool flat; /* sum over stacks */
+};
+
+/* Do the same with a choice. */
+struct profile *pprof_read_choice(const char *path, const struct pprof_choice *choice,
+                                  struct pprof_error *error);
 
 /* The sandbox_work of that process. */
 void pprof_serve(struct wire *wire);
@@ -67,7 +73,8 @@ void pprof_serve(struct wire *wire);
 
 /* Do the same from memory, gzipped or not. */
 struct profile *pprof_decode(const void *bytes, size_t size, struct pprof_error *error);
-struct profile *pprof_decode_value(const void *bytes, size_t size, const char *value,
-                                   struct pprof_error *error);
+struct profile *pprof_decode_choice(const void *bytes, size_t size,
+                                    const struct pprof_choice *choice,
+                                    struct pprof_error *error);
 
 #endif

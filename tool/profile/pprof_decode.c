@@ -156,11 +156,12 @@ memory_for(size_t file_size)
 /* Decode uncompressed bytes, at most memory_limit of them. */
 static struct profile *
 decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
-             const char *value, struct pprof_error *error)
+             const struct pprof_choice *choice, struct pprof_error *error)
 {
     struct decoder decoder = {
         .error = error,
-        .value = value,
+        .value = choice->value,
+        .flat = choice->flat,
         .bytes = {bytes, bytes + size},
         .memory_limit = memory_limit,
         .memory_left = memory_limit - size,
@@ -185,7 +186,7 @@ decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
 /* Do the same, or report what the bytes are instead. */
 static struct profile *
 decode_expanded(const uint8_t *bytes, size_t size, uint64_t memory_limit,
-                const char *value, struct pprof_error *error)
+                const struct pprof_choice *choice, struct pprof_error *error)
 {
     const char *what = gzip_is(bytes, size)
                            ? "compressed by gzip more than once; unpack it first: "
@@ -194,7 +195,7 @@ decode_expanded(const uint8_t *bytes, size_t size, uint64_t memory_limit,
     struct profile *profile = NULL;
 
     if (what == NULL) {
-        profile = decode_plain(bytes, size, memory_limit, value, error);
+        profile = decode_plain(bytes, size, memory_limit, choice, error);
         if (profile == NULL &&
             strncmp(error->text, NOT_A_PROFILE, strlen(NOT_A_PROFILE)) == 0) {
             what = file_kind_guess(bytes, size);
@@ -209,12 +210,14 @@ decode_expanded(const uint8_t *bytes, size_t size, uint64_t memory_limit,
 struct profile *
 pprof_decode(const void *bytes, size_t size, struct pprof_error *error)
 {
-    return pprof_decode_value(bytes, size, NULL, error);
+    const struct pprof_choice all = {0};
+
+    return pprof_decode_choice(bytes, size, &all, error);
 }
 
 struct profile *
-pprof_decode_value(const void *bytes, size_t size, const char *value,
-                   struct pprof_error *error)
+pprof_decode_choice(const void *bytes, size_t size, const struct pprof_choice *choice,
+                    struct pprof_error *error)
 {
     const uint64_t memory_limit = memory_for(size);
     struct profile *profile = NULL;
@@ -226,7 +229,7 @@ pprof_decode_value(const void *bytes, size_t size, const char *value,
         return NULL;
     }
     if (!gzip_is(bytes, size)) {
-        return decode_expanded(bytes, size, memory_limit, value, error);
+        return decode_expanded(bytes, size, memory_limit, choice, error);
     }
     why = gzip_expand(bytes, size, memory_limit, &expanded);
     if (why == NULL && expanded.size == 0) {
@@ -236,7 +239,7 @@ pprof_decode_value(const void *bytes, size_t size, const char *value,
         snprintf(error->text, sizeof(error->text), "%s", why);
     } else {
         profile =
-            decode_expanded(expanded.data, expanded.size, memory_limit, value, error);
+            decode_expanded(expanded.data, expanded.size, memory_limit, choice, error);
     }
     buffer_finish(&expanded);
     return profile;

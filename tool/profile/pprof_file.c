@@ -226,12 +226,14 @@ open_file(const char *path, struct pprof_error *error)
     return fd;
 }
 
-/* Runs in a process without rights. Receives the value to choose or "", a path for
- * messages, and the file; sends the profile, or why there is none. */
+/* Runs in a process without rights. Receives the value to choose or "", whether to sum
+ * over stacks, a path for messages, and the file; sends the profile, or why there is
+ * none. */
 void
 pprof_serve(struct wire *wire)
 {
     char *const value = strdup(wire_get_text(wire, SIZE_MAX));
+    struct pprof_choice choice = {.flat = wire_get_most(wire, 1) != 0};
     char *const path = strdup(wire_get_text(wire, SIZE_MAX));
     const int fd = wire_take_fd(wire);
     struct profile *profile = NULL;
@@ -241,8 +243,8 @@ pprof_serve(struct wire *wire)
 
     sandbox_stage("profile", wire);
     if (path != NULL && value != NULL && read_all(fd, path, &file, &error)) {
-        profile = pprof_decode_value(file.data, file.size,
-                                     value[0] != '\0' ? value : NULL, &inner);
+        choice.value = value[0] != '\0' ? value : NULL;
+        profile = pprof_decode_choice(file.data, file.size, &choice, &inner);
         if (profile == NULL) {
             fail_text(&error, path, inner.text);
         }
@@ -289,11 +291,14 @@ receive(struct sandbox_process *process, const char *path, struct pprof_error *e
 struct profile *
 pprof_read(const char *path, struct pprof_error *error)
 {
-    return pprof_read_value(path, NULL, error);
+    const struct pprof_choice all = {0};
+
+    return pprof_read_choice(path, &all, error);
 }
 
 struct profile *
-pprof_read_value(const char *path, const char *value, struct pprof_error *error)
+pprof_read_choice(const char *path, const struct pprof_choice *choice,
+                  struct pprof_error *error)
 {
     const struct sandbox_limits limits = {READER_MEMORY_MAX, READER_CPU_NS_MAX};
     const bool standard = is_standard(path);
@@ -312,7 +317,8 @@ pprof_read_value(const char *path, const char *value, struct pprof_error *error)
         COMMAND_LOG("reader %ld: reads profile %s", (long)process.pid, path);
         process.patient = true;
         error->text[0] = '\0';
-        wire_put_text(&process.wire, value != NULL ? value : "");
+        wire_put_text(&process.wire, choice->value != NULL ? choice->value : "");
+        wire_put(&process.wire, choice->flat);
         wire_put_text(&process.wire, path);
         wire_send(&process.wire, fd);
         profile = receive(&process, path, error);
