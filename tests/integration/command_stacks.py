@@ -145,6 +145,15 @@ class Run(Stacks):
             share = int(name[-2:]) / 100
             # Three standard errors fail once in a hundred runs, of four shares.
             self.assertLess(abs(found / hits - share), 5 * math.sqrt(share * (1 - share) / hits), callers)
+        # Folded stacks have the same sums, from the process to the function.
+        folded = collections.Counter()
+        result = self.ntprof("export", "--format", "folded", FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        for line in text(result.stdout).splitlines():
+            stack, _, count = line.rpartition(" ")
+            if re.fullmatch(r"call_shares;(.*;)?main;(.*;)?share_\d+;(.*;)?work", stack):
+                folded[re.search(r"share_\d+", stack).group(0)] += int(count)
+        self.assertEqual(folded, callers)
 
     def test_python__whole_stacks_of_the_interpreter(self):
         _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1.5")

@@ -28,7 +28,8 @@ struct builder {
     uint32_t *of_process, *of_image, *of_function;
     uint32_t *of_outer;  /* by number of names */
     struct buffer text;  /* one name */
-    struct buffer chain; /* one row's frames, innermost first; uint32_t */
+    struct buffer chain; /* frames of one place, innermost first; uint32_t */
+    struct buffer path;  /* calls of one stack, innermost first; uint32_t */
 };
 
 /* --- frames and nodes --- */
@@ -164,6 +165,23 @@ frame_of_outer(struct builder *builder, const struct profile_row *row)
                     name->detail);
 }
 
+/* Find or add the nodes of builder->chain below parent. Returns the innermost, or NONE
+ * if memory runs out. */
+static uint32_t
+node_of_chain(struct builder *builder, uint32_t parent)
+{
+    const uint32_t *const chain = (const uint32_t *)(const void *)builder->chain.data;
+    uint32_t node = parent;
+
+    for (size_t left = builder->chain.size / sizeof(*chain); node != NONE && left > 0;
+         left--) {
+        node = chain[left - 1] != NONE
+                   ? find_node(builder->stacks, node, chain[left - 1])
+                   : NONE;
+    }
+    return node;
+}
+
 /* Set builder->chain to the functions of a row. Returns false if memory ran out. */
 static bool
 collect_chain(struct builder *builder, const struct profile_row *row)
@@ -186,6 +204,64 @@ collect_chain(struct builder *builder, const struct profile_row *row)
     return frame != NONE && !builder->chain.failed;
 }
 
+/* The frame of a function that called another one, or of the end of a stack. */
+static uint32_t
+frame_of_caller(struct builder *builder, const struct profile_call *call,
+                uint32_t function)
+{
+    uint32_t unnamed = NONE; /* its name depends on the image */
+
+    return frame_of(builder, function != 0 ? &builder->of_function[function] : &unnamed,
+                    &builder->profile->functions[function],
+                    &builder->profile->images[call->image], builder->details[function]);
+}
+
+/* Find or add the nodes of a call below parent: the function that has the code, and
+ * what was inlined there. Returns the innermost, or NONE if memory runs out. */
+static uint32_t
+node_of_call(struct builder *builder, uint32_t parent, const struct profile_call *call)
+{
+    const struct profile_frame *frames = builder->profile->frames;
+    uint32_t function = call->function;
+    uint32_t frame;
+
+    builder->chain.size = 0;
+    for (uint32_t at = call->inlined; at != 0; at = frames[at].caller) {
+        frame = frame_of_caller(builder, call, function);
+        buffer_append(&builder->chain, &frame, sizeof(frame));
+        function = frames[at].function;
+    }
+    frame = frame_of_caller(builder, call, function);
+    buffer_append(&builder->chain, &frame, sizeof(frame));
+    return builder->chain.failed ? NONE : node_of_chain(builder, parent);
+}
+
+/* Find or add the nodes of a row's callers below parent, the outermost first. An end
+ * that is shown is the first of them. Returns NONE if memory runs out. */
+static uint32_t
+node_of_callers(struct builder *builder, uint32_t parent, uint32_t stack)
+{
+    const struct profile_call *const calls = builder->profile->calls;
+    struct buffer *const path = &builder->path;
+    uint32_t node = parent;
+
+    path->size = 0;
+    for (uint32_t at = stack; at != 0; at = calls[at].caller) {
+        if (calls[at].end == NULL || profile_end_is_shown(calls[at].end)) {
+            buffer_append(path, &at, sizeof(at));
+        }
+    }
+    if (path->failed) {
+        return NONE;
+    }
+    for (size_t left = path->size / sizeof(stack); node != NONE && left > 0; left--) {
+        const uint32_t *const innermost = (const uint32_t *)(const void *)path->data;
+
+        node = node_of_call(builder, node, &calls[innermost[left - 1]]);
+    }
+    return node;
+}
+
 /* Find or add the node of a row's stack. Returns NONE if memory runs out. */
 static uint32_t
 node_of_row(struct builder *builder, const struct profile_row *row)
@@ -194,22 +270,18 @@ node_of_row(struct builder *builder, const struct profile_row *row)
     const struct profile *profile = builder->profile;
     const uint32_t process = frame_of_entry(builder, &builder->of_process[row->process],
                                             profile->processes[row->process], "", 0);
-    const uint32_t image =
-        frame_of_entry(builder, &builder->of_image[row->image],
-                       export_image_name(&profile->images[row->image]), "", 0);
-    uint32_t node = NONE;
+    uint32_t node = process != NONE ? find_node(stacks, 0, process) : NONE;
+    uint32_t image;
 
-    if (process != NONE && image != NONE && collect_chain(builder, row)) {
-        const uint32_t *chain = (const uint32_t *)(const void *)builder->chain.data;
-        size_t left = builder->chain.size / sizeof(*chain);
-
-        node = find_node(stacks, 0, process);
-        node = node != NONE ? find_node(stacks, node, image) : NONE;
-        while (node != NONE && left > 0) {
-            node = find_node(stacks, node, chain[--left]);
-        }
+    if (node != NONE && row->stack != 0) {
+        node = node_of_callers(builder, node, row->stack);
+    } else if (node != NONE) {
+        image = frame_of_entry(builder, &builder->of_image[row->image],
+                               export_image_name(&profile->images[row->image]), "", 0);
+        node = image != NONE ? find_node(stacks, node, image) : NONE;
     }
-    return node;
+    return node != NONE && collect_chain(builder, row) ? node_of_chain(builder, node)
+                                                       : NONE;
 }
 
 /* --- the whole profile --- */
@@ -275,6 +347,7 @@ export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
     free(builder.of_function);
     buffer_finish(&builder.text);
     buffer_finish(&builder.chain);
+    buffer_finish(&builder.path);
     hash_index_finish(&stacks->by_frame);
     hash_index_finish(&stacks->by_node);
     return done;

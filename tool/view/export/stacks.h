@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks.h - the rows of a profile as stacks: process, image, and the functions at the
- * place, outermost first: what was inlined lies above what it was inlined into. Only
- * tool/view/export includes it.
+ * stacks.h - the rows of a profile as stacks: process, then the callers, or the image
+ * if they were not recorded, and the functions at the place, outermost first: what was
+ * inlined lies above what it was inlined into. Only tool/view/export includes it.
  *
- * These are no call stacks. Stacks share what they have in common: each is a node in a
- * tree.
+ * Stacks share what they have in common: each is a node in a tree.
  */
 #ifndef VIEW_EXPORT_STACKS_H
 #define VIEW_EXPORT_STACKS_H
