@@ -339,6 +339,8 @@ make_sample(const struct callers *callers, const struct callers_hit *hit,
     }
     if (sample->user) {
         memcpy(sample->registers, stack->registers, sizeof(sample->registers));
+    } else {
+        memset(sample->registers, 0, sizeof(sample->registers));
     }
     return true;
 }
