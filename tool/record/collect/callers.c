@@ -228,6 +228,7 @@ walk_asking(struct callers *callers, const struct sample *sample)
     struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
 
     for (int questions = 0; questions < QUESTIONS_MAX; questions++) {
+        uint64_t address;
         uint32_t image;
         size_t row_count;
 
@@ -238,9 +239,9 @@ walk_asking(struct callers *callers, const struct sample *sample)
             return true;
         }
         image = callers->user.image;
+        address = callers->user.address;
         pthread_mutex_unlock(&callers->lock);
-        row_count =
-            unwinders_ask(callers->unwinders, image, callers->user.address, rows);
+        row_count = unwinders_ask(callers->unwinders, image, address, rows);
         pthread_mutex_lock(&callers->lock);
         stack_rules_add(callers->rules, image, rows, row_count);
     }
