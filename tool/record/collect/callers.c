@@ -191,8 +191,8 @@ walk(struct callers *callers, const struct sample *sample, const uint8_t *copy)
     walked->count = 0;
     walked->end = STACK_WHOLE;
     walked->image = STACK_NO_IMAGE;
-    if ((sample->kernel_count > 0 && !append_kernel(sample, walked)) ||
-        (sample->kernel_count > 0 && !append_entry(sample, walked))) {
+    if (sample->kernel_count > 0 &&
+        (!append_kernel(sample, walked) || !append_entry(sample, walked))) {
         return true;
     }
     if (!walk_user(callers, sample, copy)) {
