@@ -42,24 +42,26 @@ struct stack_row {
 
 /* stack_node - a call, or the end of stacks. */
 struct stack_node {
-    uint64_t address; /* of a call, link-time; of an end its enum stack_end */
+    uint64_t address; /* of a call, in the image's; of an end its enum stack_end */
     uint32_t image;   /* as stack_frame; of an end as stack_walked */
     uint32_t caller;  /* a node with a lower number; STACK_NO_NODE: this is an end */
 };
 
 struct stack_contexts;
 
-/* bound: of rows, and of nodes; at least STACK_CONTEXTS_MIN. NULL: out of memory. */
+/* Create a table of at most bound rows and as many nodes; bound is at least
+ * STACK_CONTEXTS_MIN. Returns NULL if memory runs out. */
 struct stack_contexts *stack_contexts_create(size_t bound);
 void stack_contexts_delete(struct stack_contexts *contexts); /* NULL is allowed */
 
 /*
- * Adds hits of a place with its callers.
+ * Add hits of a place with its callers.
  *
  *   frames  of count callers, innermost first
  *   end     with image; STACK_OTHER: with no frames
  *
- * False: out of memory; then the hits are not added, and no sum has changed.
+ * Returns false if memory runs out; then the hits are not added, and no sum has
+ * changed.
  */
 bool stack_contexts_add(struct stack_contexts *contexts,
                         const struct stack_place *place,

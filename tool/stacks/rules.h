@@ -2,6 +2,9 @@
 /*
  * rules.h - a cache of unwind rows, of fixed size, for all images.
  *
+ * Addresses of an image are whatever the mappings of a walk give: the recorder's are
+ * offsets in the file.
+ *
  * What is not there is asked of the image, and added. Rows that nobody looks up go when
  * there is no room.
  */
@@ -15,17 +18,17 @@ enum { STACK_RULES_MAX = 1 << 15 };
 
 struct stack_rules;
 
-/* NULL: out of memory. */
+/* Create a cache. Returns NULL if memory runs out. */
 struct stack_rules *stack_rules_create(void);
 void stack_rules_delete(struct stack_rules *rules); /* NULL is allowed */
 
-/* The rule of a link-time address of an image, until rows are added or forgotten. NULL:
- * it is not there. */
+/* Return the rule of an address of an image, valid until rows are added or forgotten,
+ * or NULL if it is not there. */
 const struct sym_unwind_rule *stack_rules_find(struct stack_rules *rules,
                                                uint32_t image, uint64_t address);
 
 /*
- * Adds rows. What was there of their addresses goes.
+ * Add rows. What was there of their addresses goes.
  *
  *   count  1 to SYM_UNWIND_ROWS_MAX
  *   rows   not empty, in order, not overlapping
@@ -33,10 +36,10 @@ const struct sym_unwind_rule *stack_rules_find(struct stack_rules *rules,
 void stack_rules_add(struct stack_rules *rules, uint32_t image,
                      const struct sym_unwind_row *rows, size_t count);
 
-/* Removes all rows of an image. */
+/* Remove all rows of an image. */
 void stack_rules_forget(struct stack_rules *rules, uint32_t image);
 
-/* How many rows there are. */
+/* Return how many rows there are. */
 size_t stack_rules_count(const struct stack_rules *rules);
 
 #endif

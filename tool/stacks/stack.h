@@ -13,9 +13,10 @@ enum { STACK_FRAMES_MAX = 512 };
 
 /* stack_frame - a caller. */
 struct stack_frame {
-    uint64_t address; /* link-time, of a byte of the call: the one before that which it
-                       * returns to; of what a signal interrupted, its instruction */
-    uint32_t image;   /* number of the caller's */
+    /* The image's, of a byte of the call: the one before that which it returns to; of
+     * what a signal interrupted, its instruction. */
+    uint64_t address;
+    uint32_t image; /* number of the caller's */
 };
 
 enum stack_end {

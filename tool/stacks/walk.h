@@ -18,7 +18,7 @@
 struct stack_mapping {
     uint64_t start;
     uint64_t end;
-    uint64_t address; /* link-time, of start; of code without a file start itself */
+    uint64_t address; /* the image's, of start; of code without a file start itself */
     uint32_t image;   /* number; not STACK_NO_IMAGE */
     bool anonymous;   /* code without a file, as of a JIT: it has no rules */
 };
@@ -41,17 +41,15 @@ struct stack_walked {
     size_t count;
     enum stack_end end;
     uint32_t image;   /* of an end with an image, else STACK_NO_IMAGE; or asked */
-    uint64_t address; /* asked: link-time */
+    uint64_t address; /* asked, in the image's addresses */
 };
 
-/*
- * Walks a stack. False: a rule is not in the cache, that of image and address; once it
- * was added, the walk is begun anew.
- */
+/* Walk a stack. Returns false if a rule is not in the cache, that of walked's image and
+ * address; when it was added, the walk has to begin anew. */
 bool stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
                 struct stack_walked *walked);
 
-/* The mapping of an address; NULL: there is none. */
+/* Return the mapping of an address, or NULL if there is none. */
 const struct stack_mapping *stack_mapping_find(const struct stack_mapping *mappings,
                                                size_t count, uint64_t address);
 
