@@ -6,7 +6,7 @@ usage: run.py --ntprof EXE --work EXE --measure EXE --drain EXE --calls EXE --hi
               --breakpoint EXE --rows EXE --storm EXE --folder FOLDER --compiler COMMAND [FIGURE...]
 
 Figures: cost growth drain calls hits whole delay system table start shares reading large page places
-lost guided agent preload names; all if none is named.
+lost guided agent preload names stacks; all if none is named.
 FOLDER keeps a large program that is compiled once, by COMMAND. What is compared runs in
 turns within one run, on the same work, and ratios are made within a turn. In the
 environment: BENCH_QUICK=1 makes runs short and few: to see that everything works, not to quote;
@@ -34,6 +34,7 @@ import page
 import preload
 import reading
 import shares
+import stacks
 from commands import NOBODY, Commands, Failed, read_rows
 from figures import QUICK, ratios, say, show, show_at_most, show_below, show_heading, tell, turns
 
@@ -616,10 +617,11 @@ FIGURES = {"cost": figure_cost, "growth": figure_growth, "drain": figure_drain,
            "system": figure_system, "table": figure_table, "start": figure_start, "shares": figure_shares,
            "reading": reading.figure_reading, "large": large.figure_large, "page": page.figure_page,
            "places": figure_places, "lost": lost.figure_lost, "guided": guided.figure_guided,
-           "agent": agent.figure_agent, "preload": preload.figure_preload, "names": names.figure_names}
+           "agent": agent.figure_agent, "preload": preload.figure_preload, "names": names.figure_names,
+           "stacks": stacks.figure_stacks}
 
 WITHOUT_WORK = {"calls", "hits", "whole", "delay", "reading", "large", "page", "lost", "guided", "agent",
-                "preload"}
+                "preload", "stacks"}
 
 
 def read_line(path, key):
@@ -657,7 +659,7 @@ def run_figure(commands, name):
 
 def main():
     parser = argparse.ArgumentParser()
-    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows", "storm", "agent_hit")
+    programs = ("drain", "calls", "hits", "walk", "breakpoint", "rows", "storm", "nest", "agent_hit")
     for name in ("ntprof", "work", "measure", *programs):
         parser.add_argument(f"--{name}", required=True, type=os.path.abspath)
     parser.add_argument("--folder", required=True, type=pathlib.Path, dest="kept")

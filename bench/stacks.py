@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""stacks: how many stacks are whole, and what -g costs, beside `perf record --call-graph dwarf`."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+import reading
+from commands import NOBODY
+from figures import QUICK, say, show, show_at_most, turns
+
+HZ = 997
+TURNS = 1 if QUICK else 7
+HITS = 500 if QUICK else 5500  # of each of Debian's programs
+COST_SECONDS = 1 if QUICK else 3
+SYSTEM_SECONDS = 2 if QUICK else 6
+SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
+SHALLOW, DEEP = 1, 40  # calls
+FEW_CONTEXTS = 4096
+MB = 1e6
+NOT_WHOLE = re.compile(r"\[(cut at|stack not|no unwind|unwind rules|deeper|callers not|other callers)")
+
+QUERY = ("with recursive c(i) as (select 1 union all select i + 1 from c where i < 300000) "
+         "select count(*), sum(i * i % 7), group_concat(i % 10, '') from c group by i % 100")
+
+
+def repeated(command):
+    """A shell's words that repeat a command; the number of times follows."""
+    return ["sh", "-c", f"i=0; while [ $i -lt \"$1\" ]; do {command}; i=$((i + 1)); done", "sh"]
+
+
+class Program:
+    """A program that is not ours, repeated until it has taken enough processor time."""
+
+    def __init__(self, commands, name, needs, command, whole):
+        self.commands, self.name, self.needs, self.whole = commands, name, needs, whole
+        self.start = command if isinstance(command, list) else repeated(command)
+
+    def missing(self):
+        return shutil.which(self.needs) is None
+
+    def command(self):
+        took = self.commands.run([*self.start, "2"], stdout="/dev/null")
+        return [*self.start, str(2 * max(1, round(HITS / HZ * 1e9 / took.cpu_ns)))]
+
+    def profile(self):
+        self.commands.run([self.commands.ntprof, "run", "-q", "-g", "-F", str(HZ), "-o", "whole.pb.gz", "--",
+                           *self.command()], stdout="/dev/null")
+        return "whole.pb.gz"
+
+
+class Redis:
+    """redis-server, which another program loads."""
+
+    name, needs, whole = "redis", "redis-server", 97
+
+    def __init__(self, commands):
+        self.commands = commands
+
+    def missing(self):
+        return any(shutil.which(program) is None for program in ("redis-server", "redis-benchmark"))
+
+    def profile(self):
+        socket = str(self.commands.folder / "redis.socket")
+        with subprocess.Popen([self.commands.ntprof, "run", "-q", "-g", "-F", str(HZ), "-o", "whole.pb.gz", "--",
+                               "redis-server", "--port", "0", "--unixsocket", socket, "--save", ""],
+                              stdout=subprocess.DEVNULL, cwd=self.commands.folder) as server:
+            for _ in range(100):
+                if os.path.exists(socket):
+                    break
+                time.sleep(0.1)
+            begun = time.monotonic()
+            while time.monotonic() < begun + HITS / HZ:
+                subprocess.run(["redis-benchmark", "-s", socket, "-n", "20000", "-q", "-t",
+                                "set,get,lpush,sadd,zadd,mset"], stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], check=False)
+        return "whole.pb.gz"
+
+
+def programs(commands):
+    large = commands.folder / "large"
+    large.write_bytes(pathlib.Path(commands.ntprof).read_bytes())
+    source = commands.folder / "source"
+    shutil.copytree(pathlib.Path(__file__).resolve().parent.parent / "src", source / "src")
+    git = ["git", "-C", str(source), "-c", "user.name=bench", "-c", "user.email=bench@localhost"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "bench"], check=True)
+    yield Program(commands, "python3", "/usr/bin/python3", ["/usr/bin/python3", str(reading.PYTHON_WORK)], 97)
+    yield Program(commands, "sqlite3", "sqlite3", f"sqlite3 :memory: \"{QUERY}\"", 97)
+    yield Program(commands, "git", "git", f"git -C {source} log -p --stat", 97)
+    yield Program(commands, "xz", "xz", f"xz -6 -c {large}", 97)
+    yield Program(commands, "zstd", "zstd", f"zstd -15 -q -c {large}", 97)
+    yield Redis(commands)
+    yield Program(commands, "gcc", "/usr/bin/gcc", f"/usr/bin/gcc -O2 -S -o - {unit_of_gcc(commands)}", 94)
+
+
+def unit_of_gcc(commands):
+    """A unit of some thousand lines that needs no header of ours."""
+    path = commands.folder / "unit.c"
+    functions = []
+    for number in range(60):
+        functions.append(f"""
+static unsigned mix_{number}(unsigned *values, unsigned count)
+{{
+    unsigned sum = {number};
+    for (unsigned i = 0; i < count; i++) {{
+        if (values[i] % {number + 3} == 1) sum += values[i] << ({number} % 7);
+        else if (values[i] > sum) values[i] ^= sum * {number * 7 + 1}u;
+        else switch (values[i] % 5) {{
+        case 0: sum -= i; break;
+        case 1: sum ^= values[i]; break;
+        case 3: values[(i + 1) % count] += sum; break;
+        default: sum = sum * 31 + values[i];
+        }}
+    }}
+    return sum;
+}}
+""")
+    calls = "".join(f"    sum += mix_{number}(values, count);\n" for number in range(60))
+    path.write_text("".join(functions) + f"unsigned all(unsigned *values, unsigned count)\n{{\n    unsigned sum = 0;\n"
+                    f"{calls}    return sum;\n}}\n")
+    return path
+
+
+def stacks_of(commands, profile):
+    """[(frames, hits)], the outermost frame first."""
+    text = commands.folder / "folded"
+    commands.run([commands.ntprof, "export", "--format", "folded", profile], stdout=text)
+    stacks = []
+    for line in text.read_text(errors="replace").splitlines():
+        frames, _, hits = line.rpartition(" ")
+        stacks.append((frames.split(";")[1:], int(hits)))
+    return stacks
+
+
+def show_whole(commands):
+    say(f"hits at {HZ} Hz, 16 kB of stack: with a whole stack, and with at least the first caller, %.")
+    for program in programs(commands):
+        if program.missing():
+            say(f"{program.name} is left out: {program.needs} is not there")
+            continue
+        stacks = stacks_of(commands, program.profile())
+        hits = sum(count for _, count in stacks)
+        whole = sum(count for frames, count in stacks if not NOT_WHOLE.match(frames[0]))
+        first = sum(count for frames, count in stacks if not NOT_WHOLE.match(frames[0]) or len(frames) > 2)
+        show(f"{program.name}: hits", [hits])
+        show(f"{program.name}: whole", [100 * whole / hits], "%", f">= {program.whole}",
+             lambda median, least=program.whole: median >= least)
+        show(f"{program.name}: first caller", [100 * first / hits], "%", ">= 99", lambda median: median >= 99)
+
+
+def nest(commands, depth, seconds):
+    """The words that work so long at the end of stacks of this depth."""
+    took = commands.run([commands.nest, str(depth), "20000"])
+    return [commands.nest, str(depth), str(max(1, round(20000 * seconds * 1e9 / took.work_cpu_ns)))]
+
+
+def run(commands, command, *options, uid=0, profile="stacks"):
+    return commands.run([commands.ntprof, "run", "-q", "-F", str(HZ), "-o", f"{profile}-{uid}.pb.gz", *options, "--",
+                         *command], uid)
+
+
+def record(commands, command):
+    return commands.run([commands.perf, "record", "-q", "-o", "stacks.data", "-e", "cpu-clock", "-c",
+                         str(round(1e9 / HZ)), "--call-graph", "dwarf", "--", *command])
+
+
+def rows_of(commands, profile):
+    """Hits, and how many addresses were hit."""
+    text = commands.folder / "rows.json"
+    commands.run([commands.ntprof, "report", "--by", "address", "--rows", "0", "--json", profile], stdout=text)
+    report = json.loads(text.read_text())
+    return report["sources"][0]["counted"], len(report["rows"])
+
+
+def show_cost(commands):
+    say(f"{COST_SECONDS} s of work at {HZ} Hz, {DEEP} calls deep: -g beside flat, and beside perf.")
+    work = nest(commands, DEEP, COST_SECONDS)
+    python = reading.Program(commands, "python3", ["/usr/bin/python3", str(reading.PYTHON_WORK)], COST_SECONDS).command
+    for name, command in (("deep", work), ("python3", python)):
+        actions = {"flat": lambda command=command: run(commands, command, profile="flat"),
+                   "stacks": lambda command=command: run(commands, command, "-g")}
+        if commands.perf:
+            actions["record"] = lambda command=command: record(commands, command)
+            actions["report"] = lambda: commands.run([commands.perf, "report", "--stdio", "-i", "stacks.data"],
+                                                     stdout="/dev/null")
+            record(commands, command)
+        results = turns(actions, TURNS)
+        hits, places = rows_of(commands, "stacks-0.pb.gz")
+        show_at_most(f"{name}: program's time, -g / flat",
+                     [turn["stacks"].work_cpu_ns / turn["flat"].work_cpu_ns for turn in results], 1.01)
+        show_at_most(f"{name}: own processor time by -g, of a hit and a place",
+                     [(turn["stacks"].profiler_cpu_ns - turn["flat"].profiler_cpu_ns) / 1e3 / (hits + places)
+                      for turn in results], 10, "us")
+        show(f"{name}: own processor time, flat", [turn["flat"].profiler_cpu_ns / 1e6 for turn in results], "ms")
+        show(f"{name}: own processor time, -g", [turn["stacks"].profiler_cpu_ns / 1e6 for turn in results], "ms")
+        show(f"{name}: peak memory, -g", [turn["stacks"].resident_bytes / MB for turn in results], "MB")
+        if commands.perf:
+            show(f"{name}: perf record and report", [
+                (turn["record"].profiler_cpu_ns + turn["report"].cpu_ns) / 1e6 for turn in results], "ms")
+            show_at_most(f"{name}: processor time, ntprof -g / perf record and report", [
+                turn["stacks"].profiler_cpu_ns / (turn["record"].profiler_cpu_ns + turn["report"].cpu_ns)
+                for turn in results], 0.3)
+        show(f"{name}: written, -g", [turn["stacks"].written_bytes / 1e3 for turn in results], "kB")
+
+
+def system(commands, tool, work):
+    if tool == "ntprof":
+        profiler = [commands.ntprof, "system", "-q", "-g", "-F", str(HZ), "-o", "system.pb.gz", "--duration", "1h"]
+    else:
+        profiler = [commands.perf, "record", "-q", "-a", "-o", "system.data", "-e", "cpu-clock", "-c",
+                    str(round(1e9 / HZ)), "--call-graph", "dwarf"]
+    return commands.run_beside(profiler, work)
+
+
+def show_system(commands):
+    if os.geteuid() != 0 or not commands.perf:
+        say("the machine is left out: it needs root and perf")
+        return
+    for name, depth in (("shallow", SHALLOW), ("deep", DEEP)):
+        work = nest(commands, depth, SYSTEM_SECONDS)
+        results = turns({tool: lambda tool=tool: system(commands, tool, work) for tool in ("ntprof", "perf")}, TURNS)
+        show(f"system, {name}: ntprof system -g", [turn["ntprof"].cpu_ns / 1e6 for turn in results], "ms")
+        show(f"system, {name}: perf record -a", [turn["perf"].cpu_ns / 1e6 for turn in results], "ms")
+        show_at_most(f"system, {name}: ntprof / perf record",
+                     [turn["ntprof"].cpu_ns / turn["perf"].cpu_ns for turn in results], 0.5)
+
+
+def show_bound(commands):
+    say(f"contexts without end ({DEEP} calls, each by one of two ways) in {FEW_CONTEXTS} contexts.")
+    sizes = {}
+    for seconds in (SHORT_SECONDS, LONG_SECONDS):
+        command = nest(commands, DEEP, seconds)
+        took = [run(commands, command, "-g", "--contexts", str(FEW_CONTEXTS)) for _ in range(1 if QUICK else 3)]
+        file_bytes = (commands.folder / "stacks-0.pb.gz").stat().st_size
+        sizes[seconds] = ([one.resident_bytes for one in took], file_bytes)
+    long, short = sizes[LONG_SECONDS], sizes[SHORT_SECONDS]
+    show_at_most(f"peak memory, {LONG_SECONDS} s / {SHORT_SECONDS} s", [a / b for a, b in zip(long[0], short[0])], 1.05)
+    show_at_most(f"file, {LONG_SECONDS} s / {SHORT_SECONDS} s", [long[1] / short[1]], 1.05)
+    command = nest(commands, DEEP, SHORT_SECONDS)
+    flat, full = run(commands, command, profile="flat"), run(commands, command, "-g")
+    show_at_most("peak memory of the command, -g over flat, MB", [(full.resident_bytes - flat.resident_bytes) / MB], 64)
+    say(f"file of {SHORT_SECONDS} s: {(commands.folder / 'stacks-0.pb.gz').stat().st_size:,} bytes")
+
+
+def show_user(commands):
+    """Two busy processors, as an ordinary user."""
+    uid = NOBODY if os.geteuid() == 0 else os.geteuid()
+    both = ["sh", "-c", '"$@" & "$@"; wait', "sh", *nest(commands, DEEP, COST_SECONDS)]
+    run(commands, both, "-g", uid=uid, profile="user")
+    text = commands.folder / "user.json"
+    commands.run([commands.ntprof, "report", "--json", f"user-{uid}.pb.gz"], stdout=text)
+    source = json.loads(text.read_text())["sources"][0]
+    show_at_most("lost as an ordinary user, two busy processors", [source["lost"]], 0)
+
+
+def figure_stacks(commands):
+    show_whole(commands)
+    show_cost(commands)
+    show_system(commands)
+    show_bound(commands)
+    show_user(commands)
