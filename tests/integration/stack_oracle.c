@@ -11,14 +11,12 @@
  * the program's exec, or its entry, where the loader is done. From there on the first
  * PASSED instructions are only followed. Prints one line of JSON.
  */
-#include "stacks/walk.h"
+#include "stack_images.h"
 
-#include "sandbox/process.h"
-#include "symbols/client/unwind.h"
+#include "symbols/border/unwind.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,14 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { IMAGES_MAX = 256, MAPPINGS_MAX = 1024, SHADOWS_MAX = 1 << 16 };
+enum { SHADOWS_MAX = 1 << 16 };
 enum { COPY_BYTES = 1 << 16, CALL_BYTES_MAX = 8, SHOWN_MAX = 10 };
-
-/* image - a file with code, or the vdso. */
-struct image {
-    char path[512];
-    struct sym_image *symbols; /* NULL: not an ELF file */
-};
 
 /* shadow - a call that has not returned, or what a signal interrupted. */
 struct shadow {
@@ -45,19 +37,14 @@ struct shadow {
     bool exact; /* it was interrupted */
 };
 
-static struct image images[IMAGES_MAX];
-static uint32_t image_count;
-static struct stack_mapping mappings[MAPPINGS_MAX];
-static size_t mapping_count;
 static struct shadow shadows[SHADOWS_MAX];
 static size_t shadow_count;
-static struct stack_rules *rules;
 static uint8_t copy[COPY_BYTES];
 
 /* Of the instructions that were asked about. */
 static struct {
     unsigned long asked, whole, no_rules, unsupported, landing, wrong, first_right,
-        signals, rows_asked;
+        signals;
 } counts;
 
 static void
@@ -69,44 +56,6 @@ fail(const char *what)
 
 /* --- mappings --- */
 
-static uint32_t
-find_image(const char *path)
-{
-    uint32_t i = 0;
-    int fd;
-
-    while (i < image_count && strcmp(images[i].path, path) != 0) {
-        i++;
-    }
-    if (i < image_count) {
-        return i;
-    }
-    if (image_count == IMAGES_MAX) {
-        fail("images");
-    }
-    image_count++;
-    snprintf(images[i].path, sizeof(images[i].path), "%s", path);
-    if (strcmp(path, "[vdso]") == 0) {
-        images[i].symbols = sym_image_open_vdso(NULL);
-    } else if ((fd = open(path, O_RDONLY | O_CLOEXEC)) >= 0) {
-        images[i].symbols = sym_image_open(fd, path, "", NULL);
-    }
-    return i;
-}
-
-static void
-add_mapping(uint64_t start, uint64_t end, uint64_t offset, const char *path)
-{
-    struct stack_mapping *const mapping = &mappings[mapping_count++];
-
-    *mapping = (struct stack_mapping){start, end, start, find_image(path), false};
-    mapping->anonymous = images[mapping->image].symbols == NULL;
-    if (!mapping->anonymous) {
-        mapping->address = sym_image_place_address(images[mapping->image].symbols,
-                                                   offset, end - start);
-    }
-}
-
 static void
 read_mappings(pid_t pid)
 {
@@ -115,9 +64,8 @@ read_mappings(pid_t pid)
 
     snprintf(line, sizeof(line), "/proc/%d/maps", (int)pid);
     file = fopen(line, "re");
-    mapping_count = 0;
-    while (file != NULL && mapping_count < MAPPINGS_MAX &&
-           fgets(line, sizeof(line), file) != NULL) {
+    stack_images_unmap_all();
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
         char path[512] = "";
         unsigned long start;
         unsigned long end;
@@ -127,19 +75,13 @@ read_mappings(pid_t pid)
         if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %511[^\n]", &start, &end, rights,
                    &offset, path) >= 4 &&
             rights[2] == 'x' && strcmp(path, "[vsyscall]") != 0) {
-            add_mapping(start, end, offset, path);
+            stack_images_map(start, end, offset, path);
         }
     }
     if (file == NULL) {
         fail("maps");
     }
     fclose(file);
-}
-
-static const struct stack_mapping *
-mapping_of(uint64_t address)
-{
-    return stack_mapping_find(mappings, mapping_count, address);
 }
 
 /* --- the walk --- */
@@ -162,22 +104,7 @@ sample_of(pid_t pid, const struct user_regs_struct *at)
         .copy = copy,
         .copied_bytes = (size_t)copied,
         .asked_bytes = sizeof(copy),
-        .mappings = mappings,
-        .mapping_count = mapping_count,
     };
-}
-
-static void
-walk(const struct stack_sample *sample, struct stack_walked *walked)
-{
-    while (!stack_walk(sample, rules, walked)) {
-        struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
-        const size_t count =
-            sym_image_unwind(images[walked->image].symbols, walked->address, rows);
-
-        counts.rows_asked++;
-        stack_rules_add(rules, walked->image, rows, count);
-    }
 }
 
 /* Is a frame that of the call which a shadow is of? */
@@ -185,7 +112,7 @@ static bool
 is_same(const struct stack_frame *frame, const struct shadow *shadow)
 {
     const uint64_t place = shadow->exact ? shadow->returns : shadow->returns - 1;
-    const struct stack_mapping *const mapping = mapping_of(place);
+    const struct stack_mapping *const mapping = stack_images_mapping(place);
 
     return mapping != NULL && mapping->image == frame->image &&
            place - mapping->start + mapping->address == frame->address;
@@ -207,17 +134,17 @@ count_right(const struct stack_walked *walked)
 static void
 show(const struct user_regs_struct *at, const struct stack_walked *walked, size_t right)
 {
-    const struct stack_mapping *const mapping = mapping_of(at->rip);
+    const struct stack_mapping *const mapping = stack_images_mapping(at->rip);
 
     fprintf(stderr, "at %s+0x%llx: %zu right of %zu frames and %zu calls, end %d in %s",
-            mapping == NULL ? "?" : images[mapping->image].path,
+            mapping == NULL ? "?" : stack_images_path(mapping->image),
             mapping == NULL ? at->rip : at->rip - mapping->start + mapping->address,
             right, walked->count, shadow_count, walked->end,
-            walked->image == STACK_NO_IMAGE ? "none" : images[walked->image].path);
+            stack_images_path(walked->image));
     if (right > 0) {
         fprintf(stderr, ", behind 0x%llx of %s",
                 (unsigned long long)walked->frames[right - 1].address,
-                images[walked->frames[right - 1].image].path);
+                stack_images_path(walked->frames[right - 1].image));
     }
     fputc('\n', stderr);
 }
@@ -228,10 +155,10 @@ show(const struct user_regs_struct *at, const struct stack_walked *walked, size_
 static bool
 may_land(const struct user_regs_struct *at)
 {
-    const struct stack_mapping *const mapping = mapping_of(at->rip);
+    const struct stack_mapping *const mapping = stack_images_mapping(at->rip);
 
     return mapping != NULL &&
-           strstr(images[mapping->image].path, "/libgcc_s.so") != NULL;
+           strstr(stack_images_path(mapping->image), "/libgcc_s.so") != NULL;
 }
 
 /* A stack that is not whole has to end where there are no rules. */
@@ -404,14 +331,14 @@ step_all(pid_t pid, unsigned long passed, unsigned long most)
         }
         number = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         follow(pid, &before, &at, delivered != 0);
-        if (mapping_of(at.rip) == NULL || maps_code(&before, &at)) {
+        if (stack_images_mapping(at.rip) == NULL || maps_code(&before, &at)) {
             read_mappings(pid);
         }
         if (steps >= passed) {
-            const struct stack_sample sample = sample_of(pid, &at);
+            struct stack_sample sample = sample_of(pid, &at);
             struct stack_walked walked;
 
-            walk(&sample, &walked);
+            stack_images_walk(&sample, &walked);
             judge(&at, &walked);
         }
         before = at;
@@ -425,10 +352,9 @@ main(int argc, char **argv)
     unsigned long steps;
     pid_t pid;
 
-    if (argc < 5 || sandbox_prepare() != 0) {
+    if (argc < 5 || stack_images_init() != 0) {
         return 2;
     }
-    rules = stack_rules_create();
     pid = start(argv + 4);
     if (strcmp(argv[3], "entry") == 0) {
         run_to_entry(pid);
@@ -437,17 +363,13 @@ main(int argc, char **argv)
     steps = step_all(pid, strtoul(argv[2], NULL, 10), strtoul(argv[1], NULL, 10));
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
-    for (uint32_t i = 0; i < image_count; i++) {
-        sym_image_close(images[i].symbols);
-    }
     printf("{\"steps\": %lu, \"asked\": %lu, \"first\": %lu, \"whole\": %lu, "
            "\"no_rules\": %lu, \"unsupported\": %lu, \"landing\": %lu, \"wrong\": %lu, "
            "\"signals\": %lu, "
            "\"rows_asked\": %lu, \"rows\": %zu}\n",
            steps, counts.asked, counts.first_right, counts.whole, counts.no_rules,
            counts.unsupported, counts.landing, counts.wrong, counts.signals,
-           counts.rows_asked, stack_rules_count(rules));
-    stack_rules_delete(rules);
-    sandbox_finish();
+           stack_images_rows_asked(), stack_images_row_count());
+    stack_images_finish();
     return 0;
 }
