@@ -23,8 +23,10 @@ coverage_put_time(struct buffer *text, int64_t time_ns)
     }
 }
 
-/* Whether windows leave more of the time uncovered than rounding does: half a window.
- * Times of a store that somebody else wrote may be any. */
+/* Return whether the windows of a host leave more of the selected time uncovered than
+ * rounding does, which is half the length of an average window; *missing_ns is then
+ * what they leave. Times of a store that somebody else wrote may be any, so sums that
+ * overflow count as nothing missing. */
 static bool
 lacks_windows(const struct coverage *coverage, uint64_t windows, int64_t covered_ns,
               int64_t *missing_ns)
@@ -61,6 +63,7 @@ coverage_add(struct coverage *coverage, const char *host, uint64_t windows,
     }
 }
 
+/* Append how many hosts there are beyond those that are named. */
 static void
 put_more(struct buffer *text, uint64_t hosts)
 {

@@ -12,14 +12,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Hosts that a list names; more are counted. */
 enum { COVERAGE_NAMED = 3 };
 
-/* coverage - all zero, but for the times, is what nothing was added to. */
+/* coverage - to start with, the caller sets the times and leaves the rest zero. */
 struct coverage {
     int64_t start_ns; /* of the selected time */
     int64_t end_ns;
     struct buffer without; /* names of hosts without windows, the first few */
-    struct buffer partly;  /* the same of hosts that lack some */
+    struct buffer partly;  /* names of hosts that lack some, with the missing time */
     uint64_t hosts_without;
     uint64_t hosts_partly;
 };
@@ -27,7 +28,7 @@ struct coverage {
 /* coverage_add - add a host.
  *
  *   windows     number of its windows in the selected time
- *   covered_ns  what these cover of it
+ *   covered_ns  how much of the selected time these windows cover
  */
 void coverage_add(struct coverage *coverage, const char *host, uint64_t windows,
                   int64_t covered_ns);

@@ -12,11 +12,12 @@
 /* Figures of a source's accounting, in the order of the columns of both engines. */
 enum { STORE_FIGURES = 10 };
 
+/* store_list_figures - get the figures of a source in that order. */
 void store_list_figures(const struct profile_source *source,
                         uint64_t figures[STORE_FIGURES]);
 
-/* store_set_figures - set the figures that were read. Returns false if they contradict
- * each other: what a store contains may be anybody's. */
+/* store_set_figures - set the figures that were read from a store. Returns false if
+ * they contradict each other: anybody may have written the store. */
 bool store_set_figures(struct profile_source *source,
                        const uint64_t figures[STORE_FIGURES]);
 
@@ -28,9 +29,10 @@ struct store {
     const struct store_engine *engine;
 };
 
-/* store_engine - each operation as the function of store.h with its name; a module. */
+/* store_engine - an engine's operations, which are what its module consists of. Each
+ * does what the function of store.h or overview.h with its name promises. */
 struct store_engine {
-    bool remote; /* its stores are on servers */
+    bool remote; /* its stores are on servers, not in files */
     bool (*create)(const struct store_url *url, const char *cluster,
                    struct pprof_error *error);
     struct store *(*open)(const struct store_url *url, bool write,
@@ -74,26 +76,28 @@ struct store_engine {
     "more rows are selected than are shown at a time: select less time, a host, a " \
     "unit, a source, an image or a build"
 
-/* store_find_source - return the source of a name and interval; NULL if there is none.
- */
+/* store_find_source - return the profile's source with this name and interval; NULL if
+ * there is none. */
 struct profile_source *store_find_source(const struct profile *profile,
                                          const char *name, uint64_t interval);
 
-/* store_function_kind - return the kind (profile/uses.h) of the functions of a row:
- * with addresses if its image is a known build. */
+/* store_function_kind - return in which kind (profile/uses.h) the store keeps the
+ * functions of a row: with their addresses if the row's image has a build-id that is
+ * known, as only then an address means the same in each window. */
 unsigned store_function_kind(const struct profile *profile,
                              const struct profile_row *row);
 
 /*
- * store_quality - how much a row says of its place: 0 no name, 1 a name, 2 a line too;
- * 2 more if the function's address is known as well. Windows of different agents may
- * have the same place, and the best one stays.
+ * store_quality - return how much a row says of its place: 0 if it has no name, 1 for a
+ * name, 2 for a name and a line; 2 more if the function's address is known as well.
+ * Windows of different agents may have the same place; the store keeps the names of the
+ * best quality.
  */
 uint8_t store_quality(const struct profile *profile, const struct profile_row *row);
 
 /*
- * store_image_key - the key of an image in a store: build-id and name, or else the
- * path.
+ * store_image_key - get what identifies an image in a store: its build-id and the last
+ * part of its path; without a build-id that is known, an empty text and the whole path.
  */
 void store_image_key(const struct profile_image *image, const char **build_id,
                      const char **name);

@@ -22,8 +22,8 @@ store_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
     return read;
 }
 
-/* Set slots of a round length that the time fits into, beginning at a multiple of it.
- * */
+/* Set slots of the shortest round length of which OVERVIEW_SLOTS_MAX hold the selected
+ * time; the first begins at a multiple of that length. */
 static void
 set_slots(struct store_overview *overview, const struct store_selection *selection)
 {
@@ -47,7 +47,8 @@ set_slots(struct store_overview *overview, const struct store_selection *selecti
     assert(overview->slot_count <= OVERVIEW_SLOTS_MAX);
 }
 
-/* The selected source, or else time, or the first one. */
+/* Set the timeline's source: the selected one; or else time, if the store has it; or
+ * else the first one. */
 static void
 choose_source(struct store_overview *overview, const struct store_selection *selection)
 {

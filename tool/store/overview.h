@@ -16,7 +16,7 @@
 
 enum {
     OVERVIEW_NAMES_MAX = 2000, /* of each kind; more are left out */
-    OVERVIEW_SLOTS_MAX = 240,
+    OVERVIEW_SLOTS_MAX = 240,  /* of the timeline */
 };
 
 /* store_overview - all zero before store_get_overview. */
@@ -38,8 +38,8 @@ struct store_overview {
     uint64_t interval; /* the shortest interval in the windows, of which hits are */
 };
 
-/* overview_limit_time - return a time that is neither negative nor above
- * OVERVIEW_TIME_MAX_NS. */
+/* overview_limit_time - return the time, or the nearer of 0 and OVERVIEW_TIME_MAX_NS if
+ * it is not between them. */
 static inline int64_t
 overview_limit_time(int64_t time_ns)
 {
@@ -73,13 +73,14 @@ void store_overview_finish(struct store_overview *overview);
  * out. */
 bool overview_add(struct string_set *set, const char *name);
 
-/* overview_add_hits - add hits to a slot of the timeline. The shortest interval must
- * come first. Hits of a longer one are converted to it: one counts as interval /
- * overview->interval. Slots beyond the last are ignored: a store may be forged. */
+/* overview_add_hits - add hits to a slot of the timeline. The shortest interval must be
+ * added first. A hit of a longer interval counts as interval / overview->interval hits.
+ * Slots beyond the last are ignored: a store may be forged. */
 void overview_add_hits(struct store_overview *overview, uint64_t slot,
                        uint64_t interval, uint64_t hits);
 
-/* overview_add_labels - add lines key=value. */
+/* overview_add_labels - add each line, which is a label key=value, to the labels.
+ * Returns false if memory runs out. */
 bool overview_add_labels(struct store_overview *overview, const char *lines);
 
 #endif

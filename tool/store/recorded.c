@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+/* Return the value of the profile's label with this key; otherwise if there is none. */
 static const char *
 label_or(const struct profile *profile, const char *key, const char *otherwise)
 {
@@ -78,8 +79,9 @@ store_add_recorded(struct store *store, const struct profile *profile,
     return added;
 }
 
-/* Make the epoch of a profile from its command, which stays the same when a recording
- * rewrites its file, as its start does: so it is the same window. */
+/* Make the epoch of a profile that was read from a file: a hash of its command. Command
+ * and start stay the same when a recording rewrites its file, so that the file is the
+ * same window each time. */
 static void
 make_epoch(const struct profile *profile, char *epoch, size_t size)
 {

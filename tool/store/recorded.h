@@ -10,7 +10,8 @@
  * so that a window is the same window whoever adds it; its other labels are the
  * window's.
  *
- *   otherwise  what counts where the profile has no label; its labels come first
+ *   otherwise  host, epoch and boot for a profile that has no such label; its labels
+ *              are stored in front of the profile's
  *
  * Returns as store_add does.
  */
@@ -21,7 +22,8 @@ bool store_add_recorded(struct store *store, const struct profile *profile,
 /*
  * Add a profile that was read from a file, as store_add_recorded does.
  *
- *   otherwise  host NULL: this machine; its epoch is that of files with its command
+ *   otherwise  as there, but host NULL stands for this machine's name, and its epoch
+ *              is not used: a profile without one gets one made of its command
  *
  * A profile that is rewritten while it is recorded is the same window each time.
  */

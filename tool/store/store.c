@@ -23,6 +23,7 @@ store_upgrade(const struct store_url *url, struct pprof_error *error)
     return url->engine->upgrade(url, error);
 }
 
+/* Open the store of a URL that was parsed. Returns NULL with the error set. */
 static struct store *
 open_parsed(const struct store_url *url, bool write, struct pprof_error *error)
 {
@@ -98,7 +99,8 @@ store_set_figures(struct profile_source *source, const uint64_t figures[STORE_FI
            source->outside_kernel <= source->outside;
 }
 
-/* Whether all figures of a window can be added up with those of many others. */
+/* Return whether the profile's times and figures are small enough to be added up with
+ * those of many other windows. */
 static bool
 check_figures(const struct profile *profile)
 {
@@ -173,7 +175,7 @@ store_read(struct store *store, const struct store_selection *selection,
     return profile;
 }
 
-/* Replace each member of a selection by that of also, if also has one. */
+/* Replace each member of a selection that is also set in also. */
 static void
 join_selections(struct store_selection *selection, const struct store_selection *also)
 {

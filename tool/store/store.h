@@ -48,8 +48,9 @@ struct store_selection {
     size_t rows_max;      /* reading more rows fails; 0: any number */
 };
 
-/* store_stop - asked at least once a second while a server is waited for: whether to
- * give up. */
+/* store_stop - how a caller ends a call that takes long: asked returns whether to give
+ * up. It is called at least once a second while a server is waited for, and every so
+ * many steps of a statement in a file. */
 struct store_stop {
     bool (*asked)(void *context);
     void *context;
@@ -113,7 +114,7 @@ bool store_is_url(const char *word);
  * if it is neither. */
 bool store_parse_time(const char *text, int64_t now_ns, int64_t *time_ns);
 
-/* For messages about such a text. */
+/* For messages about a text that store_parse_time refuses. */
 #define STORE_NO_TIME                                                           \
     "is no time; write how long ago, as 90s, 5m, 1h or 7d, or a date of local " \
     "time, as 2026-11-23 or 2026-11-23T10:30, or of UTC, as 2026-11-23T10:30Z"
@@ -164,7 +165,7 @@ bool store_upgrade(const struct store_url *url, struct pprof_error *error);
  * store_open - open a store.
  *
  *   url    in: as text; what it selects is ignored
- *   write  in: it is changed
+ *   write  in: whether the store will be changed
  *
  * Returns NULL with the error set: no such store, another program's tables, those of
  * another version, or ones that could run statements of others. Files of the version
@@ -172,14 +173,15 @@ bool store_upgrade(const struct store_url *url, struct pprof_error *error);
  */
 struct store *store_open(const char *url, bool write, struct pprof_error *error);
 
-/* store_open_stoppable - do the same; waits end when stop says so, which must outlive
- * the store. */
+/* store_open_stoppable - open a store as store_open does. Waits of this call and of all
+ * later ones end when stop says so; it must outlive the store. */
 struct store *store_open_stoppable(const char *url, bool write,
                                    const struct store_stop *stop,
                                    struct pprof_error *error);
 void store_close(struct store *store); /* may be NULL */
 
-/* store_is_remote - whether opening a store takes a while, so that it is kept open. */
+/* store_is_remote - return whether the store is on a server, so that opening it takes a
+ * while and callers keep it open. */
 bool store_is_remote(const struct store *store);
 
 /* Most hits or events of a source in a window: the sum of a thousand windows fits in 63
@@ -215,6 +217,8 @@ struct profile *store_read(struct store *store, const struct store_selection *se
 struct profile *store_read_url(const char *text, const struct store_selection *also,
                                struct pprof_error *error);
 
+/* store_get_statistics - read what a store contains. Returns false with the error
+ * set. */
 bool store_get_statistics(struct store *store, struct store_statistics *statistics,
                           struct pprof_error *error);
 
@@ -224,7 +228,7 @@ bool store_check(struct store *store, struct pprof_error *error);
 
 /*
  * store_prune - remove the oldest windows, and names that no window uses any more, and
- * give their room back to the file system.
+ * give their room back to the file system. Returns false with the error set.
  *
  *   windows  out: number of windows removed
  */
@@ -232,15 +236,18 @@ bool store_prune(struct store *store, const struct store_limits *limits,
                  uint64_t *windows, struct pprof_error *error);
 
 /* store_fold - bring the sums that the store keeps of past days up to date, where it
- * keeps some. Returns false with the error set. */
+ * keeps some. *days is the number of days that were summed up anew. Returns false with
+ * the error set. */
 bool store_fold(struct store *store, uint64_t *days, struct pprof_error *error);
 
-/* store_places - return each place once, as a profile with rows without hits, whose
- * names can be improved; NULL with the error set. */
+/* store_places - return each place of a known build once, as a profile with one row for
+ * each, all with one hit of a source named places, so that its names can be improved.
+ * Returns NULL with the error set. The caller owns the profile. */
 struct profile *store_places(struct store *store, struct pprof_error *error);
 
-/* store_rename - write the names of such a profile where they are better: a name where
- * there was none, or a line. */
+/* store_rename - write the names of a profile from store_places into the store where
+ * they are better than those that it has: a name where there was none, or a line.
+ * Returns false with the error set. */
 bool store_rename(struct store *store, const struct profile *places,
                   struct pprof_error *error);
 

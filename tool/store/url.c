@@ -25,6 +25,7 @@ struct scheme {
     const struct module *module; /* the engine */
 };
 
+/* Return the scheme that a word begins with; NULL if it is no URL of a store. */
 static const struct scheme *
 find_scheme(const char *word)
 {
@@ -56,6 +57,8 @@ store_is_url(const char *word)
     return find_scheme(word) != NULL;
 }
 
+/* Set the error to why a parameter is refused. A value that is a secret is not shown.
+ * Returns false. */
 static bool
 fail_parameter(struct pprof_error *error, const char *name, const char *value,
                const char *why)
@@ -71,7 +74,8 @@ fail_parameter(struct pprof_error *error, const char *name, const char *value,
     return false;
 }
 
-/* Parse a time before now: 90s, 5m, 1h, 7d. */
+/* Parse how long before now a time is, as 90s, 5m, 1h or 7d, into that time. Returns
+ * false if the text is none of these, or the time is not after 1970. */
 static bool
 parse_age(const char *value, int64_t now_ns, int64_t *time_ns)
 {
@@ -97,9 +101,9 @@ parse_age(const char *value, int64_t now_ns, int64_t *time_ns)
     return true;
 }
 
-/* Find the seconds since 1970 of a date that strptime read; what stands behind it says
- * whether it is of local time or, as "Z", of UTC. Returns false if it is neither, or no
- * day that there is: February 30 is not March 2. */
+/* Get the seconds since 1970 of a date that strptime read. zone: what follows the date
+ * in the text: nothing for local time, "Z" for UTC. Returns false if zone is neither,
+ * or there is no such day: timegm and mktime would make March 2 of February 30. */
 static bool
 get_seconds(const struct tm *given, const char *zone, time_t *seconds)
 {
@@ -116,8 +120,9 @@ get_seconds(const struct tm *given, const char *zone, time_t *seconds)
     return date.tm_mon == given->tm_mon && date.tm_mday == given->tm_mday;
 }
 
-/* Parse a time of 2026-11-23, 2026-11-23T10:30 or 2026-11-23T10:30:15, which is local,
- * or UTC with Z behind it. */
+/* Parse a date as 2026-11-23, 2026-11-23T10:30 or 2026-11-23T10:30:15, which is of
+ * local time, or of UTC with a Z behind it. Returns false if the text is none, or the
+ * date is not after 1970. */
 static bool
 parse_date(const char *value, int64_t *time_ns)
 {
@@ -181,7 +186,8 @@ struct known_text {
     const char **value;
 };
 
-/* Find a parameter in a table that ends with {0}. */
+/* Find where the value of a named parameter goes, in a table that ends with {0}.
+ * Returns NULL if the table has no such name. */
 static const char **
 find_text(const struct known_text *texts, const char *name)
 {
@@ -230,7 +236,7 @@ store_select(struct store_selection *selection, const char *name, const char *va
         "password-file, ca and timeout");
 }
 
-/* Set a parameter that selects, or one about a server. */
+/* Set one parameter: of a server how it is reached, or else what is selected. */
 static bool
 set_parameter(struct store_url *url, const char *name, const char *value,
               int64_t now_ns, struct pprof_error *error)
@@ -254,6 +260,8 @@ set_parameter(struct store_url *url, const char *name, const char *value,
     return store_select(&url->selection, name, value, now_ns, error);
 }
 
+/* Set the members of the URL that its text NAME=VALUE&NAME=VALUE.. names; values stay
+ * in url->parameters, which is cut into them. */
 static bool
 set_parameters(struct store_url *url, int64_t now_ns, struct pprof_error *error)
 {

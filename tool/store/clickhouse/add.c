@@ -28,7 +28,7 @@ struct adding {
     struct buffer rows; /* of the table that is being sent */
     struct string_set image_keys, variants;
     uint32_t *images;     /* by index in the profile: number of its key and bias */
-    uint64_t *new_hashes; /* of names that are being sent */
+    uint64_t *new_hashes; /* of rows of names that are being sent */
     size_t new_count;
 };
 
@@ -53,7 +53,8 @@ variant_of(const struct profile *profile, const struct profile_row *row)
     return function->system_name[0] != '\0' ? function->system_name : function->name;
 }
 
-/* Find the key of each image, with its bias in front, and number the different ones. */
+/* Make the key of each image, with its bias in front, and number the different ones in
+ * adding->images. Returns false with the server's error set if memory runs out. */
 static bool
 number_keys(struct adding *adding)
 {
@@ -81,14 +82,16 @@ number_keys(struct adding *adding)
     return done || server_fail_memory(adding->server);
 }
 
-/* Return the column image: the text that identifies an image, behind its bias in
- * hexadecimal. */
+/* Return the column image of an image: the text that identifies it. image_keys has it
+ * behind the bias in 16 hexadecimal digits. */
 static const char *
 image_key(const struct adding *adding, uint32_t image)
 {
     return adding->image_keys.texts[adding->images[image]] + 2 * sizeof(uint64_t);
 }
 
+/* Return the column bias: what addresses of the image have more than offsets in its
+ * file. */
 static uint64_t
 bias_of(const struct profile_image *image)
 {
@@ -101,6 +104,7 @@ compare_numbers(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* Compare rows by what identifies a row of table hits in one window and source. */
 static int
 compare_keys(const void *left, const void *right)
 {
@@ -120,8 +124,8 @@ compare_keys(const void *left, const void *right)
     return order != 0 ? order : compare_numbers(a->row->unit, b->row->unit);
 }
 
-/* Return the rows in an order in which those with the same keys are next to each
- * other; NULL after a failure. */
+/* Return the profile's rows, for free(), in an order in which those with the same keys
+ * are next to each other; NULL with the server's error set. */
 static struct sent_row *
 sort_rows(struct adding *adding)
 {
@@ -151,7 +155,7 @@ sort_rows(struct adding *adding)
     return rows;
 }
 
-/* Return the index behind the rows with the key of the first one. */
+/* Return the index behind the last row with the same keys as the row at first. */
 static size_t
 end_of_group(const struct adding *adding, const struct sent_row *rows, size_t first)
 {
@@ -166,9 +170,11 @@ end_of_group(const struct adding *adding, const struct sent_row *rows, size_t fi
 
 /* ---- names, each sent once in the life of the store ---- */
 
-/* Return whether the last row, from start on, was sent before; then it is removed. */
-static bool
-was_sent(struct adding *adding, size_t start)
+/* Remove the last row, from byte start on, from the rows to send if it was sent before.
+ * Otherwise note its hash as one of those that remember_sent adds when they have
+ * arrived. */
+static void
+drop_if_sent(struct adding *adding, size_t start)
 {
     struct server *const server = adding->server;
     struct buffer *const rows = &adding->rows;
@@ -185,17 +191,17 @@ was_sent(struct adding *adding, size_t start)
 
         if (known == hash) {
             rows->size = start;
-            return true;
+            return;
         }
         if (known == 0) {
             break;
         }
     }
     adding->new_hashes[adding->new_count++] = hash;
-    return false;
 }
 
-/* Remember the names that were sent: they have arrived. */
+/* Add the names of the insertion that succeeded to those that the server has. A full
+ * table is emptied first: then names are sent once more, which changes nothing. */
 static void
 remember_sent(struct adding *adding)
 {
@@ -217,6 +223,7 @@ remember_sent(struct adding *adding)
     adding->new_count = 0;
 }
 
+/* Put an image's row of table images, unless it was sent before. */
 static void
 put_image(struct adding *adding, uint32_t index)
 {
@@ -231,7 +238,7 @@ put_image(struct adding *adding, uint32_t index)
     row_binary_put(out, image->start, 8);
     row_binary_put(out, image->limit, 8);
     row_binary_put(out, image->named, 1);
-    was_sent(adding, start); /* removes it if so */
+    drop_if_sent(adding, start);
 }
 
 static void
@@ -271,6 +278,7 @@ enum {
     CALLER_ADDRESS
 };
 
+/* Put one column of a caller: its function's, or the line of the call. */
 static void
 put_caller(struct buffer *out, int column, const struct profile_function *function,
            uint32_t line)
@@ -324,7 +332,8 @@ put_callers(struct adding *adding, const struct profile_row *row, int first, int
     }
 }
 
-/* Put the names of a bucket, unless they were sent before. */
+/* Put the row of table places with the names of a row's bucket, unless it was sent
+ * before. */
 static void
 put_place(struct adding *adding, const struct sent_row *key)
 {
@@ -350,7 +359,7 @@ put_place(struct adding *adding, const struct sent_row *key)
     row_binary_put(out, function.has_address, 1);
     row_binary_put(out, function.address, 8);
     put_callers(adding, row, CALLER_DEFINITION, CALLER_ADDRESS);
-    was_sent(adding, start); /* removes it if so */
+    drop_if_sent(adding, start);
 }
 
 static void
@@ -390,6 +399,8 @@ put_window_key(struct adding *adding, bool hour)
     row_binary_put(out, adding->profile->time_ns, 8);
 }
 
+/* Put one row of table hits: the hits of one source in the rows from first to end,
+ * which have the same keys. Without hits there is no row. */
 static void
 put_hits(struct adding *adding, const struct sent_row *rows, size_t first, size_t end,
          size_t source)
@@ -459,7 +470,8 @@ send_accounting(struct adding *adding)
         row_binary_put_double(out, source->measured);
         for (size_t k = 0; k < STORE_FIGURES; k++) {
             row_binary_put(out, figures[k], 8);
-            /* Each only grows: a later state has a larger sum. */
+            /* Each figure only grows, so a later state of the window has a larger sum,
+             * and its row replaces the earlier one. */
             if (__builtin_add_overflow(version, figures[k], &version)) {
                 version = UINT64_MAX;
             }
@@ -480,8 +492,8 @@ text_of(const char *text)
     return text != NULL ? text : "";
 }
 
-/* Send the window itself. The time when it was added is the server's, as is that of
- * folds. */
+/* Send the row of table windows. Its column added has the time of the server's clock,
+ * as folds have, which compare with it (fold.c). */
 static void
 send_window(struct adding *adding)
 {
@@ -515,8 +527,10 @@ send_window(struct adding *adding)
                   out);
 }
 
-/* ---- all of it ---- */
+/* ---- whole windows ---- */
 
+/* Allocate what adding needs. Returns false with the server's error set if memory runs
+ * out. */
 static bool
 start_adding(struct adding *adding)
 {

@@ -42,7 +42,8 @@ enum { ROWS_AT_A_TIME = 1 << 20 };
 #define SUM_KEYS \
     "day, hour, host, source, period, process, unit, image, bias, address, variant"
 
-/* Read days that a query yields. Returns their number. */
+/* Read the days that a query yields, at most DAYS_MAX of them. Returns their number; 0
+ * after a failure. */
 static size_t
 read_days(struct server *server, const char *sql, uint64_t days[DAYS_MAX])
 {
@@ -59,6 +60,7 @@ read_days(struct server *server, const char *sql, uint64_t days[DAYS_MAX])
     return server->failed ? 0 : count;
 }
 
+/* Write a day as YYYY-MM-DD, as partitions are named. */
 static void
 show_day(uint64_t day, char *text, size_t size)
 {
@@ -69,8 +71,9 @@ show_day(uint64_t day, char *text, size_t size)
     strftime(text, size, "%Y-%m-%d", &date);
 }
 
-/* Drop the table folding_OWN, in which a day's sums were made. After a failure too:
- * that is put aside meanwhile, as requests do nothing after one. */
+/* Drop the table folding_OWN, in which a day's sums were made; also after a failure. As
+ * requests do nothing while server->failed is set, that failure is put aside for the
+ * request and set again. */
 static void
 drop_folding(struct server *server, long own)
 {
@@ -90,7 +93,8 @@ drop_folding(struct server *server, long own)
     }
 }
 
-/* Add up the rows of a day, those of one part of the hosts after the other. */
+/* Add up the hits of a day into the table folding_OWN. Hosts are divided into as many
+ * parts as keep ROWS_AT_A_TIME, and one part is added up after the other. */
 static void
 sum_up_day(struct server *server, uint64_t day, long own)
 {
@@ -116,8 +120,9 @@ sum_up_day(struct server *server, uint64_t day, long own)
     }
 }
 
-/* Make the sums of a day in a table of this process's own; then the day becomes a part
- * of table sums as a whole. */
+/* Make the sums of a day in a table folding_OWN of this process alone, which then
+ * replaces the day's partition of table sums as a whole. now: the server's time before
+ * the sums were made. */
 static void
 fold_day(struct server *server, uint64_t day, uint64_t now)
 {
@@ -174,6 +179,8 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
 
 /* ---- removing days ---- */
 
+/* Remove a day's partition from a table; in a cluster from the tables of all
+ * servers. */
 static void
 drop_day(struct server *server, const char *table, uint64_t day)
 {
@@ -191,6 +198,8 @@ drop_day(struct server *server, const char *table, uint64_t day)
     server_run(server, sql);
 }
 
+/* Remove the days of a table that are before end_day and meet a condition in SQL, which
+ * begins with AND or is empty. list: room for the days. */
 static void
 drop_days(struct server *server, const char *table, const char *condition,
           uint64_t end_day, uint64_t list[DAYS_MAX])
@@ -209,8 +218,9 @@ drop_days(struct server *server, const char *table, const char *condition,
     }
 }
 
-/* Remove windows that ended before a day, rows of days without windows, and all sums of
- * the days before. Returns the number of windows. Names stay: agents send each once. */
+/* Remove windows that ended before end_day, then rows of hits and accounting of days
+ * before it that have no window left, and all sums of days before it. Names stay:
+ * agents send each once. Returns the number of windows. list: room for days. */
 static uint64_t
 drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
 {
@@ -235,7 +245,8 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
     return windows;
 }
 
-/* Remove whole days, the oldest first, until the store is small enough. */
+/* Remove whole days, the oldest first, until the store has at most bytes_max bytes.
+ * Returns the number of windows that were removed. list: room for days. */
 static uint64_t
 drop_by_size(struct server *server, uint64_t bytes_max, uint64_t list[DAYS_MAX])
 {

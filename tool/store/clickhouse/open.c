@@ -38,7 +38,8 @@ clickhouse_close(struct store *store)
 
 /* ---- tables ---- */
 
-/* Whether there is a table, of any columns. */
+/* Return whether the database has a table of this name, whatever its columns; false
+ * after a failure. */
 static bool
 has_table(struct server *server, const char *name)
 {
@@ -51,7 +52,8 @@ has_table(struct server *server, const char *name)
     return server_number(server, sql) != 0;
 }
 
-/* Whether a table has exactly the columns that it should have. */
+/* Check that a table has exactly the columns that it should have. Returns false with
+ * the error set if not. */
 static bool
 check_columns(struct server *server, const struct clickhouse_table *table)
 {
@@ -86,6 +88,7 @@ check_columns(struct server *server, const struct clickhouse_table *table)
     return !server->failed;
 }
 
+/* Check the columns of all tables. Returns false with the error set. */
 static bool
 check_tables(struct server *server)
 {
@@ -95,7 +98,8 @@ check_tables(struct server *server)
     return !server->failed;
 }
 
-/* Make a table of one server. */
+/* Make a table on one server, of the kind that keeps the last version of rows with the
+ * same key if it has versions. */
 static void
 make_table(struct server *server, const struct clickhouse_table *table)
 {
@@ -110,7 +114,7 @@ make_table(struct server *server, const struct clickhouse_table *table)
     server_run(server, sql);
 }
 
-/* Make the table over those of all servers. */
+/* Make the table by which requests reach those of all servers of the cluster. */
 static void
 make_distributed_table(struct server *server, const struct clickhouse_table *table)
 {
@@ -187,8 +191,9 @@ clickhouse_create(const struct store_url *url, const char *cluster,
     return done;
 }
 
-/* Find out whether the store belongs to a cluster: its tables are then of the kind
- * Distributed('CLUSTER', ...), with or without the quotation marks. */
+/* Find out whether the store belongs to a cluster, and set it: its tables are then of
+ * the kind Distributed('CLUSTER', ...), with or without the quotation marks. Returns
+ * false with the error set. */
 static bool
 find_cluster(struct server *server)
 {
@@ -213,6 +218,8 @@ find_cluster(struct server *server)
 /* The version that store_upgrade converts. */
 enum { VERSION_BEFORE = 2 };
 
+/* Set the error for a store whose tables are not of the version that this program uses;
+ * 0 if table ntprof has no row. */
 static void
 fail_version(struct server *server, uint64_t version)
 {
@@ -226,7 +233,8 @@ fail_version(struct server *server, uint64_t version)
                       "3 of the tables only");
 }
 
-/* Connect to a store of any version. Returns NULL with the error set. */
+/* Connect to a store of any version; *version is that of its tables, 0 if table ntprof
+ * has no row. Returns NULL with the error set. */
 static struct server *
 open_any(const struct store_url *url, uint64_t *version, struct pprof_error *error)
 {
@@ -266,7 +274,7 @@ clickhouse_open(const struct store_url *url, bool write, struct pprof_error *err
     return server != NULL ? &server->store : NULL;
 }
 
-/* Whether the table has a column. */
+/* Return whether a table has a column; false after a failure. */
 static bool
 has_column(struct server *server, const char *table, const char *column)
 {
@@ -283,7 +291,7 @@ has_column(struct server *server, const char *table, const char *column)
 /* What a table of version 2 lacks. Its rows have empty values there. */
 static const struct {
     const char *table;
-    const char *last; /* of the columns */
+    const char *last; /* last of the new columns */
     const char *change;
 } added_columns[] = {
     {"places", "caller_addresses",
@@ -304,7 +312,8 @@ change_table(struct server *server, const char *table, const char *last,
     const char *const cluster = server->cluster;
     char sql[SQL_BYTES];
 
-    /* If it is there, an earlier attempt did it, and was killed. */
+    /* If the last column is there, an earlier attempt to upgrade added it, and was
+     * killed. */
     if (!has_column(server, table, last)) {
         snprintf(sql, sizeof(sql), "ALTER TABLE %s%s%s%s %s", table,
                  cluster != NULL ? " ON CLUSTER '" : "", cluster != NULL ? cluster : "",
@@ -330,7 +339,8 @@ remake_distributed_table(struct server *server, const char *name)
     }
 }
 
-/* Add what version 2 lacks; in a cluster to the tables with the rows. */
+/* Add the columns that version 2 lacks; in a cluster to the servers' own tables, which
+ * have the rows. */
 static void
 add_columns(struct server *server)
 {

@@ -40,7 +40,8 @@ clickhouse_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
     return !server->failed;
 }
 
-/* Read the units of the last hour: all rows of a long time are too many to look at. */
+/* Read the units that have hits in the last hour of the selected time: the rows of a
+ * longer time are too many to read. */
 static void
 read_units(struct server *server, const struct store_selection *selection,
            struct store_overview *overview)

@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 
+/* Condition that a window is of an agent: the epoch of a single recording begins with
+ * STORE_EPOCH_FILE. */
 #define OF_AGENT "substring(epoch, 1, 5) != 'file '"
 
 /* ---- conditions ---- */
@@ -95,7 +97,7 @@ put_row_conditions(struct buffer *sql, const struct store_selection *selection)
 
 /* ---- windows ---- */
 
-/* Put a query for each selected window once, as it was last. */
+/* Put a query that has each selected window once, in its latest state. */
 static void
 put_last_windows(struct buffer *sql, const struct store_selection *selection)
 {
@@ -195,7 +197,8 @@ query_timeline(struct buffer *sql, const struct store_selection *selection,
 
 #define KEYS "source, period, process, unit, image, bias, address, variant"
 
-/* Each image once: all that was sent of it is the same file. */
+/* Each image once. Its rows are of the same file, so their paths and bounds are
+ * joined. */
 #define IMAGES                                                                        \
     "(SELECT image, bias, min(path) AS path, max(build_id) AS build_id, min(low) AS " \
     "low, max(high) AS high, max(named) AS named FROM images GROUP BY image, bias)"
@@ -210,7 +213,8 @@ query_timeline(struct buffer *sql, const struct store_selection *selection,
     " ORDER BY image, bias, address, variant, quality DESC, has_address DESC, " \
     "function, file, line LIMIT 1 BY image, bias, address, variant"
 
-/* Put the query for hits of selected windows, but for those of folded days. */
+/* Put the query for hits of selected windows, except those of days in the list folded,
+ * whose sums are used instead. */
 static void
 put_hits(struct buffer *sql, const struct store_selection *selection,
          const struct query_range *range, const char *folded)
@@ -227,7 +231,7 @@ put_hits(struct buffer *sql, const struct store_selection *selection,
     buffer_append_text(sql, " GROUP BY " KEYS ", host, epoch, start_ns");
 }
 
-/* Put the query for the sums of folded days, behind that for hits. */
+/* Append the query for the sums of the days in the list folded to that for hits. */
 static void
 put_sums(struct buffer *sql, const struct store_selection *selection,
          const struct query_range *range, const char *folded)

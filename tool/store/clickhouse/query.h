@@ -13,11 +13,12 @@
 
 #include "base/buffer.h"
 
-/* query_range - the days of the selected windows' starts, since 1970. */
+/* query_range - first and last day and hour, counted from 1970, of the starts of the
+ * selected windows. */
 struct query_range {
     uint64_t first_day;
     uint64_t last_day;
-    uint64_t first_hour; /* since 1970, too */
+    uint64_t first_hour;
     uint64_t last_hour;
 };
 
@@ -28,8 +29,8 @@ void query_windows(struct buffer *sql, const struct store_selection *selection);
  * lengths, smallest and largest bucket, back ends, limits, gaps. */
 void query_header(struct buffer *sql, const struct store_selection *selection);
 
-/* query_coverage - append: host, windows, nanoseconds from start to end that they
- * cover, of agents. */
+/* query_coverage - append, of windows of agents: host, number of its windows,
+ * nanoseconds between start_ns and end_ns that they cover. */
 void query_coverage(struct buffer *sql, const struct store_selection *selection,
                     int64_t start_ns, int64_t end_ns);
 
@@ -49,13 +50,14 @@ void query_timeline(struct buffer *sql, const struct store_selection *selection,
 
 /* query_rows - append: ROWS_COLUMNS of rows.h.
  *
- *   folded  text: an SQL list of days whose sums are to be taken instead; "" for none
+ *   folded  in: an SQL list of days whose sums are read instead of hits; "" for none
  *   limit   in: most rows of the answer; 0: any number
  */
 void query_rows(struct buffer *sql, const struct store_selection *selection,
                 const struct query_range *range, const char *folded, uint64_t limit);
 
-/* query_places - append: the same, once for each place in a file of a known build. */
+/* query_places - append the columns of query_rows, once for each place in a file of a
+ * known build. */
 void query_places(struct buffer *sql);
 
 #endif

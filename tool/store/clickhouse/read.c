@@ -33,7 +33,8 @@ struct reading {
     struct buffer folded; /* list of days whose sums are used */
 };
 
-/* Run the query in reading->sql, and clear the text for the next one. */
+/* Run the query in reading->sql, and clear that text for the next one. Returns false if
+ * it failed; *rows is then a reader that has failed. */
 static bool
 ask(struct reading *reading, struct row_binary_reader *rows)
 {
@@ -51,6 +52,8 @@ ask(struct reading *reading, struct row_binary_reader *rows)
 static bool set_text(struct reading *reading, char **text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Set a text of the profile, cut to 1023 bytes. Returns false with the error set if
+ * memory runs out. */
 static bool
 set_text(struct reading *reading, char **text, const char *format, ...)
 {
@@ -82,6 +85,9 @@ read_texts(struct reading *reading, struct row_binary_reader *rows)
     set_text(reading, &profile->gaps, "%.900s", text);
 }
 
+/* Set the profile's time, the days and hours of the windows, and the time that they
+ * should cover. first_ns, last_ns: starts of the first and last window; end_ns: end of
+ * the last one. */
 static void
 set_times(struct reading *reading, uint64_t first_ns, uint64_t last_ns, uint64_t end_ns)
 {
@@ -102,6 +108,8 @@ set_times(struct reading *reading, uint64_t first_ns, uint64_t last_ns, uint64_t
             : (int64_t)end_ns;
 }
 
+/* Read what the selected windows have in common into the profile: times, sizes of
+ * buckets, back ends, limits and gaps. Fails if no window is selected. */
 static void
 read_header(struct reading *reading)
 {
@@ -132,8 +140,8 @@ read_header(struct reading *reading)
     server_end(reading->server, &rows);
 }
 
-/* Describe in which time hosts have no windows. With labels only selected hosts are
- * looked at: not all hosts need have these labels. */
+/* Put a description of the times without windows before the profile's gaps. With labels
+ * only selected hosts are examined: not all hosts need have these labels. */
 static void
 read_gaps(struct reading *reading)
 {
@@ -174,6 +182,8 @@ read_gaps(struct reading *reading)
 
 /* ---- sources ---- */
 
+/* Read one source from a row of query_sources, and add it to the profile. Returns false
+ * with the error set, or after bytes that make no sense. */
 static bool
 read_source(struct reading *reading, struct row_binary_reader *rows)
 {
@@ -221,8 +231,9 @@ read_sources(struct reading *reading)
 
 /* ---- rows ---- */
 
-/* List the days whose sums say all of what is selected: those that end before any
- * later window was added, and lie within the selected time. Sums know no labels. */
+/* List the days whose sums can be used in reading->folded: days that lie wholly within
+ * the selected time, and to which no window was added since they were folded. Sums have
+ * no labels, so with labels there are none. */
 static void
 list_folded(struct reading *reading)
 {
@@ -258,8 +269,8 @@ list_folded(struct reading *reading)
     server_end(reading->server, &rows);
 }
 
-/* Return the limit of the query for rows: one row more than rows_take takes, so that
- * it fails; 0 for none. */
+/* Return the limit of the query for rows, 0 for none: one row more than rows_take
+ * accepts, so that rows_take fails if there are more. */
 static uint64_t
 answer_limit(const struct reading *reading)
 {
@@ -268,6 +279,7 @@ answer_limit(const struct reading *reading)
     return rows_max != 0 ? rows_answer_max(reading->profile, rows_max) + 1 : 0;
 }
 
+/* Run the query for rows in reading->sql, and add them to the profile. */
 static void
 read_rows(struct reading *reading)
 {
@@ -284,6 +296,7 @@ read_rows(struct reading *reading)
     server_end(reading->server, &rows);
 }
 
+/* Free what reading used. Returns the profile; NULL after a failure. */
 static struct profile *
 finish_reading(struct reading *reading)
 {
@@ -291,7 +304,7 @@ finish_reading(struct reading *reading)
     buffer_finish(&reading->text);
     buffer_finish(&reading->folded);
     coverage_finish(&reading->coverage);
-    /* An answer may be large. */
+    /* An answer may be large, so it is not kept until the next request. */
     buffer_finish(&reading->server->answer);
     if (reading->server->failed) {
         profile_delete(reading->profile);

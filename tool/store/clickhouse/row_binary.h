@@ -15,8 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* row_binary_put - append a number of 1, 2, 4 or 8 bytes. */
 void row_binary_put(struct buffer *out, uint64_t number, size_t bytes);
 void row_binary_put_double(struct buffer *out, double number);
+
+/* row_binary_put_length - append the number of elements of an array, or of bytes of a
+ * text, which follow. */
 void row_binary_put_length(struct buffer *out, uint64_t length);
 void row_binary_put_text(struct buffer *out, const char *text);
 
@@ -33,8 +37,9 @@ bool row_binary_more(const struct row_binary_reader *reader);
 uint64_t row_binary_get(struct row_binary_reader *reader, size_t bytes);
 double row_binary_get_double(struct row_binary_reader *reader);
 
-/* row_binary_get_length - read the length of an array, which is at most what the rest
- * has bytes. */
+/* row_binary_get_length - read the length of an array. One that is larger than the
+ * number of bytes that are left makes the reader fail: each element has at least a
+ * byte. */
 size_t row_binary_get_length(struct row_binary_reader *reader);
 
 /* row_binary_get_text - copy a text to a buffer, terminated by NUL; what is behind a

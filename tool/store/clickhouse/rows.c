@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Most inlined calls of a place; more are no answer of a store of ntprof. */
 enum { CALLERS_MAX = 1000 };
 
 /* Texts of a row that are needed at the same time. */
@@ -37,6 +38,7 @@ struct taking {
 
 /* --- values --- */
 
+/* Set why taking rows failed, unless it is set. Returns false. */
 static bool
 fail_rows(struct taking *taking, const char *why)
 {
@@ -68,6 +70,7 @@ get_line(struct taking *taking)
     return (uint32_t)row_binary_get(taking->reader, sizeof(uint32_t));
 }
 
+/* Read the columns of a row's image. Returns false if the bytes make no sense. */
 static bool
 get_image(struct taking *taking, struct profile_image *image)
 {
@@ -84,8 +87,10 @@ get_image(struct taking *taking, struct profile_image *image)
     return !reader->failed;
 }
 
-/* Read the length of one of the arrays, all of which have the same length; places that
- * were sent before version 3 have none of its columns. */
+/* Read the length of an array of callers' columns, and check that it is count, as all
+ * of a row have the same length. since_3: the column was added in version 3 of the
+ * tables, so a place that was sent before has an empty array there. Returns false with
+ * the failure set. */
 static bool
 get_length(struct taking *taking, size_t count, bool since_3, size_t *length)
 {
@@ -93,11 +98,12 @@ get_length(struct taking *taking, size_t count, bool since_3, size_t *length)
     return *length == count || (since_3 && *length == 0) || fail_garbage(taking);
 }
 
-/* --- lists of an answer --- */
+/* --- arrays of callers --- */
 
 enum { NAME_MEMBER, SYSTEM_NAME_MEMBER, FILE_MEMBER, DEFINITION_MEMBER };
 
-/* Read one member of the row's functions. The profile keeps the texts. */
+/* Read the array of one member of all callers: member is NAME_MEMBER and so on. The
+ * profile keeps the texts. */
 static bool
 get_names(struct taking *taking, size_t count, int member)
 {
@@ -119,7 +125,8 @@ get_names(struct taking *taking, size_t count, int member)
     return !taking->reader->failed;
 }
 
-/* Read the first array of texts, which says how many callers there are. */
+/* Read the array of the callers' names, which is the first, so that its length is the
+ * number of callers. */
 static bool
 get_first_names(struct taking *taking, size_t *count)
 {
@@ -133,7 +140,7 @@ get_first_names(struct taking *taking, size_t *count)
     return get_names(taking, *count, NAME_MEMBER);
 }
 
-/* Read where the row's functions begin: an array of lines. */
+/* Read the array of lines at which the callers begin. */
 static bool
 get_start_lines(struct taking *taking, size_t count)
 {
@@ -148,8 +155,8 @@ get_start_lines(struct taking *taking, size_t count)
     return !taking->reader->failed;
 }
 
-/* Read the addresses of the row's functions: an array that says which have one, and one
- * of these. */
+/* Read the two arrays about the callers' addresses: which have one, and the
+ * addresses. */
 static bool
 get_addresses(struct taking *taking, size_t count)
 {
@@ -170,7 +177,7 @@ get_addresses(struct taking *taking, size_t count)
     return !taking->reader->failed;
 }
 
-/* Read the array of lines that belongs to an array of count functions. */
+/* Read the array of lines at which each caller calls. */
 static bool
 get_lines(struct taking *taking, size_t count)
 {
@@ -187,7 +194,8 @@ get_lines(struct taking *taking, size_t count)
 
 /* --- callers --- */
 
-/* Whether a function is known: by its name, or without one by its bounds. */
+/* Return whether a function is known: by its name, or without a name by its bounds. A
+ * caller that is not is left out. */
 static bool
 is_function(const struct profile_function *function)
 {
@@ -195,8 +203,9 @@ is_function(const struct profile_function *function)
            function->has_address;
 }
 
-/* Add the frames that a row was inlined into. Outermost first, as a frame's caller must
- * be there before it. */
+/* Add the frames that a row was inlined into; *caller is the innermost one, 0 without
+ * any. They are added from the outermost on, as a frame's caller must be in the profile
+ * before it. */
 static bool
 add_callers(struct taking *taking, size_t count, uint32_t *caller)
 {
@@ -217,6 +226,7 @@ add_callers(struct taking *taking, size_t count, uint32_t *caller)
     return true;
 }
 
+/* Read all arrays of callers, and add them as frames; *caller is the innermost. */
 static bool
 get_callers(struct taking *taking, uint32_t *caller)
 {
@@ -230,7 +240,8 @@ get_callers(struct taking *taking, uint32_t *caller)
            get_lines(taking, count) && add_callers(taking, count, caller);
 }
 
-/* Read the names of a place, which may be missing. */
+/* Read the names of a place, which may be missing. Returns false with the failure set,
+ * or after bytes that make no sense. */
 static bool
 get_names_of_place(struct taking *taking, struct profile_place *place)
 {
@@ -262,6 +273,8 @@ get_names_of_place(struct taking *taking, struct profile_place *place)
 
 /* --- rows --- */
 
+/* Add hits of a source to the profile's row of a place. exact: functions distinguish
+ * places of one address (profile_row_at). */
 static bool
 add_row(struct taking *taking, const struct profile_place *place, bool exact,
         const struct profile_source *source, uint64_t hits)
@@ -281,6 +294,7 @@ add_row(struct taking *taking, const struct profile_place *place, bool exact,
            fail_rows(taking, "a sum of hits exceeds 64 bits");
 }
 
+/* Read one row of the answer and add it. Returns false with the failure set. */
 static bool
 take_row(struct taking *taking)
 {

@@ -18,7 +18,8 @@
     "caller_files, caller_definitions, caller_start_lines, "                           \
     "caller_has_addresses, caller_addresses, caller_lines, hits"
 
-/* rows_answer_max - return how many rows of an answer rows_take takes at most. */
+/* rows_answer_max - return how many rows of an answer rows_take accepts: the answer has
+ * one for each source of a row of the profile. */
 uint64_t rows_answer_max(const struct profile *profile, size_t rows_max);
 
 /* rows_take - add all rows of an answer to a profile that has its sources.

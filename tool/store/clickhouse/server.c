@@ -36,7 +36,7 @@ server_start(struct server *server, struct pprof_error *error)
     server->failed = false;
 }
 
-/* Set the error, unless it is set. Returns false. */
+/* Set the error "SERVER: WHY", unless the call has one already. Returns false. */
 static bool
 keep_first_error(struct server *server, const char *why, bool lasting)
 {
@@ -73,6 +73,8 @@ server_fail_memory(struct server *server)
 
 /* ---- URLs ---- */
 
+/* Set the error of a store that is not opened yet: about, as a URL or a file, and why.
+ * Returns false. */
 static bool
 refuse_setting(struct pprof_error *error, const char *about, const char *why)
 {
@@ -83,7 +85,8 @@ refuse_setting(struct pprof_error *error, const char *about, const char *why)
     return false;
 }
 
-/* Refuse a URL. It is shown with its scheme, by which a password in it is found. */
+/* Set the error for a URL that is refused. text_show hides a password in a URL only if
+ * it sees the scheme, so the URL is shown with it. Returns false. */
 static bool
 refuse_url(struct pprof_error *error, const struct store_url *url, const char *why)
 {
@@ -98,7 +101,8 @@ refuse_url(struct pprof_error *error, const struct store_url *url, const char *w
     return false;
 }
 
-/* Does a text of this length have only letters, digits and these characters? */
+/* Return whether a text of length bytes is not empty and has only letters, digits and
+ * the characters of more. */
 static bool
 consists_of(const char *text, size_t length, const char *more)
 {
@@ -113,8 +117,8 @@ consists_of(const char *text, size_t length, const char *more)
     return length > 0;
 }
 
-/* Return where the port of a host, of length bytes, begins with its colon; NULL: it has
- * none. The colons in brackets are those of an address. */
+/* Return where the port of a host of length bytes begins, at its colon; NULL if it has
+ * none. Colons inside brackets belong to an IPv6 address. */
 static const char *
 find_port(const char *host, size_t length)
 {
@@ -124,8 +128,9 @@ find_port(const char *host, size_t length)
     return memchr(host + start, ':', length - start);
 }
 
-/* Whether the text after the host's colon is a number. Another text may be a password
- * whose user was forgotten, which must not be shown as part of an address. */
+/* Return whether the port of a host is a number, or it has none. Another text may be a
+ * password whose user was forgotten, which must not be shown as part of an address.
+ * What follows a bracket is left to libcurl. */
 static bool
 has_right_port(const char *host, size_t length)
 {
@@ -135,7 +140,8 @@ has_right_port(const char *host, size_t length)
            colon + 1 + strspn(colon + 1, "0123456789") >= host + length;
 }
 
-/* Make http://HOST:PORT/ and so on of //USER@HOST:PORT/DATABASE. */
+/* Take the location //USER@HOST:PORT/DATABASE apart into address, database and shown,
+ * and *user, for free(), NULL if it names none. Returns false with the error set. */
 static bool
 take_location(struct server *server, const struct store_url *url, char **user,
               struct pprof_error *error)
@@ -176,6 +182,7 @@ take_location(struct server *server, const struct store_url *url, char **user,
 
 /* ---- headers: user and password ---- */
 
+/* Have each request send a header. Returns false if memory runs out. */
 static bool
 add_header(struct server *server, const char *name, const char *value)
 {
@@ -212,11 +219,13 @@ add_password(struct server *server, const char *path, struct pprof_error *error)
     return added || refuse_setting(error, path, "out of memory");
 }
 
+/* Have each request send user and password. Returns false with the error set. */
 static bool
 add_headers(struct server *server, const struct store_url *url, const char *user,
             struct pprof_error *error)
 {
-    /* Without the last one curl asks for leave to send a long body, and waits. */
+    /* libcurl would send "Expect: 100-continue" before a long body and wait for the
+     * server's leave; an empty value removes that header. */
     if (!add_header(server, "X-ClickHouse-User", user != NULL ? user : "default") ||
         !add_header(server, "Expect", "")) {
         return refuse_url(error, url, "out of memory");
@@ -227,6 +236,8 @@ add_headers(struct server *server, const struct store_url *url, const char *user
 
 /* ---- requests ---- */
 
+/* Keep bytes of the answer; for CURLOPT_WRITEFUNCTION. Returns 0, which fails the
+ * request with CURLE_WRITE_ERROR, if they are too many or memory runs out. */
 static size_t
 take_answer(char *bytes, size_t size, size_t count, void *context)
 {
@@ -239,7 +250,8 @@ take_answer(char *bytes, size_t size, size_t count, void *context)
     return server->answer.failed ? 0 : count;
 }
 
-/* Whether to give up; libcurl asks at least once a second. */
+/* Return whether to give up; for CURLOPT_XFERINFOFUNCTION, which libcurl calls at least
+ * once a second. */
 static int
 is_stopped(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
            curl_off_t sent)
@@ -253,6 +265,7 @@ is_stopped(void *context, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
     return stop->asked(stop->context);
 }
 
+/* Set what is the same for all requests. */
 static void
 set_options(struct server *server, const struct store_url *url)
 {
@@ -329,9 +342,10 @@ server_delete(struct server *server)
     }
 }
 
-/* Whether a server that answers so will never take the same rows: a proxy's limit of
- * size, or an exception about what the rows contain. All others may pass: no room, no
- * memory, too many parts, a table that is not there. */
+/* Return whether an answer says that the server will never accept these rows: status
+ * 413 is that of a proxy's limit of size, and the codes are of exceptions about what
+ * the rows contain. All other failures may pass: no room, no memory, too many parts, a
+ * missing table. */
 static bool
 is_about_rows(const char *body, long status)
 {
@@ -357,7 +371,7 @@ is_about_rows(const char *body, long status)
     return found;
 }
 
-/* The password that goes with each request; NULL: none. */
+/* Return the password that goes with each request; NULL if there is none. */
 static const char *
 find_password(const struct server *server)
 {
@@ -372,8 +386,8 @@ find_password(const struct server *server)
                : NULL;
 }
 
-/* Whether the text has the password in it: a server or proxy may answer with what it
- * was sent. */
+/* Return whether a text contains the password: a server or proxy may answer with what
+ * it was sent. */
 static bool
 has_password(const struct server *server, const char *text)
 {
@@ -382,7 +396,8 @@ has_password(const struct server *server, const char *text)
     return password != NULL && strstr(text, password) != NULL;
 }
 
-/* Set the error to the server's answer, as one line. */
+/* Set the error to the first line of the server's answer, whose status is not 200.
+ * Returns false. */
 static bool
 fail_status(struct server *server, long status)
 {
@@ -425,8 +440,9 @@ log_answer(const struct server *server, long status, CURLcode result)
                 result != CURLE_OK ? curl_easy_strerror(result) : "");
 }
 
-/* Send a request and take its answer. Returns false with the error set if the server
- * refused it or did not answer. */
+/* Send a request and keep its answer in server->answer. encoding: a header for this
+ * request only; NULL: none. Returns false with the error set if the server refused the
+ * request or did not answer. */
 static bool
 perform(struct server *server, const char *parameters, const void *body, size_t size,
         const char *encoding)
@@ -441,7 +457,7 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
         return false;
     }
     if (server->answer.failed) {
-        buffer_finish(&server->answer); /* so that it can be tried again */
+        buffer_finish(&server->answer); /* clears failed, too */
     }
     server->answer.size = 0;
     if (asprintf(&url, "%s?wait_end_of_query=1%s", server->address, parameters) < 0) {
@@ -510,7 +526,9 @@ server_set_cluster(struct server *server, const char *name)
     return server->cluster != NULL || server_fail_memory(server);
 }
 
-/* Return the settings that each request carries in its address. */
+/* Return the settings in the address of each request: with insert_distributed_sync a
+ * server of a cluster answers an INSERT when the servers of the rows' shards have them,
+ * and not before it has sent them. */
 static const char *
 settings(const struct server *server)
 {

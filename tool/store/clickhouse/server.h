@@ -44,37 +44,47 @@ struct server {
 struct server *server_new(const struct store_url *url, struct pprof_error *error);
 void server_delete(struct server *server); /* may be NULL */
 
-/* server_start - forget the last call's failure. */
+/* server_start - begin a call of store.h: forget the failure of the last one. error:
+ * where this call's failure goes. */
 void server_start(struct server *server, struct pprof_error *error);
 
 /* server_fail - set the error "SERVER: WHY", unless it is set. Returns false. */
 bool server_fail(struct server *server, const char *why);
+
+/* server_fail_memory - set the error that memory ran out. Returns false. */
 bool server_fail_memory(struct server *server);
 
-/* server_fail_for_good - do the same; the error is lasting. */
+/* server_fail_for_good - set the error as server_fail does; it is lasting: the server
+ * will never take this profile. */
 bool server_fail_for_good(struct server *server, const char *why);
 
-/* server_run - run a statement. Its answer is in server->answer. */
+/* server_run - run a statement. Its answer is in server->answer. Returns false with the
+ * error set. */
 bool server_run(struct server *server, const char *sql);
 
-/* server_run_outside - do the same without the database, which may not exist. */
+/* server_run_outside - run a statement as server_run does, but outside the store's
+ * database, which may not exist. */
 bool server_run_outside(struct server *server, const char *sql);
 
 /* server_insert - send rows in RowBinary.
  *
  *   into  in: "TABLE(COLUMN, ...)"
+ *   rows  in: without any, nothing is sent
  */
 bool server_insert(struct server *server, const char *into, const struct buffer *rows);
 
-/* server_read - run a query, and start to read the rows of its answer. */
+/* server_read - run a query, and start to read the rows of its answer, which are valid
+ * until the next request. Returns false with the error set; *rows has failed then. */
 bool server_read(struct server *server, const char *sql,
                  struct row_binary_reader *rows);
 
-/* server_end - check that all of the answer was read and made sense. */
+/* server_end - check that the answer was read to its end and made sense. Returns false
+ * with the error set, also that of an earlier failure. */
 bool server_end(struct server *server, const struct row_binary_reader *rows);
 
-/* server_set_cluster - have requests be for a store of several servers: rows are
- * acknowledged when the server of their shard has them. */
+/* server_set_cluster - have requests be for the store of a cluster: a server
+ * acknowledges rows when the servers of their shards have them. Returns false with the
+ * error set. */
 bool server_set_cluster(struct server *server, const char *name);
 
 /* server_bytes - return what the store takes on disk, one replica of each shard. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Put an expression whose value is these bytes. */
 static void
 put_hexadecimal(struct buffer *sql, const void *bytes, size_t size)
 {
@@ -58,8 +59,8 @@ class_length(const char *glob)
 }
 
 /* Put the character class of a glob, such as "[a-z]" or "[^a-z]", as one of a regular
- * expression. class: the length bytes with its brackets. A '-' is a range unless it is
- * the first or last member. */
+ * expression. class: its length bytes, with the brackets. A '-' means a range unless it
+ * is the first or last member. */
 static void
 put_character_class(struct buffer *pattern, const char *class, size_t length)
 {

@@ -15,10 +15,12 @@ void sql_put_text(struct buffer *sql, const char *text);
  * '*', '?' and [..] as in SQLite. */
 void sql_put_glob(struct buffer *sql, const char *column, const char *glob);
 
-/* sql_make_pattern - append the same glob as a regular expression of RE2. */
+/* sql_make_pattern - append a regular expression of RE2 that matches what the glob
+ * does. */
 void sql_make_pattern(struct buffer *pattern, const char *glob);
 
-/* sql_put_prefix - append an expression that is true where a column starts so. */
+/* sql_put_prefix - append an expression that is true where a column starts with the
+ * prefix. */
 void sql_put_prefix(struct buffer *sql, const char *column, const char *prefix);
 
 #endif

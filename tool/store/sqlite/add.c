@@ -19,15 +19,16 @@
 struct adding {
     struct database *store;
     const struct profile *profile;
-    bool names_only; /* store_rename: add places with their names, but neither a window
-                        nor sources nor hits */
+    bool names_only; /* store_rename: add places with their names, but no window,
+                      * sources or hits */
     uint64_t window;
     struct profile_uses uses;
     /* ids, by index in the profile; of functions and frames as in uses */
     uint64_t *sources, *images, *functions, *frames, *processes, *units;
 };
 
-/* Return the id of the row that a statement with RETURNING wrote. */
+/* Run a statement with RETURNING id, and return the id of the row that it wrote; 0
+ * after a failure. */
 static uint64_t
 take_id(struct database *store, sqlite3_stmt *statement)
 {
@@ -42,8 +43,9 @@ take_id(struct database *store, sqlite3_stmt *statement)
     return id;
 }
 
-/* Run a statement for each of count entries and keep the id of each in *ids. used:
- * which are needed; NULL: all. */
+/* Run a statement for each of count entries, with the parameters that bind sets, and
+ * keep the ids that it returns in *ids, for free(). used: which entries are needed;
+ * NULL: all. */
 static void
 add_table(struct adding *adding, uint64_t **ids, const char *sql, const bool *used,
           size_t count,
@@ -95,8 +97,8 @@ bind_image(struct adding *adding, sqlite3_stmt *statement, size_t index)
     database_bind(adding->store, statement, 8, image->named);
 }
 
-/* Bind the parameters of a function: index is that of uses, which has each function
- * once for each kind of place. */
+/* Bind the parameters of a function. index: that of profile_uses, which has each
+ * function once for each kind. */
 static void
 bind_function(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
@@ -112,8 +114,8 @@ bind_function(struct adding *adding, sqlite3_stmt *statement, size_t index)
     database_bind(adding->store, statement, 7, function.address);
 }
 
-/* Bind the parameters of a frame. Its caller stands before it, so the caller's id is
- * known. */
+/* Bind the parameters of a frame. Its caller has a smaller index, so the caller's id is
+ * known. Frame 0, which stands for none, has no caller. */
 static void
 bind_frame(struct adding *adding, sqlite3_stmt *statement, size_t index)
 {
@@ -153,8 +155,8 @@ add_sources(struct adding *adding)
 }
 
 /* Add the entries of all tables that rows refer to, and keep their ids. INSERT returns
- * no id if the row exists already and nothing is updated, so "DO UPDATE SET name =
- * name" updates it without a change. */
+ * no id if the row exists already and nothing is updated; "DO UPDATE SET name = name"
+ * is an update without a change. */
 static void
 add_names(struct adding *adding)
 {
@@ -199,6 +201,7 @@ add_names(struct adding *adding)
 
 /* ---- the window ---- */
 
+/* Add a host; returns its id, 0 after a failure. */
 static uint64_t
 add_host(struct database *store, const char *name)
 {
@@ -213,7 +216,8 @@ add_host(struct database *store, const char *name)
     return id;
 }
 
-/* Join labels to one text, each between line breaks, so that one is found as such. */
+/* Join labels to one text, each between line breaks, so that a search for one with its
+ * line breaks finds only that one. Returns false with the error set. */
 static bool
 join_labels(struct database *store, const struct store_window *window,
             struct buffer *text)
@@ -230,6 +234,8 @@ join_labels(struct database *store, const struct store_window *window,
     return buffer_text(text) != NULL || database_fail(store, "out of memory");
 }
 
+/* Add where a window comes from, its boot and labels, to table origin; returns the id,
+ * 0 after a failure. */
 static uint64_t
 add_origin(struct database *store, const struct store_window *window)
 {
@@ -251,8 +257,8 @@ add_origin(struct database *store, const struct store_window *window)
     return id;
 }
 
-/* Have the window's day folded again: its sums are no longer those of its windows
- * (fold.c). */
+/* Have the day of the window folded again (fold.c): the sums of its host lack this
+ * window. */
 static void
 unfold_day(struct adding *adding, uint64_t host)
 {
@@ -266,6 +272,7 @@ unfold_day(struct adding *adding, uint64_t host)
     sqlite3_finalize(statement);
 }
 
+/* Add the window, or extend the one with its key; adding->window is its id. */
 static void
 add_window(struct adding *adding, const struct store_window *window)
 {
@@ -314,10 +321,12 @@ bind_accounting(struct adding *adding, sqlite3_stmt *statement, size_t index)
     }
 }
 
+/* Add the figures of each source in the window. A figure that the store has stays if it
+ * is the larger one. measured is that of the state with more hits taken. */
 static void
 add_accounting(struct adding *adding)
 {
-    uint64_t *unused;
+    uint64_t *unused; /* add_table keeps what RETURNING yields */
 
     add_table(adding, &unused,
               "INSERT INTO accounting VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
@@ -345,9 +354,10 @@ add_accounting(struct adding *adding)
 struct stored_row {
     const struct profile_row *row;
     uint64_t image, process, unit;
-    uint64_t function; /* 0 where the address says enough */
+    uint64_t function; /* 0 in a file of a known build, where the address is enough */
 };
 
+/* Compare rows by what identifies a row of table hits in one window and source. */
 static int
 compare_keys(const void *left, const void *right)
 {
@@ -367,8 +377,8 @@ compare_keys(const void *left, const void *right)
     return 0;
 }
 
-/* Return the rows in an order in which those with the same keys are next to each
- * other. */
+/* Return the profile's rows, for free(), in an order in which those with the same keys
+ * are next to each other; NULL if memory runs out. */
 static struct stored_row *
 sort_rows(const struct adding *adding)
 {
@@ -396,8 +406,8 @@ sort_rows(const struct adding *adding)
     return rows;
 }
 
-/* Add the place of a row; returns its id. In a file of a known build an address has one
- * place; elsewhere one for each function. */
+/* Add the place of a row, or give a known one better names; returns its id. In a file
+ * of a known build an address is one place; elsewhere one for each function. */
 static uint64_t
 add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_row *key)
 {
@@ -418,7 +428,7 @@ add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_ro
     return take_id(store, statement);
 }
 
-/* Add a row of hits of a source: keys are those between the source and the count. */
+/* Add a row of hits. keys: ids of its process, unit and place. */
 static void
 add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3],
           size_t source, uint64_t count)
@@ -434,7 +444,7 @@ add_count(struct adding *adding, sqlite3_stmt *statement, const uint64_t keys[3]
     database_execute(store, statement);
 }
 
-/* Return the sum of one source's hits in rows with the same key. */
+/* Return the sum of one source's hits in the rows from first to end. */
 static uint64_t
 sum_hits(const struct stored_row *rows, size_t first, size_t end, size_t source)
 {
@@ -446,8 +456,9 @@ sum_hits(const struct stored_row *rows, size_t first, size_t end, size_t source)
     return sum;
 }
 
-/* Add the rows from first to behind the last with the same key; a place without hits is
- * left out, unless names are what is added. Returns the index behind them. */
+/* Add hits of the rows from first on that have the same keys, or only their place if
+ * names are added. A place without hits is left out. Returns the index behind the last
+ * of these rows. */
 static size_t
 add_group(struct adding *adding, const struct stored_row *rows, size_t first,
           sqlite3_stmt *place, sqlite3_stmt *hits)
@@ -474,8 +485,9 @@ add_group(struct adding *adding, const struct stored_row *rows, size_t first,
     return end;
 }
 
-/* A place gets better names than it has. Of places without a name, those with the
- * bounds of their function are better than others (?8). */
+/* When a place gets names: if theirs are of a better quality, or if neither has a name
+ * and only the new ones have the function's bounds. ?8: the function that stands for
+ * none. */
 #define BETTER \
     "(excluded.quality > quality OR (function = ?8 AND excluded.function <> ?8))"
 
@@ -516,6 +528,7 @@ add_rows(struct adding *adding)
     free(rows);
 }
 
+/* Commit, or roll back after a failure, and free what adding used. */
 static void
 finish_adding(struct adding *adding)
 {

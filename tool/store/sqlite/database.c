@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Set the error, unless it is set. Returns false. */
+/* Set the error "PATH: WHY", unless the call has one already. Returns false. */
 static bool
 keep_first_error(struct database *store, const char *why, bool lasting)
 {
@@ -50,7 +50,8 @@ database_fail_sqlite(struct database *store)
     snprintf(reason, sizeof(reason), "%s",
              store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");
     text_show(shown, sizeof(shown), reason);
-    /* A text that is too long stays so. */
+    /* SQLITE_TOOBIG is lasting: the same profile has a text that is too long the next
+     * time, too. All other failures may pass. */
     return keep_first_error(
         store, shown, store->db != NULL && sqlite3_errcode(store->db) == SQLITE_TOOBIG);
 }
@@ -62,7 +63,7 @@ database_start(struct database *store, struct pprof_error *error)
     store->failed = false;
 }
 
-/* Log a statement. Values are bound later: they are not in its text. */
+/* Log a statement. Its values are not in the text, as they are bound later. */
 static void
 log_statement(const struct database *store, const char *sql)
 {

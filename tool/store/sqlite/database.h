@@ -24,19 +24,23 @@ struct database {
 /* database_fail - set the error "PATH: WHY", unless it is set. Returns false. */
 bool database_fail(struct database *store, const char *why);
 
-/* database_fail_for_good - do the same; the error is lasting. */
+/* database_fail_for_good - set the error as database_fail does; it is lasting: the
+ * store will never take this profile. */
 bool database_fail_for_good(struct database *store, const char *why);
 
-/* database_fail_sqlite - do the same with SQLite's own reason. */
+/* database_fail_sqlite - set the error to the reason of SQLite's last failure. Returns
+ * false. */
 bool database_fail_sqlite(struct database *store);
 
-/* database_start - forget the last call's failure. */
+/* database_start - begin a call of store.h: forget the failure of the last one. error:
+ * where this call's failure goes. */
 void database_start(struct database *store, struct pprof_error *error);
 
-/* database_run - run statements without parameters and results. */
+/* database_run - run statements without parameters and results. Returns false after a
+ * failure. */
 bool database_run(struct database *store, const char *sql);
 
-/* database_prepare - return a statement, or NULL after a failure. */
+/* database_prepare - return a statement, for sqlite3_finalize; NULL after a failure. */
 sqlite3_stmt *database_prepare(struct database *store, const char *sql);
 
 /* database_bind_text, database_bind - bind a parameter, counted from 1. Numbers of 64
@@ -46,11 +50,11 @@ void database_bind_text(struct database *store, sqlite3_stmt *statement, int ind
 void database_bind(struct database *store, sqlite3_stmt *statement, int index,
                    uint64_t number);
 
-/* database_step - return whether there is a row. If there is none, or after a failure,
- * the statement is reset. */
+/* database_step - run a statement up to its next row. Returns false if there is none or
+ * after a failure; the statement is reset then. */
 bool database_step(struct database *store, sqlite3_stmt *statement);
 
-/* database_execute - run a statement that yields no rows, and reset it. */
+/* database_execute - run a statement to its end, without reading rows, and reset it. */
 void database_execute(struct database *store, sqlite3_stmt *statement);
 
 /* database_column_text - return a text of the row, "" for NULL. Valid until the next

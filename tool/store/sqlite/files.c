@@ -14,9 +14,10 @@
 
 /* How often it is tried to check or make a file beside a store, which others may make
  * and remove meanwhile. */
-enum { LOOKS = 5 };
+enum { TRIES = 5 };
 
-/* In any folder SQLite would make these two with the mode of FILE. */
+/* The files beside a store. SQLite makes the first two (SIBLINGS_OF_ALL) in any folder
+ * when they are missing, with the mode of FILE. */
 static const char *const siblings[] = {"-wal", "-shm", "-journal"};
 enum { SIBLINGS = 3, SIBLINGS_OF_ALL = 2 };
 
@@ -24,6 +25,7 @@ enum { SIBLINGS = 3, SIBLINGS_OF_ALL = 2 };
     "; to read another user's store, ask that user to run ntprof serve: it answers " \
     "by HTTP"
 
+/* Set *why, and return false. */
 __attribute__((format(printf, 2, 3))) static bool
 refuse_store(char *why, const char *format, ...)
 {
@@ -37,6 +39,8 @@ refuse_store(char *why, const char *format, ...)
 
 /* --- the folder --- */
 
+/* Find the folder of a store and open it, if nobody but trusted users can change the
+ * path to it. Returns false with *why set. */
 static bool
 find_place(struct store_files *files, const char *path, char *why)
 {
@@ -55,9 +59,9 @@ find_place(struct store_files *files, const char *path, char *why)
     return true;
 }
 
-/* Note whether users other than owner, whom the store belongs to, and root may make
- * files in the folder. Returns false with *why set if the folder's status cannot be
- * read. */
+/* Get the folder's status, and set files->shared: whether users other than owner, whom
+ * the store belongs to, and root may make files in the folder. Returns false with *why
+ * set if the status cannot be read. */
 static bool
 read_folder_status(struct store_files *files, uid_t owner, struct stat *folder,
                    char *why)
@@ -72,7 +76,8 @@ read_folder_status(struct store_files *files, uid_t owner, struct stat *folder,
 
 /* --- files beside the store --- */
 
-/* Check FILE: *status is its status. */
+/* Check owner and mode of FILE. folder, status: status of the folder and of FILE.
+ * Returns false with *why set if it is not used. */
 static bool
 check_store(const struct store_files *files, const struct stat *folder,
             const struct stat *status, char *why)
@@ -102,7 +107,8 @@ check_store(const struct store_files *files, const struct stat *folder,
     return true;
 }
 
-/* Check a file beside the store, whose status is *store. */
+/* Check owner, kind and mode of a file beside the store. status, store: status of that
+ * file and of FILE. Returns false with *why set. */
 static bool
 check_sibling(const char *name, const struct stat *status, const struct stat *store,
               char *why)
@@ -130,8 +136,8 @@ check_sibling(const char *name, const struct stat *status, const struct stat *st
     return true;
 }
 
-/* Make an empty file of the store's owner, whatever the umask. An empty journal is no
- * journal to SQLite. Returns false with errno. */
+/* Make an empty file that belongs to the store's owner, with mode 0600 whatever the
+ * umask is. SQLite takes an empty journal for none. Returns false with errno set. */
 static bool
 make_sibling(int folder, const char *name, const struct stat *store)
 {
@@ -153,7 +159,8 @@ make_sibling(int folder, const char *name, const struct stat *store)
     return made;
 }
 
-/* Check a file beside the store, or make it if needed. */
+/* Check a file beside the store; if it is missing and needed, make it. store: status of
+ * FILE. Returns false with *why set. */
 static bool
 provide_sibling(const struct store_files *files, const char *name, bool needed,
                 const struct stat *store, char *why)
@@ -161,7 +168,7 @@ provide_sibling(const struct store_files *files, const char *name, bool needed,
     const int folder = files->place.folder;
     struct stat status;
 
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < TRIES; i++) {
         if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
             return check_sibling(name, &status, store, why);
         }
@@ -185,12 +192,14 @@ provide_sibling(const struct store_files *files, const char *name, bool needed,
             break;
         }
     }
-    /* Nobody else can make it where we cannot, unless the folder is shared. */
+    /* If the folder is not shared, others cannot make the file either, so the store can
+     * be used without it. */
     return !files->shared ||
            refuse_store(why, "cannot make %s beside it: %s", name, text_errno(errno));
 }
 
-/* Check all files beside the store before the first missing one is made. */
+/* Check all files beside the store first, and then make the missing ones. Returns false
+ * with *why set. */
 static bool
 provide_siblings(const struct store_files *files, const struct stat *store, char *why)
 {
@@ -236,8 +245,9 @@ store_files_open(struct store_files *files, const char *path, char *why)
 
 /* --- a new store --- */
 
-/* Remove what a store of this name that was removed left behind: a new one must not be
- * changed by it. */
+/* Remove a file that an earlier store of this name left beside it: SQLite would change
+ * the new store by its journal. Returns false with *why set if it is not the
+ * caller's. */
 static bool
 remove_old_sibling(const struct store_files *files, const char *name, char *why)
 {
@@ -272,7 +282,8 @@ remove_old_siblings(const struct store_files *files, char *why)
     return done;
 }
 
-/* Make FILE, which must not exist: what stands beside another store is that one's. */
+/* Make FILE with these bytes, and the files beside it. It fails if FILE exists, as the
+ * files beside it are that store's. Returns false with *why set and without FILE. */
 static bool
 make_store(struct store_files *files, const void *bytes, size_t size, char *why)
 {

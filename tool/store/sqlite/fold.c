@@ -15,7 +15,8 @@
 /* Windows of a day that ended less than this ago may be followed by others. */
 static const uint64_t late_ns = UINT64_C(3600) * CLOCK_SECOND_NS;
 
-/* Make the list of days and hosts to fold. */
+/* Make the temporary table due: days and hosts to fold. The day and the host's windows
+ * in it ended at least an hour ago (late_ns), and table folded does not have them. */
 static void
 find_due(struct database *store)
 {
@@ -33,7 +34,8 @@ find_due(struct database *store)
     sqlite3_finalize(statement);
 }
 
-/* Take one entry from the list. Returns false if there is none. */
+/* Get one entry of the table due. Returns false if there is none, or after a
+ * failure. */
 static bool
 next_due(struct database *store, uint64_t *day, uint64_t *host)
 {
@@ -49,7 +51,7 @@ next_due(struct database *store, uint64_t *day, uint64_t *host)
     return found;
 }
 
-/* Make the sums of a day of a host, and remove it from the list. */
+/* Make the sums of a day of a host, and remove it from the table due. */
 static void
 fold_day(struct database *store, uint64_t day, uint64_t host)
 {

@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_BETWEEN_LOOKS = 100000, BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
+/* STEPS_BETWEEN_STOPS: instructions of SQLite's virtual machine between two questions
+ * whether to stop. */
+enum { STEPS_BETWEEN_STOPS = 100000, BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
 
 MODULE_INTERFACE(struct store_engine, sqlite) = {
     .create = sqlite_create,
@@ -37,6 +39,7 @@ MODULE_INTERFACE(struct store_engine, sqlite) = {
     .upgrade = sqlite_upgrade,
 };
 
+/* Return a store that is not open yet; NULL with the error set if memory runs out. */
 static struct database *
 new_store(const char *path, struct pprof_error *error)
 {
@@ -76,8 +79,9 @@ close_database(struct database *store)
 
 static const char vfs_name[] = "ntprof";
 
-/* Take a path as it is. SQLite's own function replaces /proc/self/fd/N by what the
- * folder is called now, which may be another folder. */
+/* Return a path unchanged, for sqlite3_vfs.xFullPathname. SQLite's own function would
+ * replace /proc/self/fd/N by the name that the folder has now, which may be that of
+ * another folder when it is used. */
 static int
 keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
 {
@@ -85,7 +89,7 @@ keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
     return snprintf(out, (size_t)size, "%s", path) < size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
-/* Register a VFS that takes paths as they are (keep_path). */
+/* Register SQLite's standard VFS once more, under a name of ours and with keep_path. */
 static void
 register_vfs(void)
 {
@@ -100,6 +104,7 @@ register_vfs(void)
     }
 }
 
+/* Limit what a foreign database may do to the connection, and set how it is written. */
 static void
 set_up(struct database *store)
 {
@@ -114,7 +119,7 @@ set_up(struct database *store)
                         "synchronous=FULL");
 }
 
-/* Open the database of store->files. */
+/* Open the database of store->files. flags: SQLITE_OPEN_READONLY or READWRITE. */
 static void
 open_database(struct database *store, int flags)
 {
@@ -128,8 +133,9 @@ open_database(struct database *store, int flags)
     }
     set_up(store);
     if (store->files.shared) {
-        /* Files that the last user of a store removes could be made by others. Those
-         * that stay are to be small. */
+        /* SQLite removes the files beside a store when its last user closes it; in a
+         * shared folder others could then make them. So they are kept, and kept
+         * small. */
         sqlite3_file_control(store->db, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
         database_run(store, "PRAGMA journal_size_limit=0");
     }
@@ -143,6 +149,8 @@ open_database(struct database *store, int flags)
     "NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %' AND sql NOT LIKE "    \
     "'CREATE UNIQUE INDEX %')"
 
+/* Check that the database is a store, of a version that is known and without foreign
+ * parts; set store->version. */
 static void
 check_kind(struct database *store)
 {
@@ -164,8 +172,8 @@ check_kind(struct database *store)
     }
 }
 
-/* Whether the caller wants to stop. SQLite calls this from time to time during a
- * statement. */
+/* Return whether the caller wants to stop, which is not 0 for yes; SQLite calls this
+ * every STEPS_BETWEEN_STOPS during a statement. */
 static int
 is_stopped(void *context)
 {
@@ -189,7 +197,7 @@ open_known(const struct store_url *url, bool write, struct pprof_error *error)
     } else {
         open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
         if (!store->failed && url->access.stop != NULL) {
-            sqlite3_progress_handler(store->db, STEPS_BETWEEN_LOOKS, is_stopped,
+            sqlite3_progress_handler(store->db, STEPS_BETWEEN_STOPS, is_stopped,
                                      (void *)(uintptr_t)url->access.stop);
         }
         check_kind(store);
@@ -251,11 +259,11 @@ sqlite_upgrade(const struct store_url *url, struct pprof_error *error)
 
 /* ---- creation ---- */
 
-/* Where the header of a database has the versions that write and read it: 2 stands
- * for a write-ahead log, which a database in memory does not have. */
+/* Offsets in a database's header of the versions for writing and reading: 2 stands for
+ * a write-ahead log, which a database in memory cannot have. */
 enum { HEADER_WRITE_VERSION = 18, HEADER_READ_VERSION = 19, VERSION_WAL = 2 };
 
-/* Make an empty store in memory. Returns its bytes, which sqlite3_free frees, or NULL
+/* Make an empty store in memory. Returns its bytes, which sqlite3_free frees; NULL
  * after a failure. */
 static unsigned char *
 make_bytes(struct database *store, sqlite3_int64 *size)

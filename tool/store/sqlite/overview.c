@@ -37,7 +37,8 @@ sqlite_get_extent(struct store *store, int64_t *first_ns, int64_t *last_ns,
     struct database *const database = (struct database *)store;
 
     database_start(database, error);
-    /* By the index of ends. */
+    /* Ordered by the end, as there is an index of ends and none of starts; the window
+     * that ended first is the one that started first, or nearly so. */
     *first_ns = (int64_t)database_number(
         database, "SELECT start_ns FROM window ORDER BY end_ns LIMIT 1");
     *last_ns = (int64_t)database_number(database, "SELECT max(end_ns) FROM window");

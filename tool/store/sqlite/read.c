@@ -21,7 +21,8 @@
 
 enum { INLINED_MAX = 1000 };
 
-/* frame_known - a frame of the store that is in the profile already. */
+/* frame_known - a frame of the store that is in the profile already: its id there, its
+ * index here. */
 struct frame_known {
     uint64_t id;
     uint32_t index;
@@ -65,8 +66,8 @@ bind_selection(struct reading *reading, sqlite3_stmt *statement)
 
 /* ---- windows ---- */
 
-/* List the selected windows in the table chosen, from which all other queries take
- * them. */
+/* List the selected windows in the temporary table chosen, from which all other queries
+ * get them. Fails if there is none. */
 static void
 choose_windows(struct reading *reading)
 {
@@ -93,8 +94,9 @@ choose_windows(struct reading *reading)
     }
 }
 
-/* Find the days and hosts of which all windows are selected and sums are there
- * (fold.c): their sums are read, and of all others the windows. */
+/* Make two temporary tables: summed has the days and hosts whose sums are read, as all
+ * their windows are selected and folded (fold.c); unsummed has the windows of all
+ * others, whose hits are read. */
 static void
 choose_sums(struct reading *reading)
 {
@@ -120,6 +122,7 @@ choose_sums(struct reading *reading)
     "FROM chosen CROSS JOIN accounting ON accounting.window = chosen.id GROUP BY " \
     "source"
 
+/* Add up the figures of the selected windows in the temporary table account. */
 static void
 sum_accounting(struct reading *reading)
 {
@@ -131,6 +134,8 @@ sum_accounting(struct reading *reading)
 static bool set_text(struct reading *reading, char **text, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Set a text of the profile, cut to 1023 bytes. Returns false with the error set if
+ * memory runs out. */
 static bool
 set_text(struct reading *reading, char **text, const char *format, ...)
 {
@@ -145,18 +150,21 @@ set_text(struct reading *reading, char **text, const char *format, ...)
     return *text != NULL || fail_memory(reading);
 }
 
-/* The first different texts in a column of texts, behind a comma: of a day of many
- * hosts all of them would exceed what SQLite makes of a text, and are not shown. */
+/* A column with up to 20 of the different texts that a column of windows has: those of
+ * a day of many hosts could exceed the longest text that SQLite makes. */
 #define FIRST_TEXTS(column)                                                        \
     ", (SELECT group_concat(t) FROM (SELECT DISTINCT " #column " AS t FROM texts " \
     "WHERE " #column " <> '' LIMIT 20))"
 
+/* Return a bucket size that was read; 1 if it cannot be one. */
 static uint32_t
 to_bucket(int64_t bytes)
 {
     return bytes > 0 && bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
 }
 
+/* Read what the selected windows have in common into the profile: times, sizes of
+ * buckets, back ends, limits and gaps. */
 static void
 read_header(struct reading *reading)
 {
@@ -196,7 +204,8 @@ read_header(struct reading *reading)
 
 /* ---- missing windows ---- */
 
-/* Find the selected time: where it is not limited, it ends with the windows. */
+/* Find the time that windows should cover: what is selected, or else from the start of
+ * the first selected window on; it ends with the last one at the latest. */
 static void
 find_times(struct reading *reading, struct coverage *coverage)
 {
@@ -214,7 +223,8 @@ find_times(struct reading *reading, struct coverage *coverage)
                            : end_ns;
 }
 
-/* Add the hosts whose windows are selected, and how much of the time these cover. */
+/* Add the hosts whose windows are selected to the coverage, and how much of the time
+ * these cover. */
 static void
 cover_selected(struct reading *reading, struct coverage *coverage)
 {
@@ -234,7 +244,8 @@ cover_selected(struct reading *reading, struct coverage *coverage)
     sqlite3_finalize(statement);
 }
 
-/* Add the hosts that have windows of agents, but none of them is selected. */
+/* Add the hosts to the coverage that have windows of agents, none of which is
+ * selected. */
 static void
 cover_others(struct reading *reading, struct coverage *coverage)
 {
@@ -252,8 +263,8 @@ cover_others(struct reading *reading, struct coverage *coverage)
     sqlite3_finalize(statement);
 }
 
-/* Describe in which time hosts have no windows. With labels only selected hosts are
- * looked at: not all hosts need have these labels. */
+/* Put a description of the times without windows before the profile's gaps. With labels
+ * only selected hosts are examined: not all hosts need have these labels. */
 static void
 read_gaps(struct reading *reading)
 {
@@ -280,6 +291,7 @@ read_gaps(struct reading *reading)
     buffer_finish(&text);
 }
 
+/* Add a source of the profile from a row of read_sources. */
 static void
 read_source(struct reading *reading, sqlite3_stmt *row)
 {
@@ -333,8 +345,8 @@ read_sources(struct reading *reading)
 
 /* ---- inlined calls ---- */
 
-/* Return the index of the frame with an id of the store; HASH_INDEX_NONE: it was not
- * read. */
+/* Return the index in the profile of the frame with an id of the store; HASH_INDEX_NONE
+ * if it was not read yet. */
 static uint32_t
 find_frame(const struct reading *reading, uint64_t id)
 {
@@ -371,6 +383,7 @@ remember_frame(struct reading *reading, uint64_t id, uint32_t index)
            fail_memory(reading);
 }
 
+/* Return a line number that was read; 0, which stands for none, if it cannot be one. */
 static uint32_t
 to_line(int64_t number)
 {
@@ -389,6 +402,8 @@ function_columns(const struct database *store)
 
 enum { FUNCTION_COLUMNS = 7 };
 
+/* Add the function whose columns begin at column; *index is 0 if it has neither a name
+ * nor bounds. Returns false with the error set. */
 static bool
 add_function(struct reading *reading, sqlite3_stmt *row, int column, uint32_t *index)
 {
@@ -411,7 +426,8 @@ add_function(struct reading *reading, sqlite3_stmt *row, int column, uint32_t *i
            fail_memory(reading);
 }
 
-/* Add one frame whose caller is in the profile. Returns its index; 0 for none. */
+/* Read one frame and add it to the profile; caller: the index of its caller, which is
+ * there already. Returns its index; 0 if the store has no such frame or function. */
 static uint32_t
 add_frame(struct reading *reading, uint64_t id, uint32_t caller)
 {
@@ -432,7 +448,8 @@ add_frame(struct reading *reading, uint64_t id, uint32_t caller)
     return index;
 }
 
-/* Return the id of a frame's caller; 0 for none. */
+/* Return the id of a frame's caller; 0 for none. A damaged store may name any frame:
+ * only an id below the frame's own is followed, so that chains end. */
 static uint64_t
 caller_of(struct reading *reading, uint64_t id)
 {
@@ -446,7 +463,8 @@ caller_of(struct reading *reading, uint64_t id)
     return caller < id ? caller : 0;
 }
 
-/* Add a frame with all its callers. Returns its index; 0 for none. */
+/* Add a frame with all its callers, the outermost first. Returns its index; 0 if there
+ * is none or after a failure. */
 static uint32_t
 read_frame(struct reading *reading, uint64_t id)
 {
@@ -497,10 +515,10 @@ enum {
     ROW_FUNCTION
 };
 
-/* rows_query - a query, whose columns for the function are function_columns. */
+/* rows_query - a query for rows: columns, then those of function_columns, then rest. */
 struct rows_query {
-    const char *columns; /* those before them */
-    const char *rest;
+    const char *columns; /* SELECT and the columns in front of the function's */
+    const char *rest;    /* FROM and so on */
 };
 
 #define ROW_COLUMNS                                                             \
@@ -508,8 +526,8 @@ struct rows_query {
     "unit.name, "                                                               \
     "path, build_id, low, high, bias, named, variant, "
 
-/* Hits are added up by ids first: names are joined to what is left. hits: the table of
- * counts. */
+/* The query without its columns. hits: the table of counts, or a join with it. Hits are
+ * added up by ids first, so that names are joined to fewer rows. */
 #define ROWS(hits)                                                                     \
     " FROM (SELECT source AS s, process AS p, unit AS u, place AS l, "                 \
     "sum(count) AS total FROM " hits " WHERE "                                         \
@@ -528,14 +546,14 @@ static const struct rows_query sum_rows = {
     ROW_COLUMNS, ROWS("summed CROSS JOIN sums ON sums.day = summed.day AND sums.host "
                       "= summed.host")};
 
-/* The same columns, once for each place in a file of a known build. */
+/* The columns of ROW_COLUMNS, once for each place in a file of a known build. */
 static const struct rows_query place_rows = {
     "SELECT 'places', 0, 1, address, line, frame, '', '', path, build_id, low, high, "
     "bias, named, 0, ",
     " FROM place JOIN image ON image.id = place.image JOIN function ON function.id = "
     "place.function WHERE variant = 0"};
 
-/* Return the statement, or NULL after a failure. */
+/* Return the statement of a query, for sqlite3_finalize; NULL after a failure. */
 static sqlite3_stmt *
 prepare_rows(struct reading *reading, const struct rows_query *query)
 {
@@ -554,6 +572,7 @@ prepare_rows(struct reading *reading, const struct rows_query *query)
     return statement;
 }
 
+/* Add the image of a row to the profile; images of one build become one. */
 static bool
 add_image(struct reading *reading, sqlite3_stmt *row, uint32_t *index)
 {
@@ -573,6 +592,7 @@ add_image(struct reading *reading, sqlite3_stmt *row, uint32_t *index)
            fail_memory(reading);
 }
 
+/* Add one row of a query to the profile. */
 static void
 read_row(struct reading *reading, sqlite3_stmt *row)
 {
@@ -618,6 +638,7 @@ read_row(struct reading *reading, sqlite3_stmt *row)
     }
 }
 
+/* Add all rows of a query to the profile. */
 static void
 read_rows(struct reading *reading, const struct rows_query *query)
 {
@@ -656,6 +677,7 @@ read_bucket(struct reading *reading)
     }
 }
 
+/* End the transaction, and free what reading used; after a failure the profile, too. */
 static void
 finish_reading(struct reading *reading)
 {

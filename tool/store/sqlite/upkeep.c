@@ -86,6 +86,7 @@ sqlite_check(struct store *store, struct pprof_error *error)
     return !database->failed;
 }
 
+/* Return the bytes of the pages in use, without those that SQLite keeps for later. */
 static uint64_t
 used_bytes(struct database *store)
 {
@@ -94,7 +95,8 @@ used_bytes(struct database *store)
            database_number(store, "PRAGMA page_size");
 }
 
-/* Remove the windows that a query yields. Returns their number. */
+/* Remove windows, their hits and statistics, and the sums of their days. query: adds
+ * the ids of the windows to table old; its parameter is bound. Returns their number. */
 static uint64_t
 remove_windows(struct database *store, const char *query, uint64_t parameter)
 {
@@ -117,8 +119,9 @@ remove_windows(struct database *store, const char *query, uint64_t parameter)
     return windows;
 }
 
-/* Remove the oldest windows, a share that should do at a time, until the rest is small
- * enough. */
+/* Remove the oldest windows until the store is small enough. Each round removes the
+ * share of windows by which the store is too large, and one more. Returns their
+ * number. */
 static uint64_t
 remove_by_size(struct database *store, uint64_t bytes_max)
 {

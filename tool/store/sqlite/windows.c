@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* From here on parameters are labels. */
+/* The first parameter that is a label; those after it are, too. */
 enum { FIRST_LABEL = 4 };
 
 void

@@ -7,18 +7,18 @@
 
 #include "base/buffer.h"
 
-/* What the condition is about. */
+/* The tables that the condition is about, for FROM. */
 #define WINDOWS_TABLES                                                      \
     "window JOIN host ON host.id = window.host JOIN origin ON origin.id = " \
     "window.origin"
 
-/* Number of the first parameter that is not the condition's. */
+/* Number of the first parameter behind those of the condition. */
 #define WINDOWS_PARAMETERS(selection) (4 + (int)(selection)->label_count)
 
 /* windows_put_condition - append the condition, with parameters from 1 on. */
 void windows_put_condition(struct buffer *sql, const struct store_selection *selection);
 
-/* windows_bind - bind these parameters. */
+/* windows_bind - bind the condition's parameters. */
 void windows_bind(struct database *store, sqlite3_stmt *statement,
                   const struct store_selection *selection);
 
