@@ -61,7 +61,8 @@ is_loopback(const struct sockaddr_storage *address)
                : ntohl(v4->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
 }
 
-/* Whether a text is ":" and a port, which may be empty, or nothing (RFC 3986). */
+/* Return whether what follows a host is nothing, or ":" and a port, which may be empty
+ * (RFC 3986). */
 static bool
 is_port(const char *text)
 {
@@ -71,7 +72,7 @@ is_port(const char *text)
                                digits <= 5 && strtoul(text + 1, NULL, 10) <= 65535);
 }
 
-/* Whether a Host header, uri-host [":" port], names a loopback address. */
+/* Return whether a Host header, uri-host [":" port], names a loopback address. */
 static bool
 is_loopback_host(const char *text)
 {
@@ -97,8 +98,9 @@ is_loopback_host(const char *text)
             is_loopback(&named));
 }
 
-/* Whether a page of an origin, scheme "://" host [":" port], is of this server: no port
- * is written that is the scheme's own. A proxy may speak https for it. */
+/* Return whether an origin, scheme "://" host [":" port], is that of this server, which
+ * the client calls host. Origins leave out the scheme's standard port, which host may
+ * have. Both schemes are accepted, as a proxy in front of the server may use https. */
 static bool
 is_own_origin(const char *origin, const char *host)
 {
@@ -133,9 +135,9 @@ equals(const char *value, const char *wanted)
     return value != NULL && strcmp(value, wanted) == 0;
 }
 
-/* Whether a request was made by a page of the server or by nobody's page, as an address
- * that was typed is (Fetch Metadata); or by a click on a link that opens a page, where
- * that is allowed. */
+/* Return whether a request was made by a page of this server or by no page, as for an
+ * address that was typed (Fetch Metadata); or by a click on a link that opens a page,
+ * where settings allow these. Old browsers and other programs send no such headers. */
 static bool
 is_own_site(const struct http_settings *settings, const struct http_origin *origin)
 {

@@ -21,7 +21,7 @@
 enum {
     HTTP_CONNECTIONS_MAX = 16,
     HTTP_ARGUMENTS_MAX = 64, /* of a request; more are refused */
-    HTTP_TIMEOUT_S = 10,     /* without a byte */
+    HTTP_TIMEOUT_S = 10,     /* in which no byte comes or goes */
     HTTP_HEAD_S = 10,        /* for a whole request */
     HTTP_SEND_S = 60,        /* for a whole answer, once it is there */
     HTTP_CLOSED_S = 5,       /* until a client that closed its side counts as gone */
@@ -50,24 +50,26 @@ struct http_answer {
     size_t size;
 };
 
-/* http_settings - what a server is to be. */
+/* http_settings - where a server listens and who answers. It is copied, with its
+ * pointers. */
 struct http_settings {
     struct sockaddr_storage address;
-    size_t queue_max;       /* requests that wait for an answer at a time */
-    const char *queue_full; /* what the next one is answered; static */
+    size_t queue_max;       /* most requests that are queued or being answered */
+    const char *queue_full; /* the answer to one more; static */
     bool linked; /* links of other sites may lead here: a user's click is answered */
-    /* Answer a request. Returns false if it is to be queued instead. On the server's
-     * thread. */
+    /* Answer a request. Returns false if it must be queued instead. Called on the
+     * server's thread. */
     bool (*answer)(void *context, const struct http_request *request,
                    struct http_answer *answer);
     void *context;
 };
 
 /* http_parse_address - parse PORT, ADDRESS:PORT or [ADDRESS]:PORT. Names are not looked
- * up; PORT is on 127.0.0.1. */
+ * up; PORT without an address is on 127.0.0.1. Returns false if the text is none of
+ * these. */
 bool http_parse_address(struct sockaddr_storage *address, const char *text);
 
-/* For messages about such a text. */
+/* For messages about a text that http_parse_address refuses. */
 #define HTTP_NO_ADDRESS \
     "must be a port, or an address and a port; such as 127.0.0.1:6070"
 
@@ -82,9 +84,9 @@ struct http_origin {
     bool repeated; /* one of them is there twice */
 };
 
-/* http_refuse_origin - return 0 if a request from there may be answered, or else the
- * status of the refusal and its text. A request without a host, as no browser sends
- * it, may be. */
+/* http_refuse_origin - return 0 if a request with these headers may be answered, or
+ * else the status of the refusal, with its text in *why. A request without a Host
+ * header may be answered: no browser sends one. */
 unsigned http_refuse_origin(const struct http_settings *settings,
                             const struct http_origin *origin, const char **why);
 
@@ -103,28 +105,31 @@ const char *http_argument(const struct http_request *request, const char *name);
 bool http_argument_at(const struct http_request *request, size_t index,
                       const char **name, const char **value);
 
-/* Start the server. Returns NULL with the reason in why. */
+/* http_server_start - start a server with threads of its own. Returns NULL with the
+ * reason in why. */
 struct http_server *http_server_start(const struct http_settings *settings, char *why,
                                       size_t size);
 
-/* Stop. Requests still waiting get the answer that the server ends. NULL is
- * allowed. */
+/* http_server_stop - stop a server. Requests that still wait for an answer are answered
+ * that it ends. NULL is allowed. */
 void http_server_stop(struct http_server *server);
 
-/* Return a descriptor that is readable while a request may be queued, and after a
- * client whose request was taken went; or -1. http_server_take makes it unreadable when
- * there is no request. */
+/* http_server_fd - return a descriptor that is readable while a request may be queued,
+ * and after the client of a request that was taken has gone; -1 without a server.
+ * http_server_take makes it unreadable when no request is queued. */
 int http_server_fd(const struct http_server *server);
 
-/* Take the oldest queued request. Returns NULL if there is none. */
+/* http_server_take - take the oldest queued request, which must then be answered.
+ * Returns NULL if there is none. */
 struct http_request *http_server_take(struct http_server *server);
 
-/* Return whether the client of a request that was taken is gone. It must be answered
- * all the same. */
+/* http_server_is_gone - return whether the client of a request that was taken has gone.
+ * The request must be answered all the same. */
 bool http_server_is_gone(struct http_server *server,
                          const struct http_request *request);
 
-/* Answer a request, which then belongs to the server again. */
+/* http_server_answer - answer a request that was taken; it belongs to the server again.
+ * The bytes of the answer are taken over. */
 void http_server_answer(struct http_server *server, struct http_request *request,
                         const struct http_answer *answer);
 

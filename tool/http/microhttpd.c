@@ -46,22 +46,23 @@ struct connection {
 
 struct http_request {
     struct http_request *next; /* in requests */
-    struct connection *of;
-    bool gone; /* its client is */
+    struct connection *of;     /* NULL: its connection is not watched */
+    bool gone;                 /* its client has gone */
     struct MHD_Connection *connection;
     char *path;
     struct buffer arguments; /* names and values, each with its NUL */
     size_t argument_count;
     bool has_nul; /* in an argument, which would end there */
     enum state state;
-    size_t received_bytes;     /* behind the headers */
-    struct http_answer answer; /* all zero: the server ends */
+    size_t received_bytes;     /* of a body, which is ignored */
+    struct http_answer answer; /* all zero: the server ends, or the client has gone */
 };
 
 struct http_server {
     struct MHD_Daemon *daemon;
     struct http_settings settings;
-    int queue_fd; /* readable if one may be queued, or its client may be gone */
+    int queue_fd; /* readable if a request may be queued, or the client of a taken one
+                   * may be gone */
     pthread_mutex_t lock;
     struct http_request *requests; /* newest first */
     size_t request_count;
@@ -69,10 +70,11 @@ struct http_server {
     bool closing;
     pthread_t watcher;
     bool watching;
-    pthread_cond_t wake; /* the watcher: a connection, or the end */
+    pthread_cond_t wake; /* signalled to the watcher: there is a connection, or closing
+                          * is set */
 };
 
-/* Send an answer, which is taken over. */
+/* Send an answer, whose bytes are taken over. */
 static enum MHD_Result
 respond(struct MHD_Connection *connection, const struct http_answer *answer)
 {
@@ -110,6 +112,7 @@ respond_text(struct MHD_Connection *connection, unsigned status, const char *tex
 
 /* ---- connections ---- */
 
+/* Return our record of a libmicrohttpd's connection; NULL if it is not watched. */
 static struct connection *
 connection_of(struct MHD_Connection *connection)
 {
@@ -119,8 +122,8 @@ connection_of(struct MHD_Connection *connection)
     return info != NULL ? info->socket_context : NULL;
 }
 
-/* Note what a connection does from now on. Called with the mutex held, or on
- * libmicrohttpd's thread before there is a request. */
+/* Note in which phase a connection is from now on. NULL: it is not watched. Called with
+ * the mutex held, or on libmicrohttpd's thread before the connection is in the list. */
 static void
 begin_phase(struct connection *connection, enum phase phase)
 {
@@ -131,6 +134,7 @@ begin_phase(struct connection *connection, enum phase phase)
     }
 }
 
+/* Call begin_phase with the mutex held. */
 static void
 enter_phase(struct http_server *server, struct connection *connection, enum phase phase)
 {
@@ -139,7 +143,8 @@ enter_phase(struct http_server *server, struct connection *connection, enum phas
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Have a new connection watched. Without memory for that, it is only served. */
+/* Have a new connection watched; *context is our record of it. If memory runs out it is
+ * NULL, and the connection is served without being watched. */
 static void
 add_connection(struct http_server *server, struct MHD_Connection *mhd_connection,
                void **context)
@@ -180,6 +185,7 @@ remove_connection(struct http_server *server, struct connection *connection)
     free(connection);
 }
 
+/* Libmicrohttpd calls this when a connection begins and when it ends. */
 static void
 on_connection(void *argument, struct MHD_Connection *connection, void **context,
               enum MHD_ConnectionNotificationCode code)
@@ -192,8 +198,8 @@ on_connection(void *argument, struct MHD_Connection *connection, void **context,
     }
 }
 
-/* Return whether a client is gone: it has reset the connection, or has closed its side
- * for long enough. The mutex is held. */
+/* Return whether a client has gone: it has reset the connection, or has sent nothing
+ * more for HTTP_CLOSED_S since it closed its side. The mutex is held. */
 static bool
 is_gone(struct connection *connection, uint64_t now_ns)
 {
@@ -211,8 +217,8 @@ is_gone(struct connection *connection, uint64_t now_ns)
     return now_ns - connection->closed_ns >= HTTP_CLOSED_S * CLOCK_SECOND_NS;
 }
 
-/* End connections whose time is up: libmicrohttpd sees the end and closes them. The
- * mutex is held. */
+/* Shut connections down whose phase has lasted too long: libmicrohttpd sees the end and
+ * closes them. The mutex is held. */
 static void
 bound_connections(struct http_server *server, uint64_t now_ns)
 {
@@ -228,8 +234,8 @@ bound_connections(struct http_server *server, uint64_t now_ns)
     }
 }
 
-/* Take requests of clients that are gone out of the queue, and wake who took one. The
- * mutex is held. */
+/* Note which clients have gone. Their queued requests count as answered, and for one
+ * that was taken queue_fd wakes the thread that took it. The mutex is held. */
 static void
 drop_gone(struct http_server *server, uint64_t now_ns)
 {
@@ -251,6 +257,8 @@ drop_gone(struct http_server *server, uint64_t now_ns)
     }
 }
 
+/* The second thread: every second it ends slow connections and notes which clients have
+ * gone. Without connections it sleeps. */
 static void *
 watch_clients(void *argument)
 {
@@ -276,7 +284,7 @@ watch_clients(void *argument)
 
 /* ---- requests ---- */
 
-/* Keep an argument of a URL, as two texts with their NULs; for
+/* Append an argument of a URL to the request's, name and value each with its NUL; for
  * MHD_get_connection_values_n. */
 static enum MHD_Result
 keep_argument(void *context, enum MHD_ValueKind kind, const char *name,
@@ -303,7 +311,7 @@ request_delete(struct http_request *request)
     free(request);
 }
 
-/* Return a request with a copy of what it asks for; NULL if memory runs out. */
+/* Return a request with copies of its path and arguments; NULL if memory runs out. */
 static struct http_request *
 request_new(struct MHD_Connection *connection, const char *path)
 {
@@ -363,7 +371,8 @@ request_argument(const struct http_request *request, const char *name)
 
 /* ---- the queue ---- */
 
-/* Queue a request and suspend its connection. Returns false if there are too many. */
+/* Queue a request and suspend its connection. Returns false if too many are queued, or
+ * the server ends. */
 static bool
 queue_request(struct http_server *server, struct http_request *request)
 {
@@ -385,7 +394,7 @@ queue_request(struct http_server *server, struct http_request *request)
     return queued;
 }
 
-/* Send what a queued request was answered. */
+/* Send what a request that was queued was answered, when its connection was resumed. */
 static enum MHD_Result
 finish_request(struct http_server *server, struct http_request *request)
 {
@@ -413,6 +422,8 @@ finish_request(struct http_server *server, struct http_request *request)
 
 /* ---- the daemon ---- */
 
+/* Keep a header in *context if it is one of http_origin's; for
+ * MHD_get_connection_values. */
 static enum MHD_Result
 take_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value)
 {
@@ -437,6 +448,7 @@ take_header(void *context, enum MHD_ValueKind kind, const char *name, const char
     return MHD_YES;
 }
 
+/* Answer a request whose head and body have arrived, or queue it. */
 static enum MHD_Result
 answer_request(struct http_server *server, struct http_request *request,
                const char *method)
@@ -471,8 +483,9 @@ answer_request(struct http_server *server, struct http_request *request,
                                                          server->settings.queue_full);
 }
 
-/* Take the next step of a request: libmicrohttpd calls this when its head begins, when
- * it is complete, for bytes of a body, and after a pause. */
+/* Take the next step of a request: libmicrohttpd calls this when its head has arrived,
+ * for bytes of a body, when all has arrived, and after a suspended connection was
+ * resumed. */
 static enum MHD_Result
 on_call(void *argument, struct MHD_Connection *connection, const char *url,
         const char *method, const char *version, const char *upload,
@@ -486,13 +499,14 @@ on_call(void *argument, struct MHD_Connection *connection, const char *url,
     if (request == NULL) {
         request = request_new(connection, url);
         *context = request;
-        return request != NULL ? MHD_YES : MHD_NO; /* headers are complete later */
+        return request != NULL ? MHD_YES : MHD_NO; /* the next call answers */
     }
     if (request->state != NEW) {
         return finish_request(server, request);
     }
-    /* What comes with a request is of no use, but a client that cannot finish it sees
-     * no answer. If it is more, libmicrohttpd closes the connection. */
+    /* A body is of no use, but a client that cannot send all of it does not read the
+     * answer, so it is read and thrown away. If it is too long, libmicrohttpd closes
+     * the connection (MHD_NO). */
     if (*upload_size != 0) {
         request->received_bytes += *upload_size;
         *upload_size = 0;
@@ -501,7 +515,8 @@ on_call(void *argument, struct MHD_Connection *connection, const char *url,
     return answer_request(server, request, method);
 }
 
-/* Forget a request, which was answered or not: its connection waits for the next. */
+/* Free a request, whether it was answered or not: its connection waits for the next
+ * one. */
 static void
 on_complete(void *argument, struct MHD_Connection *connection, void **context,
             enum MHD_RequestTerminationCode code)
@@ -541,9 +556,10 @@ start_daemon(struct http_server *server)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    /* By poll: select knows no descriptors above 1023, which events of a large machine
-     * have used. Without MHD_OPTION_LISTENING_ADDRESS_REUSE, which sets SO_REUSEPORT: a
-     * second server would be given half of the connections. */
+    /* Poll is used because select cannot handle descriptors above 1023, and the events
+     * of a large machine use more. MHD_OPTION_LISTENING_ADDRESS_REUSE is not used: it
+     * sets SO_REUSEPORT, by which a second server would be given half of the
+     * connections. */
     daemon = MHD_start_daemon(
         MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME | v6,
         0, NULL, NULL, on_call, server, MHD_OPTION_SOCK_ADDR, address,
@@ -568,7 +584,7 @@ init_locks(struct http_server *server)
     pthread_condattr_destroy(&monotonic);
 }
 
-/* Start the thread that looks at clients. Returns 0 or errno. */
+/* Start the second thread, with all signals blocked. Returns 0 or an errno. */
 static int
 start_watcher(struct http_server *server)
 {
@@ -584,7 +600,8 @@ start_watcher(struct http_server *server)
     return error;
 }
 
-/* Let answers reach their clients, for a second at most: MHD_stop_daemon drops them. */
+/* Wait until all answers have reached their clients, for a second at most:
+ * MHD_stop_daemon drops those that have not. */
 static void
 wait_for_answers(struct http_server *server)
 {

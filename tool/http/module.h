@@ -6,7 +6,8 @@
 #include "base/module.h"
 #include "http/http.h"
 
-/* http_module - each member as the function of http.h with its name. */
+/* http_module - what the module consists of. Each member does what the function of
+ * http.h with its name promises. */
 struct http_module {
     struct http_server *(*start)(const struct http_settings *settings, char *why,
                                  size_t size);

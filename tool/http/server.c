@@ -2,7 +2,9 @@
 /* server.c - hands each operation to the module, which the first server loads. */
 #include "http/module.h"
 
-static const struct http_module *module; /* there is none without a server */
+static const struct http_module *module; /* loaded by the first http_server_start;
+                                          * without a server the functions of requests
+                                          * are not called */
 
 struct http_server *
 http_server_start(const struct http_settings *settings, char *why, size_t size)
