@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Append the store's URL without what it selects and without secrets. A path is made
- * absolute: who types it may be in another folder. */
+/* Append the store's URL for a command line: without what it selects, and without
+ * secrets. A path is made absolute, because the user may type the command in another
+ * folder. text: the URL as it was written. */
 static void
 put_url(struct buffer *word, const char *text, const struct store_url *url)
 {
@@ -29,7 +30,8 @@ put_url(struct buffer *word, const char *text, const struct store_url *url)
     if (buffer_text(&server) != NULL) {
         secret_redact(word, buffer_text(&server));
     }
-    /* Not the path of the password's file: every client of the page would see it. */
+    /* The path of the password's file is left out: every client of the page would see
+     * it. */
     if (url->access.password_file != NULL) {
         buffer_append_text(word, "?password-file=FILE");
     }
@@ -37,7 +39,7 @@ put_url(struct buffer *word, const char *text, const struct store_url *url)
     buffer_finish(&server);
 }
 
-/* Append a word as a shell takes it. */
+/* Append a word, quoted for a shell if it needs that. */
 static void
 put_quoted(struct buffer *line, const char *word)
 {
@@ -57,6 +59,8 @@ put_quoted(struct buffer *line, const char *word)
     buffer_append_byte(line, '\'');
 }
 
+/* Append [what, command]: what the command adds, and the command itself, which is
+ * before, the store's URL and after. */
 static void
 put_command(struct buffer *json, const char *what, const char *before, const char *url,
             const char *after)

@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* How much of the store's end a page shows whose address names no time. */
+/* How much time, up to the end of the store, a page shows whose address names no
+ * time. */
 static const int64_t default_ns = 3600 * STORE_SECOND_NS;
 
-/* page - one that is being made. */
+/* page - a page that is being made. */
 struct page {
     const struct serve_settings *settings;
     const struct serve_query *query;
@@ -23,18 +24,20 @@ struct page {
     struct store_selection selection;
     struct store_selection old;
     struct store_overview overview;
-    int64_t first_ns; /* of the store */
-    int64_t last_ns;
+    int64_t first_ns;        /* start of the store's first window */
+    int64_t last_ns;         /* end of its last one */
     bool empty;              /* the store has no windows */
     bool timed;              /* both selections have times */
-    struct profile *profile; /* empty if error is set */
+    struct profile *profile; /* without rows if error is set */
     struct profile *old_profile;
     struct buffer data;
-    struct pprof_error error; /* why nothing is shown; "" */
+    struct pprof_error error; /* why nothing is shown; "" if something is */
 };
 
-/* Complete the time of a selection, which the timeline needs. One that begins
- * after the store's end, or ends before its beginning, gets some length. */
+/* Set the ends of a selection's time that the user left open, as the timeline needs
+ * both: until is the end of the store, and since an hour before, or the start of the
+ * store if until was given. The time is never empty, even if it lies outside of the
+ * store's. */
 static void
 complete_time(const struct page *page, int64_t now_ns,
               struct store_selection *selection)
@@ -64,7 +67,7 @@ complete_time(const struct page *page, int64_t now_ns,
     }
 }
 
-/* Say that the error is that of the old side. */
+/* Put in front of the error that it is about the old side. Returns false. */
 static bool
 fail_old(struct pprof_error *error)
 {
@@ -75,8 +78,9 @@ fail_old(struct pprof_error *error)
     return false;
 }
 
-/* Read both selections, each on top of what the URL selects. An old one without a time
- * has the other's. */
+/* Set the selections of both sides: what the store's URL selects, replaced by what the
+ * arguments select. An old side without a time has the time of the other. Returns false
+ * with the error set. */
 static bool
 select_both(struct page *page, int64_t now_ns)
 {
@@ -104,7 +108,7 @@ select_both(struct page *page, int64_t now_ns)
     return true;
 }
 
-/* Put what changed against the old side. */
+/* Put the data of the comparison with the old side. */
 static void
 compare(struct page *page)
 {
@@ -117,14 +121,16 @@ compare(struct page *page)
     diff_delete(diff);
 }
 
-/* Read a selection as it is shown. Returns NULL with the error set. */
+/* Read a selection into a profile, in which intervals of one source and sizes of
+ * buckets are joined. Returns NULL with the error set. */
 static struct profile *
 read_selection(struct page *page, const struct store_selection *selection)
 {
     struct profile *const profile = store_read(page->store, selection, &page->error);
 
     if (profile == NULL && page->error.no_window) {
-        /* Without advice that is for the terminal: the page shows what there is. */
+        /* The engine's error gives advice for the terminal; the page shows itself what
+         * there is. */
         snprintf(page->error.text, sizeof(page->error.text), "no window is selected");
     }
     if (profile != NULL && !profile_join_intervals(profile, &page->error)) {
@@ -137,12 +143,12 @@ read_selection(struct page *page, const struct store_selection *selection)
     return profile;
 }
 
-/* Read what there is to select, for a page whose own selection is wrong: its fields
- * offer it all the same. */
+/* Read the names that the fields offer, for a page whose selection is wrong: the user
+ * corrects it there. There is no timeline. */
 static void
 read_names(struct page *page, int64_t now_ns)
 {
-    struct pprof_error ignored; /* one reason is enough */
+    struct pprof_error ignored; /* page->error has a reason already */
 
     page->selection = page->url.selection;
     complete_time(page, now_ns, &page->selection);
@@ -150,7 +156,7 @@ read_names(struct page *page, int64_t now_ns)
     page->overview.slot_count = 0;
 }
 
-/* Read both sides. Returns false with the error set. */
+/* Read the profiles of both sides. Returns false with the error set. */
 static bool
 read_both(struct page *page)
 {
@@ -162,7 +168,8 @@ read_both(struct page *page)
     return page->old_profile != NULL || fail_old(&page->error);
 }
 
-/* Read all that the page shows. */
+/* Read all that the page shows. After a failure the profile has no rows, and the page
+ * shows the error. */
 static void
 read_all(struct page *page, int64_t now_ns)
 {
@@ -184,7 +191,7 @@ read_all(struct page *page, int64_t now_ns)
             read_names(page, now_ns);
         }
     }
-    if (!read) { /* then the error is all that the page shows */
+    if (!read) {
         profile_delete(page->profile);
         page->profile = profile_new();
     }
@@ -212,7 +219,7 @@ put_data(struct page *page)
     }
 }
 
-/* Write the page to memory. Returns false if that runs out. */
+/* Write the page to memory, as the answer. Returns false if memory runs out. */
 static bool
 write_page(struct page *page, struct http_answer *answer)
 {

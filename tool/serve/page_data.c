@@ -16,7 +16,7 @@
 #define DATA_BEGIN "<script type=\"application/json\" id=\"%s\">\n"
 #define DATA_END "</script>\n"
 
-/* Append a time as store_parse_time reads it, of UTC: the reader of a page may be in
+/* Append a time in a form that store_parse_time reads, of UTC: the browser may be in
  * another zone than the server. */
 static void
 put_time(struct buffer *json, int64_t time_ns)
@@ -31,7 +31,7 @@ put_time(struct buffer *json, int64_t time_ns)
     json_put_text_element(json, text);
 }
 
-/* Append two times, or none. */
+/* Append a member with two times, or with none if there is false. */
 static void
 put_time_range(struct buffer *json, const char *key, bool there, int64_t since_ns,
                int64_t until_ns)
@@ -54,8 +54,8 @@ put_names(struct buffer *json, const char *key, const struct string_set *names)
     json_end_member(json, ']');
 }
 
-/* Return whether an argument is a date, and its time. Dates end with a digit or with Z,
- * and ages with their unit. */
+/* Return whether an argument is a date, with its time. A date ends with a digit or with
+ * Z; an age such as 5m ends with its unit and stays as it was written. */
 static bool
 is_date(const char *name, const char *value, int64_t *time_ns)
 {
@@ -83,7 +83,8 @@ put_argument(struct buffer *json, const char *name, const char *value)
     json_end_member(json, ']');
 }
 
-/* Put what the fields show: the arguments, and the time that was taken without any. */
+/* Put what the fields show: the arguments, and the times that the server chose if no
+ * argument names one. */
 static void
 put_given(struct buffer *json, const struct page_data *data)
 {
@@ -107,6 +108,7 @@ put_given(struct buffer *json, const struct page_data *data)
     json_end_member(json, ']');
 }
 
+/* Put the names that the fields offer. */
 static void
 put_offers(struct buffer *json, const struct store_overview *overview)
 {
@@ -119,7 +121,8 @@ put_offers(struct buffer *json, const struct store_overview *overview)
     put_names(json, "intervals", &overview->intervals);
 }
 
-/* Append the times of what is shown, of a wider one, and of the store. */
+/* Put pairs of times: "time" and "old_time" of what is shown, "wider" of three times
+ * its length, "whole" of the store. */
 static void
 put_times(struct buffer *json, const struct page_data *data)
 {
@@ -140,6 +143,8 @@ put_times(struct buffer *json, const struct page_data *data)
                    data->last_ns + STORE_SECOND_NS - 1);
 }
 
+/* Put the timeline: the hits of each slot, and the times at which slots begin and the
+ * last one ends. */
 static void
 put_line(struct buffer *json, const struct store_overview *overview)
 {
@@ -156,6 +161,7 @@ put_line(struct buffer *json, const struct store_overview *overview)
     json_put_text_member(json, "line_source", overview->source);
 }
 
+/* Put the commands that fill a store, if it is empty. */
 static void
 put_commands(struct buffer *json, const struct page_data *data)
 {
@@ -166,7 +172,7 @@ put_commands(struct buffer *json, const struct page_data *data)
     json_end_member(json, ']');
 }
 
-/* Append the reason as markup, for browsers that run no scripts. */
+/* Append why nothing is shown as markup, for browsers that run no scripts. */
 static void
 put_plain_reason(struct buffer *html, const char *reason)
 {

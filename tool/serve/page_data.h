@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_data.h - what the selection on top of a page shows, as JSON in script
+/* page_data.h - the data of the selection on top of a page, as JSON in script
  * elements. */
 #ifndef SERVE_PAGE_DATA_H
 #define SERVE_PAGE_DATA_H
@@ -11,20 +11,21 @@
 
 struct diff;
 
-/* page_data - what is put; borrowed. */
+/* page_data - what page_data_put writes; all of it is borrowed. */
 struct page_data {
     const struct serve_query *query;
     const struct store_selection *selection; /* with since_ns and until_ns */
-    const struct store_selection *old;       /* the same; NULL: nothing is compared */
+    const struct store_selection *old;       /* of the old side, with times, too; NULL:
+                                              * nothing is compared */
     const struct store_overview *overview;
-    int64_t first_ns; /* of the store; 0 if it is empty */
-    int64_t last_ns;
+    int64_t first_ns;    /* start of the store's first window; 0 if it is empty */
+    int64_t last_ns;     /* end of its last one; 0 if it is empty */
     bool empty;          /* the store has no windows */
-    bool timed;          /* the times of both selections are right */
+    bool timed;          /* the members selection and old have their times */
     bool elsewhere;      /* no window has the selected time, hosts and labels */
     const char *refused; /* why nothing is shown; "" */
-    const char *text;    /* of the store's URL */
-    const struct store_url *url;
+    const char *text;    /* the store's URL as the user wrote it */
+    const struct store_url *url; /* the same URL, parsed */
 };
 
 /* page_data_put - append the script element with the data of the selection. */

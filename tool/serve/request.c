@@ -6,7 +6,8 @@
 
 #define OLD "old."
 
-/* The name of an argument without the prefix; NULL if it is not of that side. */
+/* Return the name of an argument without the prefix; NULL if the argument is of the
+ * other side. prefix: OLD, or "" for the side without a prefix. */
 static const char *
 name_of_side(const char *name, const char *prefix)
 {

@@ -5,14 +5,14 @@
 #include <poll.h>
 #include <string.h>
 
-/* making - of one page. */
+/* making - what the making of one page depends on. */
 struct making {
     int signal_fd;
     struct http_server *server;
     struct http_request *request;
 };
 
-/* Return whether a signal of termination came. */
+/* Return whether a signal that ends the command has come. */
 static bool
 is_ending(int signal_fd)
 {
@@ -21,7 +21,7 @@ is_ending(int signal_fd)
     return poll(&place, 1, 0) > 0;
 }
 
-/* Return whether nobody waits for the page any more. */
+/* Return whether nobody waits for the page any more; for store_stop. */
 static bool
 is_for_nobody(void *context)
 {
@@ -31,7 +31,8 @@ is_for_nobody(void *context)
            http_server_is_gone(making->server, making->request);
 }
 
-/* Answer what has no page, on the server's thread. */
+/* Refuse paths other than that of the page. Called on the server's thread; false queues
+ * the request for this one. */
 static bool
 answer_request(void *context, const struct http_request *request,
                struct http_answer *answer)
@@ -44,6 +45,7 @@ answer_request(void *context, const struct http_request *request,
     return true;
 }
 
+/* Get the arguments of a request, which keeps them. */
 static void
 read_query(const struct http_request *request, struct serve_query *query)
 {
@@ -55,7 +57,7 @@ read_query(const struct http_request *request, struct serve_query *query)
     }
 }
 
-/* Make all pages that are asked for. */
+/* Make one page after the other until a signal that ends the command. */
 static void
 serve(const struct serve_settings *settings, struct http_server *server, int signal_fd)
 {

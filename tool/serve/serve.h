@@ -22,8 +22,7 @@ enum {
 
 /* serve_settings - what is served. */
 struct serve_settings {
-    const char
-        *url; /* of the store; what it selects holds unless a page selects otherwise */
+    const char *url; /* the store's URL; what it selects is the default of each page */
     struct sockaddr_storage address;
     /* listings, image_dir, prefixes; what files contain is shown to all clients */
     struct export_options html;
@@ -55,7 +54,6 @@ bool serve_compares(const struct serve_query *query);
  * in the page.
  *
  *   stop    in: as in store_open_stoppable
- *   answer  out
  */
 void serve_make_page(const struct serve_settings *settings,
                      const struct serve_query *query, const struct store_stop *stop,
