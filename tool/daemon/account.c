@@ -5,8 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* Return what a figure grew by, and remember it. One that shrank stays as it was, until
- * it has grown beyond that. */
+/* Return what a figure grew by since the last call, and keep it in *before. If it
+ * shrank, return 0 and keep the larger one. */
 static uint64_t
 take_growth(uint64_t *before, uint64_t now)
 {
@@ -16,8 +16,9 @@ take_growth(uint64_t *before, uint64_t now)
     return more;
 }
 
-/* Replace the statistics of a source since the start by those since the last call,
- * which before remembers. */
+/* Replace the statistics of a source since the start by those since the last call, up
+ * to which before and events_before have them. measured is the average interval of the
+ * new hits. */
 static void
 take_source(struct profile_source *before, double *events_before,
             struct profile_source *source)
@@ -44,7 +45,7 @@ take_source(struct profile_source *before, double *events_before,
     *events_before = events;
 }
 
-/* The members of gaps that count from the start. */
+/* Pointers to the members of gaps that count from the start. */
 #define COUNTED_GAPS(gaps)                                                          \
     {                                                                               \
         &(gaps)->failures, &(gaps)->unfollowed, &(gaps)->records_lost,              \
@@ -67,7 +68,8 @@ account_take(struct account *account, struct profile *look, struct collector_gap
     for (size_t i = 0; i < GAPS; i++) {
         *now[i] = take_growth(before[i], *now[i]);
     }
-    /* Not gaps of a window: account_add_gaps leaves them out, too. */
+    /* These describe a whole recording, and a window has no use for them:
+     * account_add_gaps leaves them out, too. */
     gaps->running = 0;
     gaps->elapsed_ns = 0;
     gaps->counted_ns = 0;
@@ -85,7 +87,7 @@ account_add_gaps(struct collector_gaps *sum, const struct collector_gaps *more)
         *sums[i] += *mores[i];
     }
     sum->first_failure = more->first_failure;
-    /* These are of the present state. */
+    /* These describe the present state, and are not added up. */
     sum->refused_maps = more->refused_maps;
     memcpy(sum->refused_why, more->refused_why, sizeof(sum->refused_why));
     sum->bounded_images = more->bounded_images;

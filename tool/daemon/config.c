@@ -24,7 +24,7 @@ struct parser {
     size_t error_size;
 };
 
-/* Set the error. Returns false, so that callers can return its value. */
+/* Set the error to the line and what is wrong with it. Returns false. */
 __attribute__((format(printf, 2, 3))) static bool
 fail_line(struct parser *parser, const char *format, ...)
 {
@@ -41,7 +41,7 @@ fail_line(struct parser *parser, const char *format, ...)
     return false;
 }
 
-/* Add an option as the word --NAME=VALUE. */
+/* Add an option as the word --NAME=VALUE. Returns false with the error set. */
 static bool
 add_word(struct parser *parser, const char *name, size_t name_size, const char *value,
          size_t value_size)
@@ -62,7 +62,7 @@ add_word(struct parser *parser, const char *name, size_t name_size, const char *
     return true;
 }
 
-/* Parse one line, which ends at a NUL. */
+/* Parse one line, without its line break. Returns false with the error set. */
 static bool
 parse_line(struct parser *parser, const char *line)
 {
@@ -120,12 +120,14 @@ config_parse(struct config *config, const char *text, char *error, size_t error_
     return true;
 }
 
-/* Read a small regular file into text. Returns 0 or a negative errno; *why as by
- * file_place_find. */
+/* Read a small regular file into text, with a NUL behind it. Returns 0 or a negative
+ * errno: -EINVAL for a file that is none of text, as config_read says then, and -EFBIG
+ * for one that fills text. *why is as file_place_open sets it. */
 static int
 read_file(const char *path, char *text, size_t size, char *why, size_t why_bytes)
 {
-    /* What another user's link leads to is not what the user wrote. */
+    /* Links of other users are not followed: the user who wrote path may not want what
+     * such a link leads to. */
     const int fd =
         file_place_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, why, why_bytes);
     struct stat status;
@@ -151,7 +153,7 @@ read_file(const char *path, char *text, size_t size, char *why, size_t why_bytes
     }
     close(fd);
     text[used] = '\0';
-    if (more < 0) {
+    if (more < 0) { /* errno is that of close now */
         return -EIO;
     }
     return used == size - 1 ? -EFBIG : strlen(text) != used ? -EINVAL : 0;

@@ -2,9 +2,9 @@
 /*
  * config.h - the configuration file of ntprof agent: lines of the form "name = value".
  *
- * Each becomes the word --name=value, and is read as if it stood at the start of the
- * command line. So every member is an option of the same name, and the command line
- * overrides the file.
+ * Each line becomes the word --name=value, and is read as if it stood at the start of
+ * the command line. So every name is that of an option, and the command line overrides
+ * the file.
  */
 #ifndef DAEMON_CONFIG_H
 #define DAEMON_CONFIG_H
@@ -24,8 +24,8 @@ struct config {
 };
 
 /*
- * Parse the text of a file. Empty lines and lines that start with # are left out;
- * blanks around names and values are too.
+ * config_parse - parse the text of a file. Empty lines and lines that start with # are
+ * left out; blanks around names and values are too.
  *
  *   error  out: the line and what is wrong with it
  *
@@ -34,7 +34,7 @@ struct config {
 bool config_parse(struct config *config, const char *text, char *error,
                   size_t error_size);
 
-/* Read and parse a file. */
+/* config_read - read a file, and parse it as config_parse does. */
 bool config_read(struct config *config, const char *path, char *error,
                  size_t error_size);
 

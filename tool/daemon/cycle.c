@@ -28,7 +28,7 @@ agent_read_usage(uint64_t *memory_bytes)
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + apart_cpu_ns() + readers.cpu_ns;
 }
 
-/* Draw a random number for the windows from now on. */
+/* Draw a random epoch for the windows from now on. */
 static void
 renew_epoch(struct agent *agent)
 {
@@ -52,7 +52,7 @@ arm_timer(const struct agent *agent)
                           &end, NULL);
 }
 
-/* Begin a window: hits and gaps from now on belong to it. */
+/* Begin a window at this time: hits and gaps from now on belong to it. */
 static void
 begin_at(struct agent *agent, const struct window_clocks *now)
 {
@@ -76,8 +76,8 @@ agent_begin_window(struct agent *agent)
     begin_at(agent, &now);
 }
 
-/* Give each waiting request for a profile a copy of a look. A request for which memory
- * runs out fails. */
+/* Give each request for a profile a copy of a look. If memory runs out for a copy, lost
+ * makes the request fail. */
 static void
 give_requests(struct agent *agent, const struct profile *look)
 {
@@ -97,7 +97,7 @@ give_requests(struct agent *agent, const struct profile *look)
     }
 }
 
-/* Return the index of source time, or the number of sources. */
+/* Return the index of source time; the number of sources if it is none of them. */
 static size_t
 time_source(const struct agent *agent)
 {
@@ -110,8 +110,8 @@ time_source(const struct agent *agent)
     return at;
 }
 
-/* Give a look the interval that its hits have: if the interval was changed just before
- * the look, that is the one before. */
+/* Set the interval of a look to the one that its hits were counted with: if the
+ * interval was changed just before the look, that is the earlier one. */
 static void
 keep_outgoing(const struct agent *agent, struct profile *look)
 {
@@ -163,6 +163,8 @@ set_labels(const struct agent *agent, struct profile *profile)
     return set;
 }
 
+/* Describe what limits the profile: the session's limits, and a longer interval or too
+ * high a cost by --max-cpu. Returns NULL if memory runs out. */
 static char *
 describe_agent_limits(const struct agent *agent, const ntprof_session_info *info)
 {
@@ -207,7 +209,7 @@ agent_describe(struct agent *agent, struct profile *profile, uint64_t start_real
            set_labels(agent, profile);
 }
 
-/* Add what a window lacks to the list of it. */
+/* Append one thing that a window lacks to the text. */
 __attribute__((format(printf, 2, 3))) static void
 add_gap(struct buffer *text, const char *format, ...)
 {
@@ -220,7 +222,8 @@ add_gap(struct buffer *text, const char *format, ...)
     buffer_print(text, "%s%s", text->size > 0 ? "; " : "", gap);
 }
 
-/* Describe what the window lacks, and which windows before it are lost. */
+/* Describe what the window lacks, and which windows before it are lost since that was
+ * last described. */
 static void
 describe_window_gaps(struct agent *agent, const struct profile *profile,
                      const struct window_end *end, struct buffer *text)
@@ -265,8 +268,8 @@ describe_window_gaps(struct agent *agent, const struct profile *profile,
 
 /* ---- the end of a window ---- */
 
-/* Print a line when windows begin to wait in memory since the spool has no room, and
- * when that ends. */
+/* Print a line when windows begin to wait in memory because they cannot be written, and
+ * one when that ends. */
 static void
 report_spool(struct agent *agent, bool written)
 {
@@ -278,8 +281,8 @@ report_spool(struct agent *agent, bool written)
     agent->spool_failing = !written;
 }
 
-/* Write the window to the spool. Takes ownership of the profile. Returns false if
- * memory runs out: the window is lost then. */
+/* Write the window to the spool, and wake the sender. Takes ownership of the profile.
+ * Returns false if memory runs out: the window is lost then. */
 static bool
 store_window(struct agent *agent, struct profile *profile, const struct window_end *end)
 {
@@ -309,8 +312,8 @@ store_window(struct agent *agent, struct profile *profile, const struct window_e
     return complete;
 }
 
-/* Print when the agent takes more than its ration for something else than hits, and
- * when that is over. */
+/* Print a line when the agent begins to take more than its ration although no longer
+ * interval would help, and one when that ends. */
 static void
 report_exceeded(struct agent *agent)
 {
@@ -328,7 +331,8 @@ report_exceeded(struct agent *agent)
     agent->ration_exceeded = exceeded;
 }
 
-/* Give names their processor time until the end of the next window. */
+/* Set how much processor time reading names may take until the end of the next
+ * window. */
 static void
 ration_readers(struct agent *agent, uint64_t elapsed_ns)
 {
@@ -344,10 +348,11 @@ ration_readers(struct agent *agent, uint64_t elapsed_ns)
     collector_set_names_time(agent->recording.collector, names_ns, headers_ns);
 }
 
-/* Measure what the agent took, and choose the interval of the next window. Three kinds
- * of window decide nothing: the first one, which has the cost of reading all symbols;
- * one that was short, whose end is most of its cost; and one whose interval was changed
- * at its end, as its cost is not that of the interval in effect now. */
+/* Measure what the agent took in the window that ended, and choose the interval of the
+ * window after the next. Windows of three kinds decide nothing: the first one, which
+ * has the cost of reading all symbols; one of less than half the length, as its end is
+ * most of its cost; and one whose interval was changed at its end (changed), as its
+ * cost is not that of the interval in effect now. */
 static void
 choose_interval(struct agent *agent, uint64_t hits, uint64_t elapsed_ns, bool changed)
 {
@@ -377,9 +382,9 @@ choose_interval(struct agent *agent, uint64_t hits, uint64_t elapsed_ns, bool ch
     report_exceeded(agent);
 }
 
-/* Have the next window use the interval that was chosen, or keep the present one if
- * that is refused. Its hits start at the look that follows, so all but those of some
- * microseconds have it. */
+/* Set the interval that was chosen, or keep the present one if it is refused. The look
+ * that follows ends the window, so the new interval is that of the next window, but for
+ * the hits of some microseconds. */
 static void
 change_interval(struct agent *agent)
 {
@@ -399,7 +404,7 @@ change_interval(struct agent *agent)
     }
 }
 
-/* Return the hits of source time in a window. */
+/* Return the taken hits of source time in a window. */
 static uint64_t
 time_hits(const struct profile *window)
 {
@@ -411,7 +416,7 @@ time_hits(const struct profile *window)
     return 0;
 }
 
-/* End a change of the interval: the next look has the new one. */
+/* Note that the next look has the new interval. */
 static void
 end_change(struct agent *agent)
 {
@@ -420,8 +425,8 @@ end_change(struct agent *agent)
     agent->pace_100ns = agent->ration.interval_100ns;
 }
 
-/* Count the hits that were lost. The window has reported them; if there was none, the
- * next one does. */
+/* Move the hits that the window lost, and has reported, to the metrics. Without a
+ * window that reported them they stay for the next one. */
 static void
 take_lost(struct agent *agent)
 {

@@ -25,7 +25,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Time between attempts to write windows that wait in memory. */
+/* Time between attempts to write windows that wait in memory, as on a full disk. */
 static const uint64_t retry_ns = 5 * CLOCK_SECOND_NS;
 
 /* --- start --- */
@@ -72,6 +72,7 @@ watch(struct agent *agent)
     return NT_SUCCESS(status);
 }
 
+/* Set the members of metrics and ration that settings decide. */
 static void
 prepare_metrics(struct agent *agent)
 {
@@ -106,14 +107,15 @@ start_sender(struct agent *agent)
     return failure == 0;
 }
 
-/* Open everything. Returns false after an error line. */
+/* Open everything, and begin to record. Returns false after an error line. */
 static bool
 start(struct agent *agent)
 {
     const struct agent_settings *const settings = agent->settings;
     int failure;
 
-    /* Before there are threads: a fork would copy their locks as they are held. */
+    /* This forks, so it comes before there are threads: the child would have copies of
+     * their locks, held for ever. */
     failure = sandbox_prepare();
     if (failure != 0) {
         cmd_fail("agent", "cannot start the process that reads symbols: %s",
@@ -164,7 +166,8 @@ take_signal(const struct agent *agent)
                : 0;
 }
 
-/* Wait for a signal, the end of the window, a request or the time. */
+/* Wait for a signal, the end of the window, a request, or the time until_ns of
+ * CLOCK_MONOTONIC. polls[i].revents is not 0 for what came. */
 static void
 wait_until(const struct agent *agent, uint64_t until_ns, struct pollfd polls[3])
 {
@@ -179,7 +182,8 @@ wait_until(const struct agent *agent, uint64_t until_ns, struct pollfd polls[3])
         polls[0].revents = polls[1].revents = polls[2].revents = 0;
     }
     if (polls[1].revents != 0) {
-        /* ECANCELED: the clock was set. */
+        /* The read resets the timer. It fails with ECANCELED if the clock was set,
+         * which window_is_over notices by itself. */
         (void)!read(agent->timer_fd, &expirations, sizeof(expirations));
     }
 }
@@ -190,8 +194,8 @@ earlier(uint64_t left_ns, uint64_t right_ns)
     return left_ns < right_ns ? left_ns : right_ns;
 }
 
-/* The end of each wait: at what comes first. A window ends by the timer, but the wait
- * has an end in case the timer cannot be armed. */
+/* Return when the next wait must end. The timer ends a window; the wait also ends a
+ * second after a whole window in case the timer cannot be armed. */
 static uint64_t
 next_ns(const struct agent *agent, uint64_t watchdog_ns)
 {
@@ -217,7 +221,7 @@ retry_spool(struct agent *agent)
     }
 }
 
-/* Make windows until a signal. Returns its number. */
+/* Record windows until a signal. Returns its number. */
 static int
 loop(struct agent *agent)
 {
@@ -258,8 +262,8 @@ stop_sender(struct agent *agent)
     }
 }
 
-/* End the recording and the window, and send what is in the spool. Each step ends in
- * bounded time. */
+/* End the recording and the window, refuse requests, and send what is in the spool.
+ * Each step ends in bounded time. */
 static void
 finish(struct agent *agent)
 {
@@ -274,6 +278,8 @@ finish(struct agent *agent)
     }
 }
 
+/* Close what start has opened, whether it succeeded or not. If the sender did not end
+ * in time, only the spool's lock is given up. */
 static void
 close_agent(struct agent *agent)
 {
@@ -322,8 +328,9 @@ agent_run(const struct agent_settings *settings, int signal_fd)
     close_agent(agent);
     sandbox_hurry_on(-1);
     if (agent->sender_left) {
-        /* Its spool cannot be opened again in this process: the service manager starts
-         * another one. */
+        /* The sender still uses the agent, which is not freed. A reload would open its
+         * spool a second time in this process: the service manager starts another
+         * process instead. */
         return end == AGENT_RELOAD ? AGENT_FAILED : end;
     }
     free(agent);

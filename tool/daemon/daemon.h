@@ -14,11 +14,11 @@ enum agent_end {
 };
 
 /*
- * Run an agent. The window that is recorded when it ends goes to the spool and, if the
- * store takes it, to the store.
+ * agent_run - record until a signal. The window that is recorded when it comes goes to
+ * the spool and, if the store takes it, to the store.
  *
  *   settings   must outlive the call
- *   signal_fd  of ending.h
+ *   signal_fd  a signalfd, as of record/ending.h
  */
 enum agent_end agent_run(const struct agent_settings *settings, int signal_fd);
 

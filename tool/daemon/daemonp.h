@@ -38,25 +38,28 @@ struct agent {
     struct recording recording;
     struct spool spool;
     bool spool_opened;
-    bool spool_failing; /* and that was reported */
+    bool spool_failing; /* windows wait in memory, which was reported */
     struct sender sender;
-    bool sender_left; /* it did not end in time: nothing that it uses may be freed */
+    bool sender_left; /* the sender did not end in time: nothing that it uses may be
+                       * freed */
     struct http_server *server; /* NULL: none */
     struct account account;
     struct window window;
-    struct part part; /* of the window */
-    struct collector_gaps gaps;
+    struct part part;           /* what was counted in the window */
+    struct collector_gaps gaps; /* and what was not */
     struct ration ration;
-    /* The interval of source time in the window that ends: that of the next one is set
-     * just before its last look. All zero: it stays. */
+    /* The interval of source time in the window that ends, while the next interval is
+     * set already, which happens just before the window's last look. All zero at all
+     * other times. */
     struct profile_source outgoing;
     bool interval_pending; /* ration.interval_100ns is not in effect yet */
-    bool ration_exceeded;  /* in the window before, and not for hits */
+    bool ration_exceeded;  /* the last window cost more than --max-cpu, and most of it
+                            * not for hits */
     uint64_t pace_100ns;   /* the interval in effect, as it was asked for */
     uint64_t cpu_ns;       /* of the agent when the window began */
-    uint64_t readers_ns;   /* of it, of processes that read symbols */
-    uint64_t dropped;      /* windows of the spool, as reported so far */
-    uint64_t refused;      /* the same of windows that the store refused for good */
+    uint64_t readers_ns;   /* of processes that read symbols, at that time */
+    uint64_t dropped;      /* windows dropped from the spool that were reported */
+    uint64_t refused; /* windows refused by the store for good that were reported */
     char epoch[EPOCH_BYTES];
     char boot[BOOT_BYTES];
     struct agent_request requests[AGENT_PROFILES_MAX];
@@ -66,40 +69,44 @@ struct agent {
 
 /* cycle.c: the window. */
 
-/* Begin the first window. */
+/* agent_begin_window - begin the first window, and an epoch. */
 void agent_begin_window(struct agent *agent);
 
-/* Take the hits since the last look, for the window and for the requests. Returns false
- * if memory ran out; they are in the next look then. */
+/* agent_look - take the hits since the last look, for the window and for all requests.
+ * Returns false if memory runs out; the hits are in the next look then. */
 bool agent_look(struct agent *agent);
 
-/* End the window: write it to the spool, choose the next interval, and begin the next
- * window. */
+/* agent_finish_window - end the window: write it to the spool, choose the interval of
+ * the window after the next, and begin the next window. */
 void agent_finish_window(struct agent *agent);
 
-/* Set what a profile says of its recording, for a time that starts then. Returns false
- * if memory runs out. */
+/* agent_describe - set what a profile says of its recording: command, back end, limits,
+ * gaps, labels and its time. Returns false if memory runs out. */
 bool agent_describe(struct agent *agent, struct profile *profile,
                     uint64_t start_real_ns, uint64_t duration_ns, const char *gaps);
 
-/* Read the processor time and memory of the agent and its readers. */
+/* agent_read_usage - return the processor time of the agent and its readers, and get
+ * their memory. */
 uint64_t agent_read_usage(uint64_t *memory_bytes);
 
 /* serving.c: the server and its requests. */
 
-/* Start the server if the settings want one. Returns false after an error line. */
+/* agent_serve - start the server if the settings want one. Returns false after an error
+ * line. */
 bool agent_serve(struct agent *agent);
 
-/* Take a new request, if there is one. */
+/* agent_take_request - take a queued request for a profile, if there is one, which
+ * begins with a look. */
 void agent_take_request(struct agent *agent);
 
-/* Answer the requests whose time has come. */
+/* agent_handle_requests - answer the requests whose time has ended. */
 void agent_handle_requests(struct agent *agent);
 
-/* Return when the next request has to be answered; UINT64_MAX: there is none. */
+/* agent_next_answer_ns - return when, on CLOCK_MONOTONIC, the next request must be
+ * answered; UINT64_MAX if there is none. */
 uint64_t agent_next_answer_ns(const struct agent *agent);
 
-/* Refuse all requests and stop the server. */
+/* agent_stop_serving - refuse all requests and stop the server. */
 void agent_stop_serving(struct agent *agent);
 
 #endif

@@ -13,8 +13,7 @@ put_counter(struct buffer *text, const char *name, const char *help, uint64_t va
     buffer_print(text, "%s_total %" PRIu64 "\n", name, value);
 }
 
-/* Put a gauge in bytes, seconds or ratios, whose name ends with the unit; "": a number.
- * */
+/* Put a gauge. unit: that of value, with which name ends, or "" for a number. */
 static void
 put_gauge(struct buffer *text, const char *name, const char *unit, const char *help,
           double value)
@@ -23,6 +22,7 @@ put_gauge(struct buffer *text, const char *name, const char *unit, const char *h
     buffer_print(text, "%s %.12g\n", name, value);
 }
 
+/* Put a source's hits of one kind. */
 static void
 put_hits(struct buffer *text, const struct profile_source *source, const char *kind,
          uint64_t hits)

@@ -17,28 +17,28 @@ struct metrics {
     uint64_t windows;
     uint64_t clock_jumps;
     uint64_t suspensions;
-    uint64_t lost_hits; /* of looks for which memory ran out */
+    uint64_t lost_hits; /* taken, but dropped because memory ran out */
     uint64_t cpu_ns;
     uint64_t memory_bytes;
-    uint64_t processes; /* watched */
-    uint64_t window_ns; /* length */
-    uint64_t
-        last_window_ns;    /* CLOCK_MONOTONIC: the end of the last one, or the start */
-    uint64_t last_real_ns; /* the same in UTC */
+    uint64_t processes;      /* that are watched */
+    uint64_t window_ns;      /* length of a window */
+    uint64_t last_window_ns; /* CLOCK_MONOTONIC: end of the last window, or start of the
+                            * agent */
+    uint64_t last_real_ns;   /* the same in UTC */
     double max_cpu_share;
     struct spool_statistics spool;
     bool has_store;
     uint64_t sent;
     uint64_t send_failures;
-    uint64_t busy;       /* of them, those because the store was locked */
+    uint64_t busy;       /* of send_failures, those because the store was locked */
     uint64_t unreadable; /* files of the spool that were no profile */
     uint64_t refused;    /* by the store, for good */
 };
 
-/* Append the text, up to its end mark. */
+/* metrics_print - append the metrics as text, with its end mark. */
 void metrics_print(const struct metrics *metrics, struct buffer *text);
 
-/* Add the statistics of a look. */
+/* metrics_add_sources - add the statistics of a look. */
 void metrics_add_sources(struct metrics *metrics, const struct profile *look);
 
 #endif

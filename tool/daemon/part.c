@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* Return the taken hits of all sources of a look. */
 static uint64_t
 taken_hits(const struct profile *look)
 {
@@ -18,6 +19,7 @@ taken_hits(const struct profile *look)
     return hits;
 }
 
+/* Count the hits of the part as lost, and empty it. */
 static void
 drop_hits(struct part *part)
 {

@@ -13,22 +13,24 @@
 
 struct profile_merger;
 
-/* All zero is empty. */
+/* part - looks added up. All zero: none. */
 struct part {
     struct profile_merger *merger;
-    uint64_t hits; /* taken, of the looks in merger */
-    uint64_t lost; /* taken, of those that could not be added up */
+    uint64_t hits; /* taken, of the looks that merger has */
+    uint64_t lost; /* taken, of the looks that could not be added up */
 };
 
-/* Add a look and take ownership of it, also on failure: then its hits and those before
- * are lost and counted so. */
+/* part_add - add a look, and take ownership of it. If memory runs out, its hits and all
+ * that the part had are counted as lost. */
 void part_add(struct part *part, struct profile *look);
 
-/* Return the sum, which the caller then owns, and empty the part except for lost.
- * Returns NULL if it has no look. */
+/* part_take - return the sum of the looks, which the caller then owns; the part is
+ * empty then, except for lost. Returns NULL if it has no look, or if memory runs out,
+ * which counts their hits as lost. */
 struct profile *part_take(struct part *part);
 
-/* Copy a look, for another part. Returns NULL if memory runs out. */
+/* part_copy_look - return a copy of a look, for another part; NULL if memory runs
+ * out. */
 struct profile *part_copy_look(const struct profile *look);
 
 #endif

@@ -7,10 +7,10 @@
 /* At most this many doublings at a time: a window may have been an exception. */
 enum { DOUBLINGS_MAX = 3 };
 
-/* Part of the ration that hits may always take. */
+/* Part of the ration that hits may always take, whatever else costs. */
 static const double hits_part = 0.25;
 
-/* Part of the ration that names get. */
+/* Part of the ration that reading names gets. */
 static const double names_part = 1.0 / 6;
 
 static uint64_t
@@ -19,8 +19,9 @@ at_least_0(double ns)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-/* Double the interval until the agent is within its ration, or hits would take less
- * than their part of it. used and hits_used are parts of the ration. */
+/* Return the interval doubled until the agent would keep to its ration, or one more
+ * doubling would leave hits less than hits_part. used, hits_used: what the agent and
+ * its hits took, as parts of the ration. */
 static uint64_t
 lengthen_interval(uint64_t interval_100ns, double used, double hits_used)
 {

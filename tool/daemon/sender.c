@@ -40,28 +40,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pauses between attempts. */
+/* First and longest pause after a failure. */
 static const uint64_t pause_min_ns = 1000000000;
 static const uint64_t pause_max_ns = UINT64_C(60000000000);
 
-/* What of the spool is still added when the agent ends: a reload waits for it, during
- * which nothing is recorded. The rest waits for the next agent. */
+/* How long windows are still added when the agent ends. A reload waits for that, and
+ * nothing is recorded meanwhile. The rest waits for the next agent. */
 static const uint64_t closing_ns = UINT64_C(5000000000);
 
-/* How much longer the sender is waited for: nothing interrupts what waits for a file
- * system that does not answer. */
+/* How much longer sender_stop waits for the sender, which nothing interrupts while it
+ * waits for a file system that does not answer. */
 static const uint64_t late_ns = UINT64_C(3000000000);
 
-/* How long a server's store stays open. Each name goes to it once in this time, so one
- * that was dropped and made again gets them then. */
+/* How long a server's store stays open. While it is open each name is sent once, so a
+ * store that was dropped and made again gets all names after this time. */
 static const uint64_t open_ns = UINT64_C(3600000000000);
 
-/* outcome - of one window. LEFT is tried again, but later ones need not wait for it, as
- * they must for FAILED. */
+/* outcome - what became of one window. A window that is LEFT is tried again in the next
+ * round, and so is one that FAILED; after that, the round ends, as later windows would
+ * fail, too. */
 enum outcome { SENT, UNREADABLE, REFUSED, LEFT, FAILED };
 
 #ifndef NDEBUG
-/* Do the members that the lock guards agree? */
+/* Assert that the members which the lock guards agree. */
 static bool
 assert_sender_state(const struct sender *sender)
 {
@@ -71,7 +72,8 @@ assert_sender_state(const struct sender *sender)
     return true;
 }
 
-/* Is the store, outside of a round, open only if the next round can use it? */
+/* Assert that outside of a round the store is open only if the next round can use
+ * it. */
 static bool
 assert_store_state(const struct sender *sender)
 {
@@ -83,7 +85,9 @@ assert_store_state(const struct sender *sender)
 
 /* --- one window --- */
 
-/* Decode a window and add it. The bytes are our own: the folder is ours alone. */
+/* Decode a window and add it to the store. bytes: NULL if the file could not be read,
+ * with errno. They are decoded in this process, as only the agent writes into its
+ * spool. Returns LEFT also if memory or descriptors ran out. */
 static enum outcome
 add_window(const struct sender *sender, const void *bytes, size_t size,
            struct pprof_error *error)
@@ -122,7 +126,7 @@ count_outcome(struct sender *sender, enum outcome outcome,
     pthread_mutex_unlock(&sender->lock);
 }
 
-/* Whether the agent ends and has waited long enough. */
+/* Return whether the agent ends and closing_ns have passed; for store_stop. */
 static bool
 is_late(void *context)
 {
@@ -136,7 +140,7 @@ is_late(void *context)
     return late;
 }
 
-/* Print what was done with a window that cannot be added. */
+/* Log what became of a window, and print a line if it will never be added. */
 static void
 report_outcome(enum outcome outcome, const char *name, const struct pprof_error *error)
 {
@@ -153,7 +157,7 @@ report_outcome(enum outcome outcome, const char *name, const struct pprof_error 
     }
 }
 
-/* Return what becomes of a file of the spool after an attempt to send it. */
+/* Return what is to become of a file of the spool after an attempt to add it. */
 static enum spool_fate
 fate_of(enum outcome outcome)
 {
@@ -170,7 +174,8 @@ fate_of(enum outcome outcome)
 
 /* --- one round --- */
 
-/* Add all windows. Returns false with the error set if one could not be added. */
+/* Add all windows. Returns false with the error set if one that can be added later
+ * could not be added. */
 static bool
 send_all(struct sender *sender, struct pprof_error *error)
 {
@@ -185,7 +190,8 @@ send_all(struct sender *sender, struct pprof_error *error)
         outcome = add_window(sender, bytes, size, error);
         free(bytes);
         if (!spool_done(sender->spool, name, fate_of(outcome))) {
-            /* It is added again: a store counts the same window once. */
+            /* The next round adds the window again, which changes nothing in a
+             * store. */
             snprintf(error->text, sizeof(error->text),
                      "the spool keeps a window that %s: %s",
                      outcome == SENT         ? "was added"
@@ -214,7 +220,8 @@ open_store(struct sender *sender, struct pprof_error *error)
     return sender->store != NULL;
 }
 
-/* Close the store unless the next round can use it. */
+/* Close the store unless the next round can use it: that of a server, which did not
+ * fail and was opened less than open_ns ago. */
 static void
 close_store(struct sender *sender, bool failing)
 {
@@ -225,7 +232,8 @@ close_store(struct sender *sender, bool failing)
     }
 }
 
-/* Open the store and add all windows. Prints the first of several failures. */
+/* A round: open the store and add all windows. Prints a line for the first of several
+ * failures in a row, and one when they end. Returns whether all were added. */
 static bool
 send(struct sender *sender, bool *failing)
 {
@@ -247,8 +255,8 @@ send(struct sender *sender, bool *failing)
 
 /* --- what runs apart --- */
 
-/* Wait for a new window or, after a failure, for the pause. Returns false if the sender
- * has to end. */
+/* Wait for a new window, or pause_ns after a failure. Returns false if the sender has
+ * to end. */
 static bool
 wait(struct sender *sender, uint64_t pause_ns)
 {
@@ -323,7 +331,7 @@ sender_start(struct sender *sender, struct spool *spool, const char *url,
     pthread_condattr_t monotonic;
     int error;
 
-    /* Settings may be freed before a sender that is late ends. */
+    /* Copies, as the settings may be freed before a sender that is late ends. */
     *sender = (struct sender){.spool = spool, .url = strdup(url), .host = strdup(host)};
     if (sender->url == NULL || sender->host == NULL) {
         free_texts(sender);
@@ -356,7 +364,8 @@ sender_wake(struct sender *sender)
     }
 }
 
-/* Wait until sender_main has ended or its time is up. Returns whether it has. */
+/* Wait until sender_main has ended, or late_ns after the deadline. The lock is held.
+ * Returns whether it has ended. */
 static bool
 wait_for_end(struct sender *sender)
 {

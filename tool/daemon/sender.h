@@ -21,39 +21,41 @@ struct sender {
     char *url;
     char *host; /* of windows without that label */
     struct store_stop stop;
-    struct store *store; /* NULL: it has to be opened; of sender_main only */
-    uint64_t opened_ns;
-    struct apart *apart; /* what runs sender_main; NULL: nothing does */
+    struct store *store; /* NULL: not open. Only sender_main uses it */
+    uint64_t opened_ns;  /* when the store was opened */
+    struct apart *apart; /* the process that runs sender_main; NULL: there is none */
     pthread_mutex_t lock;
-    pthread_cond_t wake;
-    pthread_cond_t gone;  /* ended was set */
+    pthread_cond_t wake;  /* signalled when closing or fresh is set */
+    pthread_cond_t gone;  /* signalled when ended is set */
     bool closing;         /* guarded by lock, as are the following */
     bool fresh;           /* there may be new windows */
     bool ended;           /* sender_main has only to return */
-    uint64_t deadline_ns; /* when closing, of what is still added */
-    uint64_t sent;
+    uint64_t deadline_ns; /* 0, or when closing is set: until when windows are still
+                           * added */
+    uint64_t sent;        /* windows, as are the following, since the start */
     uint64_t failures;
     uint64_t busy; /* of failures: the store was locked */
     uint64_t unreadable;
     uint64_t refused;
 };
 
-/* Start to send, beside the caller (base/apart.h). The spool must outlive the sender;
- * of url and host it has copies. Returns 0 or a negative errno. */
+/* sender_start - start to send, apart from the caller (base/apart.h). The spool must
+ * outlive the sender; it has copies of url and host. Returns 0 or a negative errno. */
 int sender_start(struct sender *sender, struct spool *spool, const char *url,
                  const char *host);
 
-/* Tell the sender that the spool has a new window. */
+/* sender_wake - tell the sender that the spool has a new window. */
 void sender_wake(struct sender *sender);
 
-/* Add what is in the spool once more, for some seconds at most and not after a failure,
- * and end the sender. Returns false if it does not end in time, because its store does
- * not answer: it goes on, and sender and spool must stay as long as the process. */
+/* sender_stop - add what is in the spool once more, for some seconds at most and not
+ * after a failure, and end the sender. Returns false if it does not end in time,
+ * because its store does not answer: it goes on then, and sender and spool must stay as
+ * long as the process. */
 bool sender_stop(struct sender *sender);
 
 struct metrics;
 
-/* Set the sender's members of metrics. */
+/* sender_get_metrics - set the sender's members of metrics. */
 void sender_get_metrics(struct sender *sender, struct metrics *metrics);
 
 #endif

@@ -9,12 +9,12 @@
 
 #include <stdint.h>
 
-/* Send a state, as a format: "READY=1\nSTATUS=...". Failures are ignored: the agent
- * runs as well without a manager. */
+/* service_notify - send a state, such as "READY=1\nSTATUS=..."; a printf format.
+ * Failures are ignored: the agent runs as well without a manager. */
 void service_notify(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Return the time after which to send "WATCHDOG=1" again: half of what the manager
- * allows; 0: it does not wait for it. */
+/* service_watchdog_ns - return the time after which to send "WATCHDOG=1" again, which
+ * is half of what the manager allows; 0 if it does not expect that. */
 uint64_t service_watchdog_ns(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Print the agent's metrics, on the server's thread. */
+/* Put the agent's metrics. Called on the server's thread. */
 static void
 print_metrics(struct agent *agent, struct buffer *text)
 {
@@ -25,7 +25,7 @@ print_metrics(struct agent *agent, struct buffer *text)
     metrics_print(&metrics, text);
 }
 
-/* Answer whether windows end in time, and when the last one did; on the server's
+/* Answer whether windows end in time, and when the last one did. Called on the server's
  * thread. */
 static void
 answer_health(struct agent *agent, struct http_answer *answer)
@@ -44,6 +44,7 @@ answer_health(struct agent *agent, struct http_answer *answer)
     http_text(answer, healthy ? HTTP_OK : HTTP_UNAVAILABLE, text);
 }
 
+/* Answer with the agent's metrics. Called on the server's thread. */
 static void
 answer_metrics(struct agent *agent, struct http_answer *answer)
 {
@@ -62,7 +63,8 @@ answer_metrics(struct agent *agent, struct http_answer *answer)
         .size = text.size};
 }
 
-/* Parse ?seconds=N. */
+/* Parse ?seconds=N of a request for a profile. Returns false if N is wrong; without it
+ * *seconds is the default. */
 static bool
 parse_seconds(const struct http_request *request, uint64_t *seconds)
 {
@@ -73,8 +75,9 @@ parse_seconds(const struct http_request *request, uint64_t *seconds)
                             *seconds <= AGENT_SECONDS_MAX);
 }
 
-/* On the server's thread. Returns false for a profile: the request is queued, and the
- * agent's thread answers it when its seconds have passed. */
+/* Answer a request; for http_settings, on the server's thread. Returns false for a
+ * profile: the request is queued, and the agent's thread answers it when its seconds
+ * have passed. */
 static bool
 answer_request(void *context, const struct http_request *request,
                struct http_answer *answer)
@@ -125,7 +128,7 @@ agent_serve(struct agent *agent)
     return agent->server != NULL;
 }
 
-/* Tell a client that there is no profile. */
+/* Answer a request that there is no profile. */
 static void
 refuse_request(struct agent *agent, struct agent_request *request)
 {
@@ -138,7 +141,7 @@ refuse_request(struct agent *agent, struct agent_request *request)
     request->request = NULL;
 }
 
-/* Drop the requests of clients that are gone. */
+/* Drop the requests of clients that have gone. */
 static void
 drop_gone_requests(struct agent *agent)
 {
@@ -153,43 +156,43 @@ drop_gone_requests(struct agent *agent)
     }
 }
 
-/* Take a request for a profile. A look comes first, so that the profile has only later
- * hits. */
+/* A look comes first, so that the profile has only later hits. */
 void
 agent_take_request(struct agent *agent)
 {
-    struct agent_request *free_place = NULL;
+    struct agent_request *free_slot = NULL;
     uint64_t seconds;
     bool looked;
 
     drop_gone_requests(agent);
     for (size_t i = 0; i < AGENT_PROFILES_MAX; i++) {
         if (agent->requests[i].request == NULL) {
-            free_place = &agent->requests[i];
+            free_slot = &agent->requests[i];
         }
     }
-    if (free_place == NULL) {
-        /* As many are queued or taken as there are places: it is only made quiet. */
+    if (free_slot == NULL) {
+        /* All requests that the server queues have been taken, so this takes none, and
+         * makes the descriptor unreadable. */
         (void)http_server_take(agent->server);
         return;
     }
-    *free_place = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
-                                         .start_ns = clock_now_ns()};
+    *free_slot = (struct agent_request){.start_real_ns = clock_ns(CLOCK_REALTIME),
+                                        .start_ns = clock_now_ns()};
     looked = agent_look(agent);
-    free_place->request = http_server_take(agent->server);
-    if (free_place->request == NULL) {
+    free_slot->request = http_server_take(agent->server);
+    if (free_slot->request == NULL) {
         return;
     }
     if (!looked) {
-        refuse_request(agent, free_place);
+        refuse_request(agent, free_slot);
         return;
     }
-    (void)parse_seconds(free_place->request, &seconds);
-    free_place->end_ns = free_place->start_ns + seconds * CLOCK_SECOND_NS;
+    (void)parse_seconds(free_slot->request, &seconds);
+    free_slot->end_ns = free_slot->start_ns + seconds * CLOCK_SECOND_NS;
 }
 
-/* Mark the names of all images as known, also where they are not. Otherwise go tool
- * pprof would ask the agent for the missing names, get an error and fail. */
+/* Mark the names of all images as known, even where they are not: otherwise go tool
+ * pprof asks the agent for the missing ones, gets an error and fails. */
 static void
 claim_names(struct profile *profile)
 {
@@ -198,8 +201,8 @@ claim_names(struct profile *profile)
     }
 }
 
-/* Answer a request by what was counted for it until the last look, which began then;
- * without a complete profile, as after a look that failed, it fails. */
+/* Answer a request with what was counted for it until the look at now. Refuse it if
+ * that look failed (looked is false), hits were lost, or memory runs out. */
 static void
 answer(struct agent *agent, struct agent_request *request, uint64_t now, bool looked)
 {

@@ -46,7 +46,7 @@ take_window(void *into, const struct options_given *given)
                "not a time of 1s to 1h that divides an hour; such as 10s, 1m or 15m");
 }
 
-/* Take a time of hours, or of days: 7d. */
+/* Take a time such as 12h, or of days such as 7d. */
 static bool
 take_age(void *into, const struct options_given *given)
 {
@@ -93,7 +93,8 @@ take_spool_size(void *into, const struct options_given *given)
            options_refuse(given, "not a size of 1M or more; such as 256M");
 }
 
-/* Whether the key is a word that no label of ours has. */
+/* Return whether a key consists of small letters, digits and _, and is none that ntprof
+ * itself sets. */
 static bool
 is_label_key(const char *key)
 {
@@ -198,7 +199,8 @@ take_store(void *into, const struct options_given *given)
     return parsed;
 }
 
-/* The file was read before: find_config knows only the whole name of the option. */
+/* Check that --config is the one that find_config found, which knows only the whole
+ * name of the option: its file was read before the options. */
 static bool
 take_config(void *into, const struct options_given *given)
 {
@@ -212,7 +214,8 @@ take_config(void *into, const struct options_given *given)
     return true;
 }
 
-/* Keep an option for record_options.c. value is NULL if it has none. */
+/* Keep an option for record_options.c. value: NULL if it has none. Returns false after
+ * an error line. */
 static bool
 pass_on(struct agent_settings *settings, const char *name, const char *value)
 {
@@ -312,13 +315,14 @@ const struct options_syntax agent_recording_options = {
     .command = "agent",
     .groups = {{record_hit_rows, 0}, {record_machine_rows, 0}, {record_memory_rows, 0}},
 };
+
 static const struct record_syntax record_syntax = {
     .options = &agent_recording_options, .screen = true, .endless = true, .hz = 99};
 
 /* --- the configuration file --- */
 
-/* Return the path after the last --config of the command line, or NULL. Other mistakes
- * are reported later. */
+/* Return the path after the last --config of the command line; NULL without one.
+ * Mistakes in the command line are reported later. */
 static const char *
 find_config(int argc, char **argv)
 {
@@ -336,7 +340,8 @@ find_config(int argc, char **argv)
     return path;
 }
 
-/* Make --NAME of --NAME=yes if that option takes no value. */
+/* Make --NAME of the word --NAME=yes if that option takes no value: in the file each
+ * option has one. */
 static void
 make_flag(char *word)
 {
@@ -354,6 +359,8 @@ make_flag(char *word)
     }
 }
 
+/* Read the configuration file, or the default one if path is NULL and that exists.
+ * Returns false after an error line. */
 static bool
 read_config(struct agent_settings *settings, const char *path)
 {
@@ -383,8 +390,8 @@ read_config(struct agent_settings *settings, const char *path)
     return true;
 }
 
-/* Join the words of the file and of the command line, and make room for those that are
- * passed on. */
+/* Join the words of the file and of the command line, and allocate the list of those
+ * that are passed on. Returns false after an error line. */
 static bool
 join_words(struct agent_settings *settings, int argc, char **argv)
 {

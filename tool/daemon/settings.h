@@ -14,11 +14,12 @@
 
 enum { AGENT_LABELS_MAX = 32, AGENT_LABEL_BYTES_MAX = 256 };
 
-/* The options, but those of recordings are only passed on: as options of the next. */
+/* agent_options - the agent's options. Those of recordings are passed on, and checked
+ * as agent_recording_options. */
 extern const struct options_syntax agent_options;
 extern const struct options_syntax agent_recording_options;
 
-/* agent_label - of --label. */
+/* agent_label - a label that --label gives. */
 struct agent_label {
     char *key;
     const char *value; /* borrowed from words */
@@ -30,7 +31,7 @@ struct agent_settings {
     struct config config;
     char **words; /* of file and command line, NULL-terminated */
     size_t word_count;
-    char **record_words; /* those of record_options */
+    char **record_words; /* the words that are passed on to record_options */
     size_t record_count;
     struct record_options record;
     bool check; /* --check-config */
@@ -48,8 +49,8 @@ struct agent_settings {
 };
 
 /*
- * Read the configuration file that the command line names, or the default one, and then
- * the command line.
+ * agent_settings_take - read the configuration file that the command line names, or the
+ * default one, and then the command line.
  *
  *   argv  borrowed
  *

@@ -29,11 +29,13 @@
 #define TEMPORARY ".new"
 #define LOCK ".lock"
 #define REFUSED "refused-"
-#define NO_FILE ".ntprof-no-file" /* stands for any file of the folder */
+#define NO_FILE \
+    ".ntprof-no-file" /* stands for any file of the folder: file_place_find
+                                   * wants one */
 
 enum { START_DIGITS = 20 };
 
-/* Larger files are not ours. */
+/* Larger files are no windows that an agent wrote. */
 static const off_t file_bytes_max = (off_t)256 << 20;
 
 static bool
@@ -45,7 +47,7 @@ has_suffix(const char *name, const char *suffix)
            strcmp(name + length - strlen(suffix), suffix) == 0;
 }
 
-/* Return where the start of the window stands in a name. */
+/* Return where the digits of the window's start begin in a name. */
 static const char *
 start_of(const char *name)
 {
@@ -59,6 +61,7 @@ is_refused(const char *name)
     return start_of(name) != name;
 }
 
+/* Return whether a name is that of a window, refused or not. */
 static bool
 is_window(const char *name)
 {
@@ -97,7 +100,8 @@ add_entry(struct entry **list, size_t *count, const char *name, uint64_t bytes)
 {
     struct entry *grown = *list;
 
-    if ((*count & (*count - 1)) == 0) { /* 0 or a power of two: it is full */
+    if ((*count & (*count - 1)) == 0) { /* the list has room for a power of two, and is
+                                         * full */
         grown = reallocarray(*list, *count == 0 ? 1 : *count * 2, sizeof(*grown));
         if (grown == NULL) {
             return false;
@@ -110,8 +114,8 @@ add_entry(struct entry **list, size_t *count, const char *name, uint64_t bytes)
     return true;
 }
 
-/* List the windows, also the refused ones, oldest first. Returns their number; the
- * caller frees the list. */
+/* List the windows, the refused ones, too, oldest first. Returns their number; the
+ * caller frees the list. If memory runs out, some are missing. */
 static size_t
 list_windows(const struct spool *spool, struct entry **list)
 {
@@ -138,7 +142,7 @@ list_windows(const struct spool *spool, struct entry **list)
     return count;
 }
 
-/* Remove what a killed agent left half written. */
+/* Remove the files that a killed agent did not finish. */
 static void
 remove_temporary(const struct spool *spool)
 {
@@ -155,6 +159,7 @@ remove_temporary(const struct spool *spool)
     }
 }
 
+/* Set the error of spool_open. Returns false. */
 static bool
 fail_open(const char *path, const char *what, const char *why,
           struct spool_error *error)
@@ -166,7 +171,8 @@ fail_open(const char *path, const char *what, const char *why,
     return false;
 }
 
-/* Whether nobody else can put files into the folder: the sender believes them. */
+/* Return whether nobody but the agent's user and root can put files into the folder.
+ * The sender decodes its files without a reader (sender.c). */
 static bool
 is_private(int folder)
 {
@@ -177,7 +183,8 @@ is_private(int folder)
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Set the error of file_place_find, whose reason is why, or errno if that is empty. */
+/* Set the error after file_place_find has failed, which gives the reason in why, or in
+ * errno if why is empty. Returns false. */
 static bool
 fail_place(const char *path, const char *why, struct spool_error *error)
 {
@@ -185,7 +192,8 @@ fail_place(const char *path, const char *why, struct spool_error *error)
                      why[0] != '\0' ? why : text_errno(errno), error);
 }
 
-/* Make the folder if nothing is there. name: path without slashes at its end. */
+/* Make the folder unless something is there. name: path without slashes at its end.
+ * Returns false with the error set. */
 static bool
 make_folder(const char *name, const char *path, struct spool_error *error)
 {
@@ -205,8 +213,8 @@ make_folder(const char *name, const char *path, struct spool_error *error)
     return made;
 }
 
-/* Open the folder, made if needed, without following another user's links. Returns
- * O_PATH, or -1 with the error set. */
+/* Open the folder, made if needed, without following links of other users. Returns a
+ * descriptor with O_PATH, or -1 with the error set. */
 static int
 open_folder(const char *path, struct spool_error *error)
 {
@@ -228,7 +236,7 @@ open_folder(const char *path, struct spool_error *error)
     }
     free(name);
     free(file);
-    free(place.name);
+    free(place.name); /* the caller keeps the folder */
     return place.folder;
 }
 
@@ -286,7 +294,8 @@ spool_unlock(struct spool *spool)
 
 /* ---- writing ---- */
 
-/* Make a rename durable. Some file systems have no fsync for folders: EINVAL. */
+/* Make a rename in the folder durable. Returns 0 or a negative errno. Some file systems
+ * have no fsync for folders (EINVAL), which is no failure. */
 static int
 sync_folder(const struct spool *spool)
 {
@@ -299,8 +308,8 @@ sync_folder(const struct spool *spool)
     return result == -EINVAL ? 0 : result;
 }
 
-/* Write a file under a temporary name, sync it and rename it. Returns 0 or a negative
- * errno; then there is no file. */
+/* Write a window to its file: under a temporary name, which is renamed when the bytes
+ * are on the disk. Returns 0, or a negative errno and no file. */
 static int
 write_window(const struct spool *spool, const struct spool_window *window)
 {
@@ -331,12 +340,13 @@ write_window(const struct spool *spool, const struct spool_window *window)
         return failure;
     }
     failure = sync_folder(spool);
-    if (failure != 0) { /* the sender cannot have taken it: the caller has the lock */
+    if (failure != 0) { /* the lock is held, so the sender has not taken it yet */
         (void)unlinkat(spool->folder, window->name, 0);
     }
     return failure;
 }
 
+/* Return the number of waiting windows, and get their bytes. */
 static size_t
 count_waiting(const struct spool *spool, uint64_t *bytes)
 {
@@ -380,8 +390,8 @@ write_waiting(struct spool *spool)
     return 0;
 }
 
-/* Delete the oldest file that the sender does not read. Returns false if there is
- * none. */
+/* Delete the oldest file, but not one that the sender has taken. Returns false if there
+ * is none. */
 static bool
 drop_oldest_file(struct spool *spool)
 {
@@ -398,6 +408,7 @@ drop_oldest_file(struct spool *spool)
     return dropped;
 }
 
+/* Return whether one more window of this size cannot wait in memory. */
 static bool
 lacks_room(const struct spool *spool, size_t size)
 {
@@ -408,9 +419,10 @@ lacks_room(const struct spool *spool, size_t size)
            (count > 0 && bytes + size > SPOOL_WAITING_BYTES_MAX);
 }
 
-/* Make room for one more waiting window. On a full disk the oldest files go, as
- * that lets the windows be written. Where writing fails for another reason it would not
- * help: the files stay, and the window that waits longest is dropped. */
+/* Make room in memory for one more window. If the disk is full, the oldest files are
+ * deleted, so that the waiting windows can be written. If writing fails for another
+ * reason, deleting files would not help: they stay, and the window that has waited
+ * longest is dropped. */
 static void
 make_room(struct spool *spool, size_t size)
 {
@@ -486,7 +498,8 @@ spool_drop_excess(struct spool *spool)
 
 /* ---- reading ---- */
 
-/* Read a whole file. Returns NULL with errno set if that fails. */
+/* Read a whole file. Returns NULL with errno set: EINVAL if it is no regular file,
+ * EFBIG if it is too large, EIO if it became shorter meanwhile. */
 static void *
 read_window(const struct spool *spool, const char *name, size_t *size)
 {
@@ -507,7 +520,7 @@ read_window(const struct spool *spool, const char *name, size_t *size)
         }
     }
     while (bytes != NULL && more > 0 && used < *size) {
-        errno = EIO; /* it became shorter */
+        errno = EIO; /* stays if read returns 0 */
         more = read(fd, bytes + used, *size - used);
         used += more > 0 ? (size_t)more : 0;
     }
@@ -523,8 +536,8 @@ read_window(const struct spool *spool, const char *name, size_t *size)
     return bytes;
 }
 
-/* Is an entry of the folder a regular file? Not every file system has the type with the
- * name. */
+/* Return whether an entry of the folder is a regular file. Some file systems do not
+ * list the type with the name. */
 static bool
 is_regular(const struct spool *spool, const struct dirent *file)
 {
@@ -537,9 +550,9 @@ is_regular(const struct spool *spool, const struct dirent *file)
            S_ISREG(status.st_mode);
 }
 
-/* Find the oldest window after a name. Returns false if there is none. This is called
- * for each of the windows, of which a long outage leaves ten thousands, so it does not
- * sort them. */
+/* Find the oldest window behind a name. Returns false if there is none. The sender
+ * calls this for each window, and a long outage leaves tens of thousands, so it does
+ * not sort them. */
 static bool
 find_next(const struct spool *spool, const char *after, char next[SPOOL_NAME_BYTES])
 {

@@ -38,7 +38,8 @@ signed_difference(uint64_t later, uint64_t earlier)
     return (int64_t)(later - earlier);
 }
 
-/* Return by what the wall clock was set since the start; 0: only adjusted. */
+/* Return by how much the wall clock was set since the window began; 0 if it was only
+ * adjusted. */
 static int64_t
 jump_ns(const struct window *window, const struct window_clocks *now)
 {
@@ -48,6 +49,8 @@ jump_ns(const struct window *window, const struct window_clocks *now)
     return jump > -jump_min_ns && jump < jump_min_ns ? 0 : jump;
 }
 
+/* Return how long the machine was suspended since the window began; 0 for less than a
+ * jump. */
 static uint64_t
 suspended_ns(const struct window *window, const struct window_clocks *now)
 {
@@ -75,13 +78,13 @@ window_finish(const struct window *window, const struct window_clocks *now)
         .suspended_ns = suspended_ns(window, now),
     };
 
-    /* The next window starts now. Where the wall clock is slowed down, this one would
-     * seem to end later. */
+    /* The next window starts at the wall clock's time now. If that clock runs more
+     * slowly than the monotonic one, this window would seem to end after that. */
     if (end.jump_ns == 0 && passed_ns < (int64_t)end.counted_ns) {
         end.counted_ns = passed_ns > 0 ? (uint64_t)passed_ns : 0;
     }
-    /* Also where the clock was set back by less than a jump, in a window that was
-     * even shorter: the next one would begin before this one. */
+    /* The second condition is for a clock that was set back by less than a jump in a
+     * window that was even shorter: the next window would begin before this one. */
     end.new_epoch = end.jump_ns < 0 || passed_ns <= 0;
     return end;
 }

@@ -13,14 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A smaller difference between clocks is their adjustment. */
+/* Clocks that move apart by less were only adjusted, as by NTP. */
 enum { WINDOW_JUMP_MS = 500 };
 
 /* window_clocks - the clocks at one moment. */
 struct window_clocks {
     uint64_t real_ns;      /* CLOCK_REALTIME */
-    uint64_t monotonic_ns; /* CLOCK_MONOTONIC: does not run while suspended */
-    uint64_t boot_ns;      /* CLOCK_BOOTTIME: runs on */
+    uint64_t monotonic_ns; /* CLOCK_MONOTONIC: stops while the machine is suspended */
+    uint64_t boot_ns;      /* CLOCK_BOOTTIME: runs while it is suspended, too */
 };
 
 struct window {
@@ -30,23 +30,26 @@ struct window {
 
 /* window_end - how a window ended. */
 struct window_end {
-    uint64_t counted_ns;   /* time in which processors ran */
+    uint64_t counted_ns;   /* time in the window during which the machine was not
+                            * suspended */
     int64_t jump_ns;       /* what the wall clock was set by; 0: it was not */
     uint64_t suspended_ns; /* 0: it was not suspended */
     bool new_epoch;        /* the next window begins before this one's end */
 };
 
+/* window_read_clocks - return the time of all three clocks now. */
 struct window_clocks window_read_clocks(void);
 
-/* Begin a window. A rest that is shorter than a tenth of the length is added to the
- * next window, as after a timer that expired early. */
+/* window_begin - begin a window. If less than a tenth of its length is left until the
+ * next multiple, as when the timer expired early, the window ends at the one after. */
 void window_begin(struct window *window, uint64_t length_ns,
                   const struct window_clocks *now);
 
-/* Whether it has to end: its time has come, or a clock jumped. */
+/* window_is_over - return whether the window must end: its time has come, the wall
+ * clock was set, or the machine was suspended. */
 bool window_is_over(const struct window *window, const struct window_clocks *now);
 
-/* Describe the end of a window at this moment. */
+/* window_finish - return how a window ends that ends now. */
 struct window_end window_finish(const struct window *window,
                                 const struct window_clocks *now);
 
