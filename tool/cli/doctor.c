@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where lines of names break. */
 enum { LINE_COLUMNS = 90 };
 
 static void
@@ -47,7 +48,8 @@ print_backend(const ntprof_backend_info *info)
     }
 }
 
-/* Print words in lines of up to LINE_COLUMNS. */
+/* Print names, between which there are blanks, in lines of up to LINE_COLUMNS behind a
+ * title. */
 static void
 print_names(const char *title, const char *names)
 {
@@ -159,7 +161,7 @@ cmd_doctor(int argc, char **argv)
     if (!options_take(&cmd_doctor_options, argc, argv, &json, &words, &exit_status)) {
         return exit_status;
     }
-    doctor = doctor_look();
+    doctor = doctor_examine();
     if (doctor == NULL) {
         return cmd_fail("doctor", "out of memory");
     }

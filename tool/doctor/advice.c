@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Replaces whatever a default profile says of perf_event_open: two rules of one call
- * contradict each other. */
+/* Makes a seccomp profile that allows perf_event_open. It removes what the default
+ * profile says of that call first: two rules of one call contradict each other. */
 #define PROFILE_LINE                                                                   \
     "jq '.syscalls |= (map(.names -= [\"perf_event_open\"] | select(.names != [])) + " \
     "[{\"names\":[\"perf_event_open\"],\"action\":\"SCMP_ACT_ALLOW\"}])' "             \

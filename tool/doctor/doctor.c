@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.c - looks at back ends, sources and settings, and finds out which commands
+/* doctor.c - examines back ends, sources and settings, and finds out which commands
  * work with them. */
 #include "doctor/doctor.h"
 #include "record/preload.h"
@@ -11,9 +11,10 @@
 
 /* ---- back ends and commands ---- */
 
-/* Timers in the processes of run's command, rather than in our own. */
+/* Add back end timer as commands use it: in the processes of the command of run, by the
+ * preload object, and not in a session of our own. */
 static void
-look_at_timers(struct doctor *doctor)
+add_timers(struct doctor *doctor)
 {
     ntprof_backend_info *const info = &doctor->backends[doctor->backend_count++];
     int error;
@@ -32,21 +33,21 @@ look_at_timers(struct doctor *doctor)
 }
 
 static void
-look_at_backends(struct doctor *doctor)
+add_backends(struct doctor *doctor)
 {
     ntprof_backend_info info = {.size = sizeof(info)};
 
     for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
         if (strcmp(info.name, "timer") == 0) {
-            look_at_timers(doctor);
+            add_timers(doctor);
         } else if (doctor->backend_count < DOCTOR_BACKENDS_MAX - 1) {
             doctor->backends[doctor->backend_count++] = info;
         }
     }
 }
 
-/* The simulated one shows nothing of this machine, and timers are only in processes
- * that run starts. */
+/* Return whether a command could use a back end. The simulated one shows nothing of
+ * this machine, and timers run only in processes that run starts. */
 static bool
 backend_serves(const ntprof_backend_info *info, const char *command)
 {
@@ -54,7 +55,7 @@ backend_serves(const ntprof_backend_info *info, const char *command)
            (strcmp(info->name, "timer") != 0 || strcmp(command, "run") == 0);
 }
 
-/* Say what the command measures. */
+/* Return what a command measures with a usable back end. */
 static const char *
 scope_of(const char *command, const ntprof_backend_info *info)
 {
@@ -72,8 +73,10 @@ scope_of(const char *command, const ntprof_backend_info *info)
                                        : "your processes";
 }
 
+/* Set the first usable back end of a command and what it measures, or why none is: the
+ * reason of the best one. */
 static void
-look_at_command(struct doctor *doctor, struct doctor_command *command)
+find_backend(struct doctor *doctor, struct doctor_command *command)
 {
     const bool all = strcmp(command->name, "system") == 0;
     const ntprof_backend_info *best = NULL;
@@ -96,15 +99,16 @@ look_at_command(struct doctor *doctor, struct doctor_command *command)
              best != NULL ? best->reason : "no back end watches processes");
 }
 
+/* Find out which commands work, and whether anything is refused. */
 static void
-look_at_commands(struct doctor *doctor)
+examine_commands(struct doctor *doctor)
 {
     static const char *const names[DOCTOR_COMMANDS] = {"run", "attach", "system",
                                                        "top"};
 
     for (size_t i = 0; i < DOCTOR_COMMANDS; i++) {
         doctor->commands[i] = (struct doctor_command){.name = names[i]};
-        look_at_command(doctor, &doctor->commands[i]);
+        find_backend(doctor, &doctor->commands[i]);
         doctor->works = doctor->works || doctor->commands[i].backend != NULL;
         doctor->lacks = doctor->lacks || doctor->commands[i].backend == NULL;
     }
@@ -118,7 +122,7 @@ look_at_commands(struct doctor *doctor)
 
 /* ---- sources ---- */
 
-/* Add a source to those with the same reason. */
+/* Add a source to the group of those with the same reason. */
 static void
 group_source(struct doctor *doctor, const ntprof_source_info *info)
 {
@@ -151,7 +155,7 @@ doctor_query_breakpoints(ntprof_session *session, ntprof_source_info *info)
     NTSTATUS status;
 
     *info = (ntprof_source_info){.size = sizeof(*info)};
-    snprintf(name, sizeof(name), "breakpoint:0x%" PRIxPTR, (uintptr_t)doctor_look);
+    snprintf(name, sizeof(name), "breakpoint:0x%" PRIxPTR, (uintptr_t)doctor_examine);
     status = ntprof_source_lookup(session, name, &source);
     if (NT_SUCCESS(status)) {
         status = ntprof_source_get(session, source, info);
@@ -163,7 +167,7 @@ doctor_query_breakpoints(ntprof_session *session, ntprof_source_info *info)
 }
 
 static void
-look_at_breakpoints(struct doctor *doctor, ntprof_session *session)
+examine_breakpoints(struct doctor *doctor, ntprof_session *session)
 {
     ntprof_source_info info;
 
@@ -173,11 +177,12 @@ look_at_breakpoints(struct doctor *doctor, ntprof_session *session)
                 info.supported ? "executions can be counted one by one" : info.reason);
 }
 
-/* Only a session can find out which work. */
+/* Open a session to find out which sources work, which only a session can. */
 static void
-look_at_sources(struct doctor *doctor)
+examine_sources(struct doctor *doctor)
 {
-    /* By name: what a library call advises a program to do is of no use here. */
+    /* The back end is asked for by name, so that a failure does not come with advice
+     * for programs that use the library. */
     const ntprof_session_options by_name = {.size = sizeof(by_name), .backend = "perf"};
     ntprof_session *session;
     ntprof_session_info open = {.size = sizeof(open)};
@@ -201,21 +206,21 @@ look_at_sources(struct doctor *doctor)
             group_source(doctor, &info);
         }
     }
-    look_at_breakpoints(doctor, session);
+    examine_breakpoints(doctor, session);
     ntprof_session_close(session);
 }
 
 struct doctor *
-doctor_look(void)
+doctor_examine(void)
 {
     struct doctor *const doctor = calloc(1, sizeof(*doctor));
 
     if (doctor != NULL) {
         doctor->container = machine_find_container();
-        look_at_backends(doctor);
-        look_at_commands(doctor);
-        machine_look(&doctor->facts);
-        look_at_sources(doctor);
+        add_backends(doctor);
+        examine_commands(doctor);
+        machine_add_all(&doctor->facts);
+        examine_sources(doctor);
     }
     return doctor;
 }

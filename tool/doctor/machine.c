@@ -102,7 +102,8 @@ add_settings(struct machine_facts *facts)
 {
     static const struct {
         const char *path;
-        const char *(*explain)(const char *value); /* NULL: meaning */
+        const char *(*explain)(const char *value); /* explains a value; NULL: meaning
+                                                    * does for all */
         const char *meaning;
         const char *missing;
     } settings[] = {
@@ -153,7 +154,8 @@ add_capabilities(struct machine_facts *facts)
     };
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};
-    char names[2][160] = {"", ""}; /* those it lacks, and those it has */
+    char names[2][160] = {"", ""}; /* names[0]: capabilities that are missing; names[1]:
+                                    * those that are there */
     char value[32];
 
     (void)syscall(SYS_capget, &header, held);
@@ -185,7 +187,8 @@ add_seccomp(struct machine_facts *facts)
                           : "no filter refuses calls");
 }
 
-/* 1: the first, 0: another, -1: unknown. */
+/* Return 1 if a namespace is the first of its kind, 0 if it is another, -1 if that
+ * cannot be found out. inode: that of the first. */
 static int
 is_first(const char *path, uint64_t inode)
 {
@@ -194,8 +197,8 @@ is_first(const char *path, uint64_t inode)
     return stat(path, &status) != 0 ? -1 : (uint64_t)status.st_ino == inode;
 }
 
-/* Put a sentence: by how much the monotonic clock of this time namespace differs from
- * that of the kernel, whose time hits have. */
+/* Write by how much the monotonic clock of this time namespace differs from the
+ * kernel's, whose time hits have. */
 static void
 explain_clock(char *text, size_t size)
 {
@@ -209,7 +212,8 @@ explain_clock(char *text, size_t size)
     read_line("/proc/self/timens_offsets", line, sizeof(line));
     if (stat("/proc/self/ns/time", &own) != 0 ||
         stat("/proc/self/ns/time_for_children", &children) != 0 ||
-        own.st_ino != children.st_ino || /* timens_offsets has those of children */
+        own.st_ino != children.st_ino || /* timens_offsets has the offsets of
+                                          * children */
         sscanf(line, "%*s %" SCNd64 " %" SCNd64, &seconds, &ns) != 2) {
         snprintf(
             text, size,
@@ -287,7 +291,8 @@ add_limits(struct machine_facts *facts)
                 "counters, and rings above perf_event_mlock_kb");
 }
 
-/* The clock that the tick moves on has its resolution. */
+/* Add the rate of the kernel's tick. The coarse clock moves at each tick, so its
+ * resolution is the length of a tick. */
 static void
 add_tick(struct machine_facts *facts)
 {
@@ -366,7 +371,7 @@ add_container(struct machine_facts *facts)
 }
 
 void
-machine_look(struct machine_facts *facts)
+machine_add_all(struct machine_facts *facts)
 {
     struct utsname name = {0};
     char value[64];

@@ -37,11 +37,12 @@ enum machine_container {
 void machine_add(struct machine_facts *facts, const char *name, const char *value,
                  const char *meaning, ...) __attribute__((format(printf, 4, 5)));
 
-/* machine_look - add all facts that need no session. */
-void machine_look(struct machine_facts *facts);
+/* machine_add_all - add all facts that need no session. */
+void machine_add_all(struct machine_facts *facts);
 
-/* machine_find_container - find it by the files and variables that engines leave, which
- * a container may lack or forge: only advice depends on it. */
+/* machine_find_container - find out what this process runs in, by the files and
+ * variables that engines leave. A container may lack or forge them, so only advice
+ * depends on the answer. */
 enum machine_container machine_find_container(void);
 
 #endif
