@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read the settings again. Mistakes leave the old ones in effect. */
+/* Read the settings again. After a mistake in them the old ones stay in effect. */
 static void
 reload(struct agent_settings *settings, int argc, char **argv)
 {
@@ -25,7 +25,8 @@ reload(struct agent_settings *settings, int argc, char **argv)
     }
 }
 
-/* Run an agent; on a reload read the settings and run another. */
+/* Run an agent, and after each reload another one with new settings. Returns the exit
+ * status. */
 static int
 run_agents(struct agent_settings *settings, int argc, char **argv)
 {
@@ -50,8 +51,9 @@ cmd_agent(int argc, char **argv)
     int status;
 
     unsetenv("DEBUGINFOD_URLS"); /* no downloads: windows must not wait for servers */
-    /* Before there are settings, such as a store's password, in memory that readers get
-     * a copy of; a failure is reported at the start. */
+    /* Readers get a copy of the command's memory, so they are prepared before it has
+     * settings, such as a store's password. agent_run tries again, and reports a
+     * failure. */
     (void)sandbox_prepare();
     if (agent_settings_take(&settings, argc, argv, &status)) {
         status = settings.check ? CMD_OK : run_agents(&settings, argc, argv);

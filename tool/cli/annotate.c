@@ -120,7 +120,7 @@ const struct options_syntax cmd_annotate_options = {
     .complete = {"<function> <profile>"},
 };
 
-/* Whether text looks like the file name of a profile. */
+/* Return whether text ends as file names of profiles do. */
 static bool
 is_profile_name(const char *text)
 {
@@ -136,8 +136,9 @@ is_profile(const char *text)
     return is_profile_name(text) || store_is_url(text);
 }
 
-/* Whether the file stands before what is to be annotated, as other tools have it: it
- * looks like a profile and the other word does not, or only it is there. */
+/* Return whether of two words the first is the file, as with other tools, and not what
+ * is to be annotated: it looks like a profile and the other word does not, or it is a
+ * file and the other word is none. */
 static bool
 is_file_first(char **words)
 {
@@ -147,6 +148,8 @@ is_file_first(char **words)
     return access(words[0], F_OK) == 0 && access(words[1], F_OK) != 0;
 }
 
+/* Set what is annotated and the file from the words. A single word is a file only if it
+ * looks like a profile. */
 static void
 set_words(struct annotate_arguments *arguments, const struct options_words *words)
 {

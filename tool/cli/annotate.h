@@ -11,9 +11,9 @@
 /* annotate_arguments - as given on the command line. */
 struct annotate_arguments {
     struct input_options input;
-    const char *what; /* as given; NULL: the first row of the report */
+    const char *what; /* what to annotate; NULL: the first row of the report */
     const char *file;
-    const char *image;
+    const char *image;  /* glob of --image; NULL: all */
     const char *source; /* the source whose hits are shown; NULL: all */
     enum listing_view view;
     struct annotator_settings settings;
@@ -25,13 +25,13 @@ struct annotate_arguments {
     bool json;
 };
 
-/* Find the target that was named, or what is first in the report. Returns false
- * after an error line. */
+/* annotate_choose - find the target that was named, or the first row of the report.
+ * Returns false after an error line. */
 bool annotate_choose(const struct profile *profile,
                      const struct annotate_arguments *arguments,
                      struct listing_target *target);
 
-/* Read the profile and print the listing. Returns the exit status. */
+/* annotate_file - read the profile and print the listing. Returns the exit status. */
 int annotate_file(struct annotate_arguments *arguments);
 
 #endif

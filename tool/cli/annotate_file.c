@@ -10,7 +10,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-/* Find the source of -e. Returns false after an error line. */
+/* Find the source that -e names; LISTING_ALL_SOURCES without -e. Returns false after an
+ * error line. */
 static bool
 choose_source(const struct profile *profile, const struct annotate_arguments *arguments,
               size_t *source)
@@ -20,6 +21,7 @@ choose_source(const struct profile *profile, const struct annotate_arguments *ar
            source_choose("annotate", profile, arguments->source, source);
 }
 
+/* Print the listing as the arguments ask. Returns the exit status. */
 static int
 print(const struct profile *profile, struct listing *listing,
       const struct annotate_arguments *arguments, size_t source)
@@ -36,7 +38,8 @@ print(const struct profile *profile, struct listing *listing,
                         : listing_print_text(stdout, profile, listing, &options));
 }
 
-/* Report that an address has neither code nor hits. */
+/* Report that the address to annotate has neither code nor hits. Returns the exit
+ * status. */
 static int
 fail_empty(const struct annotate_arguments *arguments, const struct listing *listing)
 {
@@ -53,6 +56,7 @@ fail_empty(const struct annotate_arguments *arguments, const struct listing *lis
     return CMD_FAILED;
 }
 
+/* Make the listing of a target and print it. Returns the exit status. */
 static int
 list(const struct profile *profile, const struct annotate_arguments *arguments,
      const struct listing_target *target, size_t source, struct names *names)
@@ -78,6 +82,7 @@ list(const struct profile *profile, const struct annotate_arguments *arguments,
     return status;
 }
 
+/* Choose source and target, and print the listing. Returns the exit status. */
 static int
 annotate(const struct profile *profile, struct annotate_arguments *arguments)
 {

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Choose what is first in the report. Returns false after an error line. */
+/* Choose the first row of the report, within --image. Returns false after an error
+ * line. */
 static bool
 choose_hottest(const struct profile *profile,
                const struct annotate_arguments *arguments,
@@ -28,7 +29,7 @@ choose_hottest(const struct profile *profile,
     return found;
 }
 
-/* List names that contain the text that was not found, if there are any. */
+/* List the functions that contain the text that was not found, if there are any. */
 static void
 suggest(const struct profile *profile, const struct annotate_arguments *arguments)
 {
@@ -47,6 +48,7 @@ suggest(const struct profile *profile, const struct annotate_arguments *argument
     free(pattern);
 }
 
+/* Report that what was named is none, or may be one of several, which are listed. */
 static void
 fail_choice(const struct profile *profile, const struct annotate_arguments *arguments,
             const struct listing_targets *targets)

@@ -34,7 +34,8 @@ int cmd_version(int argc, char **argv);
 extern const struct options_syntax cmd_run_options;
 extern const struct options_syntax cmd_attach_options;
 extern const struct options_syntax cmd_system_options;
-extern const struct options_syntax cmd_top_options; /* of recordings and of stores */
+extern const struct options_syntax cmd_top_options; /* options of recordings, and those
+                                                     * for stores */
 extern const struct options_syntax cmd_report_options;
 extern const struct options_syntax cmd_annotate_options;
 extern const struct options_syntax cmd_diff_options;
@@ -47,7 +48,7 @@ extern const struct options_syntax cmd_doctor_options;
 extern const struct options_syntax cmd_help_options;
 extern const struct options_syntax cmd_version_options;
 
-/* command - what the help and shells say of one. */
+/* command - a subcommand: what help and shells say of it, and what runs it. */
 struct command {
     const char *name;
     const char *summary; /* one line */
@@ -55,15 +56,15 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
-/* All of them; they end with {0}. */
+/* command_list - all commands; the list ends with {0}. */
 extern const struct command command_list[];
 
-/* Find a command by its name, or by its option: --help, -h, --version, -v. Returns NULL
- * if it is none. */
+/* command_find - find a command by its name, or by its option: --help, -h, --version,
+ * -v. Returns NULL if word is neither. */
 const struct command *command_find(const char *word);
 
-/* Before the first of these: lets options.h know what other tools call their
- * options. */
+/* cmd_begin - have options.h propose options of ours for those of other tools. Call it
+ * before any subcommand. */
 void cmd_begin(void);
 
 #endif

@@ -12,7 +12,8 @@
 void
 complete_print(const char *before, const char *word, const char *meaning)
 {
-    /* A name that reads as more lines, or as a request to the shell, is left out. */
+    /* A name that the shell would read as several lines, or as a request of the form
+     * ":file", is left out. */
     for (const char *at = word; *at != '\0'; at++) {
         if ((unsigned char)*at < ' ' || *at == 0x7f) {
             return;
@@ -25,6 +26,7 @@ complete_print(const char *before, const char *word, const char *meaning)
            meaning != NULL ? meaning : "");
 }
 
+/* Print all options of a command. */
 static void
 print_options(const struct options_syntax *syntax)
 {
@@ -44,6 +46,8 @@ print_options(const struct options_syntax *syntax)
     complete_print("--", "help", "help");
 }
 
+/* Print candidates for a word that is no option. words: how many of these stand before
+ * it. */
 static void
 complete_word(const struct options_syntax *syntax, size_t words, const char *word)
 {
@@ -57,7 +61,8 @@ complete_word(const struct options_syntax *syntax, size_t words, const char *wor
     }
 }
 
-/* Print candidates for a value that ends the word, or is it. */
+/* Print candidates for a value. It ends the word, so what the word has before value is
+ * put in front of each candidate. */
 static void
 print_values(const char *word, const char *value, const char *kinds)
 {
@@ -69,7 +74,8 @@ print_values(const char *word, const char *value, const char *kinds)
     free(before);
 }
 
-/* argv[0] is the name of the command. */
+/* Print candidates for the last word of a command's line; argv[0] is the command's
+ * name. */
 static void
 complete_in_command(const struct options_syntax *syntax, int argc, char **argv)
 {

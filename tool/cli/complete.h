@@ -20,19 +20,19 @@
 #ifndef CLI_COMPLETE_H
 #define CLI_COMPLETE_H
 
-/* argv[0] is --complete. Returns the exit status. */
+/* complete_words - answer a request; argv[0] is --complete. Returns the exit status. */
 int complete_words(int argc, char **argv);
 
 /*
  * complete_values - print candidates for a value.
  *
  *   before  what the word has in front of the value
- *   value   what there is of it
+ *   value   the part of the value that was typed
  *   kinds   as options_row.complete, may be NULL
  */
 void complete_values(const char *before, const char *value, const char *kinds);
 
-/* Print one candidate. */
+/* complete_print - print one candidate: the whole word, and its meaning unless NULL. */
 void complete_print(const char *before, const char *word, const char *meaning);
 
 #endif

@@ -12,13 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* completed - the value, and what is in front of it in its word. */
+/* completed - the part of the value that was typed, and what its word has in front of
+ * it. */
 struct completed {
     const char *before;
     const char *value;
 };
 
-/* Print the words of a list with blanks, or with commas and blanks. */
+/* Print the words of a list, between which there are blanks, commas or both. */
 static void
 print_words(const struct completed *completed, const char *list)
 {
@@ -87,7 +88,7 @@ print_offer(void *context, const char *value, const char *meaning)
     complete_print(completed->before, value, meaning);
 }
 
-/* Print what a kind in <> stands for, or have the shell find it. */
+/* Print what a kind such as <key> stands for, or ask the shell for it. */
 static void
 print_kind(struct completed *completed, const char *kind)
 {
@@ -112,7 +113,7 @@ print_kind(struct completed *completed, const char *kind)
     }
 }
 
-/* Print candidates of kinds with blanks between. */
+/* Print candidates of all kinds; kinds is changed. */
 static void
 print_kinds(struct completed *completed, char *kinds)
 {

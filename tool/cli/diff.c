@@ -77,6 +77,7 @@ const struct options_syntax cmd_diff_options = {
     .complete = {"<profile>"},
 };
 
+/* Check that rows can be compared by these keys. Returns false after an error line. */
 static bool
 check_keys(const struct report_keys *keys)
 {
@@ -94,7 +95,8 @@ check_keys(const struct report_keys *keys)
     return true;
 }
 
-/* Use the file that pprof_write keeps in place of one that was not named. */
+/* Set both files. One that was not named is the default file, or the older one that
+ * pprof_write keeps beside the newer one. Returns false after an error line. */
 static bool
 complete_files(struct diff_arguments *arguments, const struct options_words *words)
 {

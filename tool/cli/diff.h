@@ -17,7 +17,7 @@ struct diff_arguments {
     double fail_above_percent; /* negative: not given */
 };
 
-/* Read the files and print what changed. Returns the exit status. */
+/* diff_files - read the files and print what changed. Returns the exit status. */
 int diff_files(struct diff_arguments *arguments);
 
 #endif

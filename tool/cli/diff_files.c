@@ -12,9 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STATUS_GREW = 1 }; /* with --fail-above */
+/* Exit status with --fail-above if a row grew by more. */
+enum { STATUS_GREW = 1 };
 
-/* Read a profile, which must have the data for all keys. */
+/* Read a profile, and check that it has what all keys need. Returns NULL after an error
+ * line. */
 static struct profile *
 read_file(const struct diff_arguments *arguments, const char *path)
 {
@@ -60,8 +62,8 @@ print(const struct diff_arguments *arguments, const struct diff *diff)
                : status;
 }
 
-/* Warn if the two profiles are of different commands: the older file is what the last
- * run wrote, whatever it ran. */
+/* Warn if the older file was not named and is of another command: it is what the run
+ * before the last wrote, whatever that ran. */
 static void
 warn_of_other_command(const struct diff_arguments *arguments,
                       const struct profile *old_profile,
@@ -83,6 +85,7 @@ warn_of_other_command(const struct diff_arguments *arguments,
         text_show(new_shown, sizeof(new_shown), new_profile->command));
 }
 
+/* Compare the profiles and print the difference. Returns the exit status. */
 static int
 compare(const struct diff_arguments *arguments, const struct profile *old_profile,
         const struct profile *new_profile)

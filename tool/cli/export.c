@@ -113,7 +113,8 @@ const struct options_syntax cmd_export_options = {
     .complete = {"<profile>"},
 };
 
-/* Check that the format supports each given option. */
+/* Check that a format was chosen, and that it supports each given option. Returns false
+ * after an error line. */
 static bool
 check(const struct export_arguments *arguments)
 {

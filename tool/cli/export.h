@@ -15,12 +15,14 @@ struct export_arguments {
     const char *output;      /* "-": standard output */
     const char *source;      /* NULL: the first source */
     bool rows;               /* --rows was given */
-    const char *code;        /* an option about the code of html, if given */
+    const char *code;        /* the last option about code of html that was given; NULL:
+                              * none */
     struct source_dirs dirs; /* backs options.prefixes */
     struct export_options options;
 };
 
-/* Read the profile and write it in its new form. Returns the exit status. */
+/* export_file - read the profile and write it in its new form. Returns the exit
+ * status. */
 int export_file(struct export_arguments *arguments);
 
 #endif

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Choose the source for a format that holds only one. */
+/* Choose the source for a format that holds only one. Returns false after an error
+ * line. */
 static bool
 choose_source(const struct profile *profile, struct export_arguments *arguments)
 {
@@ -43,6 +44,7 @@ report_left_out(const struct profile *profile, const struct export_arguments *ar
     }
 }
 
+/* Write the profile, whole or not at all. Returns the exit status. */
 static int
 write_export(const struct profile *profile, const struct export_arguments *arguments)
 {
@@ -73,8 +75,8 @@ write_export(const struct profile *profile, const struct export_arguments *argum
     return CMD_OK;
 }
 
-/* Check that the output can be written, before any work is done; only text may go to a
- * terminal. */
+/* Check that the output can be written, before any work is done, and that only a format
+ * of text goes to a terminal. Returns false with the error set. */
 static bool
 check_output(const struct export_arguments *arguments, struct whole_file_error *error)
 {

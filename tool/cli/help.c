@@ -80,7 +80,8 @@ refuse_command(const char *word)
     return CMD_FAILED;
 }
 
-/* Return the command of this name, not of an option. */
+/* Return the command of this name; NULL if there is none. Options that stand for a
+ * command, such as -h, are no names. */
 static const struct command *
 find_named(const char *word)
 {

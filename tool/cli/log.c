@@ -12,6 +12,7 @@ _Static_assert((int)COMMAND_LOG_ERROR == (int)NTPROF_LOG_ERROR &&
                    (int)COMMAND_LOG_DEBUG == (int)NTPROF_LOG_DEBUG,
                "levels are the library's");
 
+/* Write a message of the library to the command's log; for ntprof_set_log. */
 static void
 take_message(void *context, int level, const char *message)
 {

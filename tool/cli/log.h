@@ -9,7 +9,8 @@
  * log_begin - read NTPROF_LOG, and log what the command and the library do; nothing if
  * it is not set, or empty, or if ntprof has more rights than who started it.
  *
- * Returns false if it cannot be followed, after a line that says why.
+ * Returns false after a line that says why, if NTPROF_LOG is wrong or its file cannot
+ * be opened.
  */
 bool log_begin(void);
 

@@ -19,8 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Flush standard output and return the exit status. A full disk shows only here; EPIPE
- * is no error, since the reader closed the pipe. */
+/* Flush standard output, end the processes of the command, and return the exit status.
+ * A full disk shows only when output is flushed. EPIPE is no error: the reader closed
+ * the pipe. */
 static int
 finish(int status)
 {
@@ -35,7 +36,7 @@ finish(int status)
     return status;
 }
 
-/* Whether the first word, which is not a subcommand, names a program to run. */
+/* Return whether a first word that is no subcommand names a program. */
 static bool
 is_to_run(const char *word)
 {
@@ -47,7 +48,7 @@ is_to_run(const char *word)
            program_file_find(&choice, "", path, sizeof(path), why, sizeof(why));
 }
 
-/* List the commands for a message: "run, attach and version". */
+/* List the commands for a message, as "run, attach and version". */
 static void
 list_commands(char *list, size_t size)
 {
@@ -64,7 +65,8 @@ list_commands(char *list, size_t size)
     }
 }
 
-/* Report a first word that is no command, with the line to type if that is known. */
+/* Report a first word that is no command, with the line to type if that can be guessed.
+ * Returns the exit status. */
 static int
 refuse_word(int argc, char **argv)
 {
@@ -121,12 +123,12 @@ main(int argc, char **argv)
     }
     command = command_find(argv[1]);
     if (command != NULL) {
-        /* Exceeding the file size limit is reported as an error of write(). run handles
-         * the signal itself, so that its command does not inherit this. */
+        /* Without SIGXFSZ, write() reports that the file size limit is exceeded. run
+         * does this by itself, as its command would inherit the ignored signal. */
         if (command->run != cmd_run) {
             signal(SIGXFSZ, SIG_IGN);
         }
-        /* Not its arguments, which may have secrets. */
+        /* Arguments are not logged, as they may have secrets. */
         COMMAND_LOG("ntprof %s: %s begins", ntprof_version(), command->name);
         return finish(command->run(argc - 1, argv + 1));
     }

@@ -75,8 +75,8 @@ check(const struct arguments *arguments)
     return check_files(arguments);
 }
 
-/* Add a file. Returns false with the error set; *not_added says that the file was
- * readable but does not fit. */
+/* Read a file and add it. Returns false with the error set; *not_added is true if the
+ * file was read but does not fit the others. */
 static bool
 add_file(const struct arguments *arguments, struct profile_merger *merger,
          const char *path, struct pprof_error *error, bool *not_added)

@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Add up the hits of all rows: not all files have statistics. */
+/* Add up a source's hits of all rows: not all files have statistics. Returns UINT64_MAX
+ * if the sum is larger. */
 static uint64_t
 count_hits(const struct profile *profile, size_t source)
 {
@@ -20,6 +21,7 @@ count_hits(const struct profile *profile, size_t source)
     return hits;
 }
 
+/* Print the hits of a source, together with those of its other intervals. */
 static void
 print_source(const struct profile *profile, size_t source)
 {

@@ -5,7 +5,8 @@
 
 #include "profile/profile.h"
 
-/* Print a line on standard error: how many files became this profile, written where. */
+/* merge_print_sum - print a line on standard error: how many files became this profile,
+ * with how many hits, written where. */
 void merge_print_sum(const struct profile *profile, size_t files, const char *output);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Does this machine have the file? */
+/* Return whether this machine has the file of the image. */
 static bool
 is_here(const struct profile_image *image)
 {
@@ -26,7 +26,7 @@ void
 missing_names_advise(struct report_advice *list, size_t count)
 {
     struct package_file *const files = calloc(count, sizeof(*files));
-    size_t *const at = calloc(count, sizeof(*at)); /* of each file in list */
+    size_t *const at = calloc(count, sizeof(*at)); /* index in list of each file */
     size_t here = 0;
 
     for (size_t i = 0; files != NULL && at != NULL && i < count; i++) {

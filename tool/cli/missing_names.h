@@ -5,9 +5,10 @@
 
 #include "view/report/report.h"
 
-/* For report_options.advise. An image gets advice if this machine has the file that was
- * profiled, by its build-id: one of a container, or of another machine, is of another
- * distribution's packages. */
+/* missing_names_advise - set the advice of each image in the list; for
+ * report_options.advise. An image gets advice only if this machine has the file that
+ * was profiled, by its build-id. Files of a container or of another machine get none:
+ * they belong to packages of another distribution. */
 void missing_names_advise(struct report_advice *list, size_t count);
 
 #endif

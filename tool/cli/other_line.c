@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Whether a shell takes the word as it is. */
+/* Return whether a shell needs no quotation marks around a word. */
 static bool
 is_plain(const char *word)
 {
@@ -19,8 +19,8 @@ is_plain(const char *word)
 }
 
 /* Append each word after a blank, escaped for a message, and in single quotes where a
- * shell needs them. A word that contains a single quote gets none: such a line has to
- * be quoted by hand. */
+ * shell needs them. A word that contains a single quote gets none: whoever types the
+ * line has to quote it. */
 static void
 put_words(struct buffer *line, int argc, char **argv)
 {
@@ -33,8 +33,8 @@ put_words(struct buffer *line, int argc, char **argv)
     }
 }
 
-/* Guess by the form of an option whether the next word is its value: for a long option
- * without "=", and for a letter that is known to have one. */
+/* Guess by the form of an option whether the next word is its value: of a long option
+ * without "=", or of a letter that is known to have a value. */
 static bool
 takes_next(const char *option)
 {
@@ -43,8 +43,8 @@ takes_next(const char *option)
                                   strchr("FecCopdG", option[1]) != NULL;
 }
 
-/* Whether the options at the start of argv contain -LETTER or --NAME, which may be
- * followed by more characters, such as a value. */
+/* Return whether the options at the start of argv contain -LETTER or --NAME, which may
+ * be followed by more characters, such as a value. */
 static bool
 has_option(int argc, char **argv, char letter, const char *name)
 {
@@ -58,7 +58,8 @@ has_option(int argc, char **argv, char letter, const char *name)
     return false;
 }
 
-/* Return whether a word asks for all processors, which system does anyway. */
+/* Return whether a word asks for all processors, which ntprof system profiles
+ * anyway. */
 static bool
 is_all(const char *word)
 {
@@ -66,7 +67,8 @@ is_all(const char *word)
            strcmp(word, "--all") == 0;
 }
 
-/* Append the line of a command that the words, which name none, may be for. */
+/* Append the command line that the words may stand for, which name no command: attach
+ * and top with -p, system with -a, or else run. */
 static void
 put_line(struct buffer *line, int argc, char **argv)
 {

@@ -141,6 +141,8 @@ static const struct advice options[] = {
     {NULL, "--timeout", "an end after some time: --duration TIME"},
 };
 
+/* Return what to type instead of a word, whose value behind "=" does not count; NULL if
+ * the list does not have it. command: NULL for rows of all commands only. */
 static const char *
 find_advice(const struct advice *list, size_t count, const char *command,
             const char *word)

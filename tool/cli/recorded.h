@@ -6,10 +6,11 @@
 
 #include "record/recording.h"
 
-/* The table, the JSON or the region that the options ask for. */
+/* recorded_print - print the table, the JSON or the region that the options ask for,
+ * and the statistics. Returns false if that fails. */
 recording_print recorded_print;
 
-/* Only the lines below the table. */
+/* recorded_print_statistics - print only the lines below the table. */
 recording_print recorded_print_statistics;
 
 #endif

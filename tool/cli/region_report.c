@@ -16,10 +16,12 @@
 /* Lines of context around buckets with hits. */
 enum { CONTEXT_LINES = 5 };
 
-/* Prints a listing; any is set if it is not the first. */
+/* Prints a listing; any: another one was printed before. Returns false if that
+ * fails. */
 typedef bool print_listing(FILE *out, const struct region_report *report,
                            struct listing *listing, bool any);
 
+/* Return the range of the region in an image, as the target of a listing. */
 static struct listing_target
 make_target(const struct region_report *report, uint32_t image)
 {
@@ -47,7 +49,8 @@ has_hits(const struct profile *profile, uint32_t image)
     return false;
 }
 
-/* Print the listing of each image with hits. *any is set if there is one. */
+/* Make and print the listing of each image with hits. *any is set if there is one.
+ * Returns false if that fails. */
 static bool
 print_listings(FILE *out, const struct region_report *report, print_listing *print,
                bool *any)

@@ -82,6 +82,8 @@ const struct options_syntax cmd_report_options = {
     .complete = {"<profile>"},
 };
 
+/* Check that options which need --symbolize have it. Returns false after an error
+ * line. */
 static bool
 check(const struct arguments *arguments)
 {
@@ -93,7 +95,8 @@ check(const struct arguments *arguments)
                       "needs --symbolize");
 }
 
-/* Add names, and write the profile with them if -o was given. */
+/* Add names to the profile, and write it if -o was given. Returns false after an error
+ * line. */
 static bool
 add_names(struct profile *profile, const struct arguments *arguments)
 {
@@ -110,7 +113,8 @@ add_names(struct profile *profile, const struct arguments *arguments)
     return done;
 }
 
-/* Check that the profile with its names can be written, before any work is done. */
+/* Check that -o can be written, before any work is done. Returns false after an error
+ * line. */
 static bool
 check_output(const struct arguments *arguments)
 {

@@ -57,6 +57,7 @@ const struct options_syntax cmd_run_options = {
 
 static const struct record_syntax syntax = {.options = &cmd_run_options};
 
+/* Watch the forked command from its exec on. Returns false after an error line. */
 static bool
 run_watch(struct recording *recording, const struct child *child)
 {
@@ -73,7 +74,8 @@ run_watch(struct recording *recording, const struct child *child)
     return NT_SUCCESS(status);
 }
 
-/* Fork the command, watch it and let it exec. Returns false with *exit_status set. */
+/* Fork the command, watch it and let it exec. Returns false with *exit_status set,
+ * after an error line. */
 static bool
 run_start(struct recording *recording, struct child *child, int *exit_status)
 {
@@ -105,6 +107,7 @@ run_start(struct recording *recording, struct child *child, int *exit_status)
     return true;
 }
 
+/* Record the command. Returns its exit status, or dies by its signal. */
 static int
 run_record(const struct record_options *options)
 {

@@ -69,7 +69,8 @@ const struct options_syntax cmd_serve_options = {
     .complete = {"sqlite: clickhouse://"},
 };
 
-/* Open the store once, so that mistakes are reported before a browser asks. */
+/* Open the store once, so that mistakes are reported before a browser asks. Returns
+ * false after an error line. */
 static bool
 check_store(const char *url)
 {
@@ -99,7 +100,7 @@ serve(const struct arguments *arguments)
     if (!check_store(arguments->settings.url)) {
         return CMD_FAILED;
     }
-    /* Before there are threads, as in the agent. */
+    /* This forks, so it comes before there are threads. */
     failure = sandbox_prepare();
     failure = failure != 0 ? failure : ending_prepare(&ending);
     if (failure != 0) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Characters of names that a message can show as they are. */
 static const char plain[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
 
@@ -30,7 +31,8 @@ source_list(char *list, size_t size, const struct profile *profile, size_t left_
     return list;
 }
 
-/* Offer the sources that the profile has. */
+/* Find the source of the profile that a name may mean, which is misspelt or another
+ * tool's word for it. */
 static void
 suggest_source(const struct profile *profile, const char *name,
                struct suggestion *suggestion)
@@ -42,7 +44,8 @@ suggest_source(const struct profile *profile, const char *name,
         suggest_begin(suggestion, name, strlen(name));
     }
     for (size_t i = 0; i < profile->source_count; i++) {
-        /* Names of other tools' sources come from outside. */
+        /* Names in foreign files may have any characters; a suggestion is printed
+         * without escapes. */
         if (strspn(profile->sources[i].name, plain) ==
             strlen(profile->sources[i].name)) {
             suggest_offer(suggestion, profile->sources[i].name);

@@ -28,7 +28,7 @@ source_dirs_take(void *into, const struct options_given *given)
         (struct listing_prefix){.from = sign != NULL ? value : "", .to = to};
     if (sign != NULL) {
         *sign = '\0';
-        path_clean(value); /* as paths of profiles are */
+        path_clean(value); /* paths in profiles are clean, too */
     }
     return true;
 }

@@ -16,8 +16,8 @@ struct source_dirs {
     size_t count;
 };
 
-/* Takes OLD=NEW, or NEW for all relative paths, into struct source_dirs. The value is
- * split at the equals sign and must outlive them. */
+/* source_dirs_take - take OLD=NEW, or NEW for all relative paths, into struct
+ * source_dirs. The value is split at the equals sign and must outlive the struct. */
 options_take_one source_dirs_take;
 void source_dirs_finish(struct source_dirs *dirs);
 

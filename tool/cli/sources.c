@@ -10,6 +10,8 @@
 #include <ntprof/ntprof.h>
 #include <stdio.h>
 
+/* Write an interval in microseconds for a source of time, else as a number of
+ * events. */
 static void
 print_interval(char *text, size_t size, const ntprof_source_info *info,
                uint64_t interval)
@@ -116,7 +118,8 @@ const struct options_syntax cmd_sources_options = {
 int
 cmd_sources(int argc, char **argv)
 {
-    /* By name: what a library call advises a program to do is of no use here. */
+    /* The back end is asked for by name, so that a failure does not come with advice
+     * for programs that use the library. */
     const ntprof_session_options by_name = {.size = sizeof(by_name), .backend = "perf"};
     struct options_words words;
     bool json = false;

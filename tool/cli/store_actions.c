@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_actions.c - makes and looks after databases of profiles. */
+/* store_actions.c - the actions: making, filling, checking and changing stores. */
 #include "cli/store_actions.h"
 #include "base/message.h"
 #include "base/progress.h"
@@ -25,7 +25,8 @@ upgrade(struct store *store, const struct store_arguments *arguments,
     return store_upgrade(&arguments->parsed, error);
 }
 
-/* Sum rows over their stacks, which stores do not have, and say so. */
+/* Sum the rows of a profile with stacks over them, and print that the store will not
+ * have them. Returns false with the error set if memory runs out. */
 static bool
 sum_over_stacks(struct profile *profile, const char *path, struct pprof_error *error)
 {
@@ -40,6 +41,8 @@ sum_over_stacks(struct profile *profile, const char *path, struct pprof_error *e
     return true;
 }
 
+/* Add a file as one window. Returns false with the error set, or empty after an error
+ * line. */
 static bool
 add_file(struct store *store, const struct store_arguments *arguments, const char *path,
          struct pprof_error *error)

@@ -13,7 +13,7 @@ struct store_arguments {
     struct store_url parsed;
     char **files; /* borrowed */
     size_t file_count;
-    const char *host; /* NULL: this one */
+    const char *host; /* NULL: this machine */
     const char *labels[STORE_LABELS_MAX];
     size_t label_count;
     struct store_limits limits;
@@ -22,27 +22,30 @@ struct store_arguments {
     bool json;
 };
 
-/* What an action does with the store of the URL. */
+/* store_use - how the store of the URL is opened for an action. */
 enum store_use { STORE_CLOSED, STORE_READ, STORE_WRITTEN };
 
-/* store_action - false: error is set, or "" after an error line. */
+/* store_action - an action of ntprof store. run returns false with the error set, or
+ * with an empty error after an error line. */
 struct store_action {
     const char *name;
     bool (*run)(struct store *store, const struct store_arguments *arguments,
                 struct pprof_error *error);
-    enum store_use store; /* closed: it is NULL for run */
+    enum store_use store; /* STORE_CLOSED: run gets NULL */
     bool files;           /* it takes files */
     bool limits;          /* it needs one of the limits */
 };
 
-/* All of them; they end with {0}. */
+/* store_actions - all actions; the list ends with {0}. */
 extern const struct store_action store_actions[];
 
-/* Take the words into arguments. Returns the action, or NULL after an error line. */
+/* store_take_words - take the words of the command line into arguments. Returns the
+ * action, or NULL after an error line. */
 const struct store_action *store_take_words(struct store_arguments *arguments,
                                             const struct options_words *words);
 
-/* Returns false after an error line. */
+/* store_action_run - open the store if the action needs it, and run the action. Returns
+ * false after an error line. */
 bool store_action_run(const struct store_action *action,
                       const struct store_arguments *arguments);
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Returns NULL after an error line. */
+/* Return the action with this name; NULL after an error line, also if name is NULL. */
 static const struct store_action *
 take_action(const char *name)
 {

@@ -10,7 +10,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* An agent adds a window a minute. */
+/* Time between two looks. An agent adds a window a minute, so they need not be many. */
 static const uint64_t delay_default_ns = 10000000000;
 static const struct options_times delays = {
     1000000000, UINT64_C(86400) * 1000000000,
@@ -29,7 +29,8 @@ top_store_is_named(int argc, char **argv)
     return false;
 }
 
-/* Check a value now and keep it for each look. */
+/* Check a value that selects, and keep its text: each look reads it again, as ages such
+ * as 10m move on. Returns false after an error line. */
 static bool
 select_in_store(struct top_store *store, const char *name, const char *value)
 {
@@ -58,7 +59,8 @@ take_delay(void *into, const struct options_given *given)
     return options_time(given, &delays, into);
 }
 
-/* Options of a recording that a store has too, which takes them in another way. */
+/* Options that top has for recordings and for stores, with how they are taken for
+ * stores. */
 static const struct {
     const char *name;
     options_take_one *take;
@@ -73,7 +75,8 @@ static const struct {
 
 enum { SHARED = sizeof(shared) / sizeof(shared[0]) };
 
-/* Fill the tables: rows are those of cmd_top_options. */
+/* Make the tables of options for a store from those of cmd_top_options: selecting are
+ * those that select, own are the shared ones. */
 static void
 make_rows(struct options_row selecting[INPUT_ROWS], struct options_row own[SHARED + 1])
 {
@@ -93,7 +96,8 @@ make_rows(struct options_row selecting[INPUT_ROWS], struct options_row own[SHARE
     }
 }
 
-/* Check the URL too, and show the last minutes unless something else is selected. */
+/* Check the URL, and select the last minutes unless the URL or an option says since
+ * when. Returns false after an error line. */
 static bool
 take_url(struct top_store *store)
 {

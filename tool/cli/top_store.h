@@ -5,11 +5,11 @@
 
 #include "top/store.h"
 
-/* Return whether a command line names a store. */
+/* top_store_is_named - return whether a word of the command line is a store's URL. */
 bool top_store_is_named(int argc, char **argv);
 
-/* Read the command line. Returns as record_options_take does; top_store_finish must be
- * called in any case. */
+/* top_store_take - read the command line. Returns as record_options_take does;
+ * top_store_finish must be called in any case. */
 bool top_store_take(struct top_store *store, int argc, char **argv, int *exit_status);
 
 #endif

@@ -13,14 +13,16 @@ struct view_options {
     const char *source;            /* the source that is shown; NULL: all */
 };
 
-/* How many rows are shown, and in which form: --rows, --full-names, --json, --csv. */
+/* view_format_rows - how many rows are shown, and in which form: --rows, --full-names,
+ * --json, --csv. */
 extern const struct options_row view_format_rows[];
 
-/* Takes the glob of --image, --process or --symbol into struct view_options. */
+/* view_take_filter - take the glob of --image, --process or --symbol into struct
+ * view_options. */
 options_take_one view_take_filter;
 
-/* Remove all sources of a profile except the chosen one, if one was chosen. Returns
- * false after an error line. */
+/* view_options_choose - remove all sources of a profile except the chosen one, if one
+ * was chosen. Returns false after an error line. */
 bool view_options_choose(const struct view_options *view, const char *command,
                          struct profile *profile);
 
