@@ -7,8 +7,8 @@
 #define NOT_OWNED \
     "no package owns it: build it without stripping it, or keep its debug file"
 
-/* Describe the archive that has debug packages of all packages; "" if it is not known.
- */
+/* Describe the archive that has the distribution's debug packages; "" if it is not
+ * known. */
 static void
 describe_archive(char *text, size_t size, const struct distribution *distribution)
 {
@@ -73,7 +73,8 @@ advise_rpm(struct package_file *file, const struct distribution *distribution)
     }
 }
 
-/* Advise where a distribution has no debug packages. */
+/* Advise for a file without a package, where the distribution has no debug packages but
+ * a server. */
 static void
 advise_without(struct package_file *file, const struct distribution *distribution)
 {

@@ -17,10 +17,11 @@
 
 enum { NAMES = 3 };
 
-/* The names that a file's debug package may have, best first. */
+/* candidates - the names that a file's debug package may have, best first. */
 struct candidates {
     char names[NAMES][160];
-    size_t found; /* the best one in the lists; NAMES: none */
+    size_t found; /* index of the best name that the lists have; NAMES: they have
+                   * none */
 };
 
 struct lists_reader {
@@ -47,8 +48,8 @@ make_candidates(struct candidates *candidates, const struct package_file *file)
     return true;
 }
 
-/* Note which candidates a list has. The names of each are in the order in which they
- * are wanted: found is the first that any list has. */
+/* Note which candidates a list has; for package_read_lines. Only names that are better
+ * than the one found so far are compared. */
 static bool
 take_line(void *context, char *line)
 {
@@ -71,6 +72,7 @@ take_line(void *context, char *line)
     return true;
 }
 
+/* Read a list: directly, or by apt's helper if it is compressed. */
 static void
 read_list(struct package_bounds *bounds, const char *root, DIR *folder,
           const char *name, struct lists_reader *reader)
@@ -93,7 +95,8 @@ read_list(struct package_bounds *bounds, const char *root, DIR *folder,
     }
 }
 
-/* Is it a list of binary packages, compressed or not? */
+/* Return whether a file of apt's folder is a list of binary packages, compressed or
+ * not. */
 static bool
 is_list(const char *name)
 {
@@ -103,6 +106,7 @@ is_list(const char *name)
            (part[strlen("_Packages")] == '\0' || part[strlen("_Packages")] == '.');
 }
 
+/* Read all lists for the candidates, until the bounds end that. */
 static void
 search(struct package_bounds *bounds, const char *root, struct lists_reader *reader)
 {

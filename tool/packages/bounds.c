@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Debian's own lists are 50 MB, and its files' names 10 to 40 MB. */
+/* Bounds of a search. Debian's lists of packages have 50 MB, and lists of installed
+ * files have 10 to 40 MB. */
 enum { SEARCH_NS = 2000000000, SEARCH_BYTES = 256 << 20 };
 
 enum { LINE_BYTES = 8192 };
@@ -37,7 +38,7 @@ package_bounds_take(struct package_bounds *bounds, uint64_t bytes)
 int
 package_open(int at, const char *path)
 {
-    /* Not to wait for a pipe that somebody put there. */
+    /* O_NONBLOCK: opening does not wait for a writer if it is a pipe. */
     const int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
 
@@ -68,7 +69,8 @@ package_name_copy(char *to, size_t size, const char *name, size_t length)
     return true;
 }
 
-/* Wait for bytes of a pipe. Returns false if the time is over before there are any. */
+/* Wait for bytes of a pipe. Returns false if the time is over before there are any. It
+ * returns true after an error, too, which the read then reports. */
 static bool
 wait_readable(struct package_bounds *bounds, int fd)
 {
@@ -78,25 +80,25 @@ wait_readable(struct package_bounds *bounds, int fd)
         int ready;
 
         if (now_ns >= bounds->end_ns) {
-            bounds->bytes_left = 0; /* no other program is waited for, or run */
+            bounds->bytes_left = 0; /* ends the whole search */
             return false;
         }
         ready = poll(&one, 1, (int)((bounds->end_ns - now_ns) / 1000000) + 1);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
-            return true; /* the read says what is wrong */
+            return true;
         }
     }
 }
 
-/* The bytes read so far that are no whole line yet. */
+/* line_reader - the bytes read so far that are no whole line yet. */
 struct line_reader {
     char text[LINE_BYTES];
     size_t used;
-    bool skipping; /* the rest of a line that was too long */
+    bool skipping; /* the rest of a line that was too long is skipped */
 };
 
-/* Pass the whole lines of the text, and keep the rest. Returns false if take ended it.
- */
+/* Pass the whole lines of the text to take, and keep the rest. Returns false if take
+ * ended the reading. */
 static bool
 pass_lines(struct line_reader *reader, package_line *take, void *context)
 {
@@ -121,7 +123,8 @@ pass_lines(struct line_reader *reader, package_line *take, void *context)
     return true;
 }
 
-/* Read until the end. Returns false if the bounds ended it. */
+/* Read until the end, or until take ends it. Returns false if reading failed or the
+ * bounds ended it. */
 static bool
 read_all(struct package_bounds *bounds, int fd, struct line_reader *reader,
          package_line *take, void *context)

@@ -6,8 +6,9 @@
 #include <limits.h>
 #include <string.h>
 
-/* Copy the value behind a key, without quotation marks; one with characters that no
- * such value has becomes "". */
+/* Copy the value behind a key, without quotation marks, if the line has this key. A
+ * value with characters that none has becomes "". Returns whether the line has the
+ * key. */
 static bool
 take_value(char *to, size_t size, const char *line, const char *key)
 {
@@ -31,6 +32,7 @@ take_value(char *to, size_t size, const char *line, const char *key)
     return true;
 }
 
+/* Take a line of os-release; for package_read_lines. */
 static bool
 take_line(void *context, char *line)
 {
@@ -101,7 +103,8 @@ distribution_server(const struct distribution *distribution)
         const char *id;
         const char *server;
     } servers[] = {
-        {"ubuntu", "https://debuginfod.ubuntu.com"}, /* it is like Debian, too */
+        {"ubuntu", "https://debuginfod.ubuntu.com"}, /* first, as Ubuntu is like
+                                                      * Debian */
         {"debian", "https://debuginfod.debian.net"},
         {"fedora", "https://debuginfod.fedoraproject.org"},
         {"arch", "https://debuginfod.archlinux.org"},

@@ -20,17 +20,19 @@
 
 enum { PATTERN_BYTES = PATH_MAX + 8, LIST_BYTES_MAX = 32 << 20 };
 
-/* A path between newlines, as it stands in a list. */
+/* pattern - a path between newlines, as package lists have it, so that memmem finds
+ * only whole lines. */
 struct pattern {
     char text[PATTERN_BYTES];
-    size_t length; /* 0: none */
+    size_t length; /* 0: there is no such path */
 };
 
-/* A file's path, and its path where /usr is merged. */
+/* wanted - the two paths by which a list may have a file: its own, and the other one
+ * where /lib and the like are links into /usr. */
 struct wanted {
     struct pattern own;
     struct pattern alias;
-    bool by_own; /* the owner was found by its own path */
+    bool by_own; /* the owner is known by the file's own path, and stays */
 };
 
 static void
@@ -51,8 +53,7 @@ is_below(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && path[length] == '/';
 }
 
-/* Make what is looked for in the lists: the path, and what it is called where /lib and
- * the like are links to folders of /usr. */
+/* Make both paths of a file: /usr/lib/x and /lib/x for either, and so on. */
 static void
 make_wanted(struct wanted *wanted, const char *path)
 {
@@ -74,8 +75,8 @@ make_wanted(struct wanted *wanted, const char *path)
     }
 }
 
-/* Read a list between newlines, so that each path in it is too. Returns false if it
- * cannot be read whole or the bounds ended it. */
+/* Read a package's list of files between newlines, so that each path in it stands
+ * between two. Returns false if it cannot be read whole or the bounds ended it. */
 static bool
 read_list(struct package_bounds *bounds, int at, const char *name, struct buffer *list)
 {
@@ -113,7 +114,9 @@ list_has(const struct buffer *list, const struct pattern *pattern)
            memmem(list->data, list->size, pattern->text, pattern->length) != NULL;
 }
 
-/* Set the owner of the files that a package's list has. */
+/* Set the owner of each file that a package's list has. A list with the file's own path
+ * is believed rather than one with the other path. name: of the list, length bytes
+ * without its ending; it is PACKAGE or PACKAGE:ARCH. */
 static void
 search_list(const struct buffer *list, const char *name, size_t length,
             struct package_file *files, struct wanted *wanted, size_t count)
@@ -132,8 +135,8 @@ search_list(const struct buffer *list, const char *name, size_t length,
     }
 }
 
-/* Search all lists of packages for the wanted files. Returns false if they were too
- * large to be read whole. */
+/* Search all packages' lists for the wanted files. Returns false if the bounds or
+ * memory ended that. */
 static bool
 search_lists(struct package_bounds *bounds, DIR *folder, struct package_file *files,
              struct wanted *wanted, size_t count)
@@ -161,14 +164,14 @@ search_lists(struct package_bounds *bounds, DIR *folder, struct package_file *fi
 
 /* ---- status: what is installed ---- */
 
-/* Reads paragraphs of the form of /var/lib/dpkg/status. */
+/* status_reader - what is known while /var/lib/dpkg/status is read by paragraphs. */
 struct status_reader {
     struct package_file *files;
     size_t count;
-    char package[160]; /* of the paragraph */
+    char package[160]; /* name of the present paragraph's package; "": none yet */
 };
 
-/* Return the value of a line "Key: value", or NULL. */
+/* Return the value of a line "Key: value" with this key; NULL if it has another. */
 static const char *
 value_of(const char *line, const char *key)
 {
@@ -186,7 +189,8 @@ is_version(const char *text)
                              "0123456789.+-~:")] == '\0';
 }
 
-/* Is it what the lists have, or what no list needs to have? */
+/* Return whether a package is a file's debug package: the one that apt's lists have,
+ * or, if they have none, OWNER-dbgsym, which may be installed without any list. */
 static bool
 is_debug_package(const struct package_file *file, const char *package)
 {
@@ -198,8 +202,8 @@ is_debug_package(const struct package_file *file, const char *package)
                      strcmp(package + length, "-dbgsym") == 0;
 }
 
-/* Take a line of dpkg's status file: note which debug packages are installed, and the
- * source and version of the owners. */
+/* Take a line of the status file; for package_read_lines. It notes which debug packages
+ * are installed, and the source and version of owners. */
 static bool
 take_status(void *context, char *line)
 {

@@ -12,20 +12,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is known of a file. */
+/* package_file - what is known of a file. */
 struct package_file {
     const char *path; /* in: absolute, below the root */
     char owner[128];  /* the package that owns it; "": none, or it is not known */
     char source[128]; /* dpkg: the source package that it is built from */
     char version[96]; /* dpkg: of owner; "": not known */
     char debug[160];  /* the debug package that the package lists name; "": none */
-    bool installed;   /* debug is */
+    bool installed;   /* the debug package is installed */
     char server[64];  /* of the distribution's debug files, for --debuginfod; or "" */
     char advice[512]; /* a clause in the imperative: how to get the symbols; "" */
 };
 
 /*
- * packages_advise - set all of a file but its path.
+ * packages_advise - set all members of files but their paths.
  *
  *   root   in: "", or a folder without a slash at its end
  *   files  in: paths; out: the rest

@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Start the program with its output in a pipe, no input and no complaints, and nothing
- * of the caller's environment or signals. */
+/* Start a program with its output in a pipe, without input, error output, environment
+ * or blocked and ignored signals of the caller. Returns its pid, or -1. */
 static pid_t
 start(const char *path, char *const *words, int output)
 {
@@ -68,7 +68,7 @@ package_run(struct package_bounds *bounds, const char *root, char *const *words,
         return false;
     }
     whole = package_read_lines(bounds, ends[0], take, context);
-    /* It has ended, or nobody reads any more what it prints. */
+    /* The program has ended, or nobody reads any more what it prints. */
     (void)kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }

@@ -13,8 +13,8 @@ struct answer {
     bool known; /* rpm has an owner, or says that there is none */
 };
 
-/* Take a line of rpm's answer: "ntprof NAME", as asked for, or "file PATH is not owned
- * by any package". */
+/* Take a line of rpm's answer: "ntprof NAME", in the format that was asked for, or
+ * "file PATH is not owned by any package". Returns false when the answer is known. */
 static bool
 take_answer(void *context, char *line)
 {
