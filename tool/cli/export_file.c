@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Choose the source for a format that holds only one. Returns false after an error
- * line. */
+/* Choose the source for a format that holds only one. */
 static bool
 choose_source(const struct profile *profile, struct export_arguments *arguments)
 {

@@ -7,36 +7,38 @@
 #include "base/options.h"
 #include "store/store.h"
 
-/* input_options - what was given of these. All zero: nothing. */
+/* input_options - what the options of this file gave. All zero: none was given. */
 struct input_options {
     struct store_selection selection;
-    const char *given; /* the first one of a store, for messages; NULL: none */
-    const char
-        *value;  /* which of the values of another tool's file; NULL: its counts */
-    bool stacks; /* keep them; otherwise input_read sums over them */
+    const char *given; /* the first option that selects in a store, for messages; NULL:
+                        * none */
+    /* Which of the values of another tool's file; NULL: those that count. */
+    const char *value;
+    bool stacks; /* keep stacks; false: rows are summed over them */
 };
 
 enum { INPUT_ROWS = 8 };
 
-/* Options for struct input_options: what selects in a store, and in another tool's
- * file. */
+/* input_rows, input_foreign_rows - options for struct input_options: what selects in a
+ * store, and in another tool's file. */
 extern const struct options_row input_rows[INPUT_ROWS];
 extern const struct options_row input_foreign_rows[];
 
-/* Take a value of input_rows, by the name of its row. Returns false after an error
- * line. */
+/* input_select - take a value of input_rows, by the name of its row. Returns false
+ * after an error line. */
 bool input_select(struct input_options *options, const char *command, const char *name,
                   const char *value);
 
-/* Read a file, or the selection of a store if the word is a URL (store/store.h). The
- * error names it. Returns NULL with the error set on failure, also if options select
- * from a file. Hits of several intervals are added up (profile/join.h). */
+/* input_read - read a file, or the selection of a store if the word is a URL
+ * (store/store.h). Hits of several intervals of a source are added up (profile/join.h).
+ * Returns NULL with the error set, which names the file or store; also if options
+ * select in a store and the word is a file. */
 struct profile *input_read(const char *word, const struct input_options *options,
                            struct pprof_error *error);
 
-/* Read a profile for what shows neither hits of several intervals nor buckets of
- * several sizes: rows begin where the widest buckets do, and a line says what numbers
- * are. */
+/* input_read_plain - read a profile as input_read does, for commands that show neither
+ * hits of several intervals nor buckets of several sizes: rows begin where the widest
+ * buckets do, and a line on standard error says which units the numbers have. */
 struct profile *input_read_plain(const char *command, const char *word,
                                  const struct input_options *options,
                                  struct pprof_error *error);
