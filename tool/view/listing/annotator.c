@@ -13,13 +13,14 @@
 #include <string.h>
 
 struct source_file {
-    char *path; /* as in debug information */
+    char *path; /* as debug information has it */
     struct source_text text;
-    int error; /* 0 or a negative errno */
-    char *opened;
+    int error;    /* 0 or a negative errno */
+    char *opened; /* path on this machine */
 };
 
-/* annotator - both lists are short: only files that the user looks at are opened. */
+/* annotator - the files that were opened. Both lists are short: a listing opens only
+ * the files of what the user chose. */
 struct annotator {
     struct annotator_settings settings;
     struct image_file **images;
@@ -68,6 +69,8 @@ annotator_settings_of(const struct annotator *annotator)
 
 /* --- images --- */
 
+/* Open an image's file, and keep it or the reason why there is none. Returns NULL if
+ * memory runs out. */
 static struct image_file *
 new_image(struct annotator *annotator, const struct profile_image *image)
 {
@@ -93,6 +96,8 @@ new_image(struct annotator *annotator, const struct profile_image *image)
     return file;
 }
 
+/* Return an image's file, which is opened the first time. Returns NULL if memory runs
+ * out. */
 static struct image_file *
 find_image(struct annotator *annotator, const struct profile_image *image)
 {
@@ -133,8 +138,8 @@ annotator_image(struct annotator *annotator, struct listing *listing,
 
 /* --- sources --- */
 
-/* Return the path of a source on this machine: the longest matching prefix is replaced.
- * Returns NULL if memory runs out. */
+/* Return the path of a source on this machine, for free(): the longest prefix of the
+ * settings that matches is replaced. Returns NULL if memory runs out. */
 static char *
 map_path(const struct annotator *annotator, const char *file)
 {
@@ -197,6 +202,8 @@ new_source(struct annotator *annotator, const char *path)
     return file;
 }
 
+/* Return a source file, which is read the first time. Returns NULL if memory runs
+ * out. */
 static struct source_file *
 find_source(struct annotator *annotator, const char *path)
 {
@@ -208,7 +215,8 @@ find_source(struct annotator *annotator, const char *path)
     return new_source(annotator, path);
 }
 
-/* Add a note why a source cannot be used. Missing sources share one note. */
+/* Add a note why a source cannot be used. Missing sources are only remembered, for one
+ * note about all. */
 static void
 note_source(struct listing *listing, const struct source_file *file)
 {
@@ -225,7 +233,8 @@ note_source(struct listing *listing, const struct source_file *file)
                                               : strerror(-file->error));
 }
 
-/* Return the length of the folder that contains all paths. */
+/* Return the length of the longest path of a folder, without a slash at its end, that
+ * contains all paths; 0 if there is none. */
 static int
 common_folder(const struct string_set *paths)
 {

@@ -5,8 +5,8 @@
 
 #include <inttypes.h>
 
-/* Find the first row that ends after address; all rows of a profile have the same
- * size. */
+/* Find the first row that ends after an address of the file. All rows have the same
+ * size, so their ends are sorted, too. */
 static size_t
 find_first_row(const struct code_view *code, uint64_t address)
 {
@@ -25,7 +25,7 @@ find_first_row(const struct code_view *code, uint64_t address)
     return low;
 }
 
-/* Add a note if the bucket contains code of a neighbouring function too. */
+/* Add a note if a bucket also holds code of a function beside the part. */
 static void
 note_shared_bucket(struct code_view *code, const struct part *part,
                    const struct listing_bucket *bucket)
@@ -38,8 +38,8 @@ note_shared_bucket(struct code_view *code, const struct part *part,
     }
 }
 
-/* Return the end of a row's bucket. No bucket reaches beyond a range, in which its
- * profile object counted exactly. */
+/* Return the end of a row's bucket in the file. The profile object of a range counted
+ * nothing beyond it, so no bucket of a range reaches further. */
 static uint64_t
 end_of(const struct code_view *code, const struct part *part,
        const struct view_row *row)
@@ -104,7 +104,9 @@ code_count_insns(struct code_view *code)
         }
     }
 }
-/* Remove the buckets of the part that no line shows: they belong to other functions. */
+
+/* Remove the buckets of the part that no line shows, because they belong to other
+ * functions, and number the others anew in their lines. */
 static void
 drop_hidden_buckets(struct code_view *code)
 {
@@ -127,7 +129,7 @@ drop_hidden_buckets(struct code_view *code)
     listing->bucket_count = kept;
 }
 
-/* Set a bracket where several lines share a bucket. */
+/* Set a bracket on the lines of each bucket that several lines share. */
 static void
 add_brackets(struct code_view *code, const struct part *part)
 {
@@ -154,6 +156,7 @@ add_brackets(struct code_view *code, const struct part *part)
                          "its hits are of all of these together");
     }
 }
+
 void
 code_finish_buckets(struct code_view *code, const struct part *part)
 {

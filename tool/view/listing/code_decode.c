@@ -11,16 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of one symbol, above which it is forged or too long to read; the rest is left
+/* Most bytes of a part. A larger symbol is forged or too long to read; the rest is left
  * out. */
 #define PART_BYTES_MAX (UINT64_C(4) << 20)
-/* Instructions whose names are looked up at once; those behind them one by one. */
+/* Instructions whose names are requested at once; those of the others are requested one
+ * by one. */
 enum { EXPECTED_MAX = 1 << 16 };
 
-/* Limit of all parts together. */
+/* Most bytes of all parts of an image together. */
 #define CODE_BYTES_MAX (UINT64_C(16) << 20)
 
-/* A sym_line_row: note the address of a row, at which an instruction starts. */
+/* Note the address of a line row, at which an instruction starts; a sym_line_row.
+ * Returns false if memory runs out. */
 static bool
 add_start(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -46,7 +48,7 @@ add_start(void *context, uint64_t address, const char *file, uint32_t line)
     return true;
 }
 
-/* Add an instruction to the part; called by the decoder. */
+/* Add an instruction of the part; a decode_take. */
 static bool
 add_insn(void *context, const struct decoded *decoded)
 {
@@ -74,8 +76,6 @@ add_insn(void *context, const struct decoded *decoded)
     return !listing_failed(code->listing);
 }
 
-/* Read the bytes of a part. Returns false if the file has none or all parts are too
- * large. */
 bool
 code_read_part(struct code_view *code, const struct part *part)
 {
@@ -103,6 +103,8 @@ code_read_part(struct code_view *code, const struct part *part)
     return code->size > 0;
 }
 
+/* Decode with capstone or, if that is not installed or the settings choose it, with
+ * objdump. Returns false after adding a note with the reasons of both. */
 static bool
 decode(struct code_view *code, const struct decode_code *wanted)
 {
@@ -128,8 +130,8 @@ decode(struct code_view *code, const struct decode_code *wanted)
     return false;
 }
 
-/* Request the names at all instructions at once, since each is looked up twice later.
- */
+/* Request the names at all instructions in one question to the reader, since each is
+ * looked up twice later. Returns false if memory runs out. */
 static bool
 expect_names(struct code_view *code)
 {
@@ -175,8 +177,8 @@ code_decode_part(struct code_view *code, const struct part *part)
 
 /* --- which instructions are shown --- */
 
-/* Is the function defined in this file? True also if the file of either is not known.
- * */
+/* Return whether a function may be defined in this file: it is, or the file of either
+ * is not known. */
 static bool
 is_defined_in(const struct profile_function *function, const char *file)
 {
@@ -184,6 +186,7 @@ is_defined_in(const struct profile_function *function, const char *file)
            strcmp(identity_file(function), file) == 0;
 }
 
+/* Return whether these are the names of the target's function. */
 static bool
 is_named(const struct listing_target *target, const char *name, const char *system_name)
 {
@@ -191,7 +194,8 @@ is_named(const struct listing_target *target, const char *name, const char *syst
            strcmp(system_name, target->system_name) == 0;
 }
 
-/* Whether code at an address belongs to the target, or was inlined into it. */
+/* Return whether the code at an address of the file belongs to the target, or was
+ * inlined into it. */
 static bool
 is_of_target(struct code_view *code, uint64_t address)
 {
@@ -210,7 +214,8 @@ is_of_target(struct code_view *code, uint64_t address)
         return true;
     }
     if (target->inlined && target->id != LISTING_NONE) {
-        return false; /* what was inlined into it in turn has its own listing */
+        return false; /* what was inlined into an inlined function has a listing of its
+                       * own */
     }
     for (size_t i = 0; i < name.caller_count; i++) {
         const struct sym_frame *frame = &name.callers[i];
@@ -224,12 +229,13 @@ is_of_target(struct code_view *code, uint64_t address)
     return false;
 }
 
-/* Show all instructions that start in a bucket of the target. The first bytes of the
- * bucket may belong to an earlier instruction. */
+/* Show all instructions that start in a bucket of the target, also those of other
+ * functions. A bucket's first bytes may belong to an instruction that starts before it,
+ * which stays as it is. */
 static void
 show_buckets(struct code_view *code)
 {
-    /* index: earlier instructions start before the row or are shown already */
+    /* index of an instruction: those before it start before the row or are shown */
     size_t at = 0;
 
     for (size_t i = 0; i < code->row_count; i++) {

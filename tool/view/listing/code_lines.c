@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Copy a text that may be NULL into the listing. */
 static const char *
 copy(struct code_view *code, const char *text)
 {
@@ -15,6 +16,7 @@ copy(struct code_view *code, const char *text)
                         text == NULL ? 0 : strlen(text));
 }
 
+/* Add the source line at which the next instructions begin. */
 static void
 add_source_line(struct code_view *code)
 {
@@ -38,8 +40,8 @@ add_source_line(struct code_view *code)
     }
 }
 
-/* Add a line with function and line of the next instructions, if they differ from the
- * previous ones. */
+/* Add a line with the function and file of the next instruction, and one with its
+ * source line, if they differ from those of the instruction before. */
 static void
 add_place(struct code_view *code, const struct sym_name *name)
 {
@@ -67,7 +69,8 @@ add_place(struct code_view *code, const struct sym_name *name)
     }
 }
 
-/* Turn "call 0x1030" into "call 0x1030 <puts@plt>". */
+/* Return the text of a jump or call with the name of its target: "call 0x1030
+ * <puts@plt>" for "call 0x1030". Returns the text itself if the target has no name. */
 static const char *
 name_target(struct code_view *code, const char *text, uint64_t target)
 {
@@ -88,6 +91,7 @@ name_target(struct code_view *code, const char *text, uint64_t target)
                                             text, shown, target - start);
 }
 
+/* Add the line of an instruction, or of bytes that were not decoded. */
 static struct listing_line *
 add_insn_line(struct code_view *code, const struct part *part, const struct insn *insn)
 {
@@ -121,7 +125,8 @@ add_insn_line(struct code_view *code, const struct part *part, const struct insn
     return line;
 }
 
-/* Add a line for a bucket in which no instruction starts; it should have no hits. */
+/* Add a line for a bucket in which no instruction starts. Interrupts find execution at
+ * starts of instructions, so such a bucket should have no hits. */
 static void
 add_odd_bucket(struct code_view *code, uint32_t number)
 {
@@ -155,7 +160,8 @@ join_bucket(struct code_view *code, uint32_t number, struct listing_line *line)
     }
 }
 
-/* Show hidden instructions of another function as one line. */
+/* Add one line for count instructions of other functions that are not shown; none if
+ * count is 0. */
 static void
 add_gap(struct code_view *code, size_t count)
 {

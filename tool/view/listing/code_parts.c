@@ -5,12 +5,13 @@
 
 #include <stdlib.h>
 
-/* Without a symbol, this much code around an address is shown, and rows within this
- * distance belong to one part. */
+/* This much code around an address is shown if it has no symbol. Rows without a symbol
+ * that are less than this apart belong to one part. */
 #define AROUND_BYTES UINT64_C(256)
 
-/* Ours are 0: their addresses are as linked. Profiles of other tools have run-time
- * addresses; their mappings give the file offset. */
+/* Profiles of ntprof have link-time addresses, so their shift is 0. Profiles of other
+ * tools have run-time addresses; the file offset in their mappings leads to the
+ * link-time address. */
 uint64_t
 code_find_shift(const struct code_view *code)
 {
@@ -24,7 +25,8 @@ code_find_shift(const struct code_view *code)
     return linked - image->start;
 }
 
-/* Return the symbol of a row; a bucket may start in the padding before it. */
+/* Return the part that a row is in: its symbol, or without one its bucket. The bucket
+ * may start in the padding before the symbol. */
 static struct part
 part_of_row(const struct code_view *code, const struct view_row *row)
 {

@@ -17,8 +17,8 @@
 struct part {
     uint64_t start;
     uint64_t end;
-    bool inlined; /* show only instructions of the target */
-    bool symbol;  /* an instruction starts at start */
+    bool inlined; /* only instructions of the target are shown */
+    bool symbol;  /* start is that of a symbol, so that an instruction starts there */
 };
 
 /* insn - one instruction, or bytes that could not be decoded. */
@@ -26,8 +26,8 @@ struct insn {
     uint64_t address;
     uint32_t size;
     const char *text; /* owned by the listing; NULL: not decoded */
-    bool uncertain;
-    bool shown;
+    bool uncertain;   /* it may be wrong: see decode.h */
+    bool shown;       /* it gets a line */
 };
 
 /* code_view - the listing and its current part. */
@@ -60,50 +60,54 @@ struct code_view {
     size_t first_line;   /* index in the listing: first line of the image */
 };
 
-/* Remember that memory ran out. Returns false, so that callers can return its value. */
+/* code_out_of_memory - have the listing remember that memory ran out. Returns false. */
 bool code_out_of_memory(struct code_view *code);
 
 /* --- code_parts.c --- */
 
-/* Return what to add to addresses of the profile to get those of the file, modulo
- * 2^64. */
+/* code_find_shift - return what to add to addresses of the profile to get those of the
+ * file, modulo 2^64. */
 uint64_t code_find_shift(const struct code_view *code);
 
-/* Set parts. Returns false if there are none or memory runs out. */
+/* code_find_parts - set parts. Returns false if there are none or memory runs out. */
 bool code_find_parts(struct code_view *code);
 
 /* --- code_decode.c --- */
 
-/* Set bytes. Returns false if the file has none or memory runs out. */
+/* code_read_part - set bytes. A part that is too large is cut, with a note. Returns
+ * false if the file has no bytes there or memory runs out. */
 bool code_read_part(struct code_view *code, const struct part *part);
 
-/* Decode the bytes that code_read_part has read, and set starts and insns. Returns
- * false if it fails, after adding a note. */
+/* code_decode_part - decode the bytes that code_read_part has read, and set starts and
+ * insns. Returns false after adding a note, or if memory runs out. */
 bool code_decode_part(struct code_view *code, const struct part *part);
 
-/* Set shown for the instructions of the target. */
+/* code_choose_insns - set shown of the instructions of the target, and uncertain of
+ * those in front of the first known start. */
 void code_choose_insns(struct code_view *code, const struct part *part);
 
 /* --- code_buckets.c --- */
 
-/* Make buckets that do not overlap from the rows of the part. Hits of all processes are
- * added up. */
+/* code_add_buckets - make buckets that do not overlap from the rows of the part. Hits
+ * of all processes are added up. */
 void code_add_buckets(struct code_view *code, const struct part *part);
 
-/* Count the instructions that start in each bucket. Show all of them or none. */
+/* code_count_insns - count the instructions that start in each bucket. If one of them
+ * is shown, all of the bucket are. */
 void code_count_insns(struct code_view *code);
 
-/* Remove buckets that no line shows, and set brackets. Call it when the lines exist. */
+/* code_finish_buckets - remove the part's buckets that no line shows, and set brackets.
+ * Call it when the part's lines exist. */
 void code_finish_buckets(struct code_view *code, const struct part *part);
 
 /* --- code_lines.c --- */
 
-/* Add a line with the part's symbol and addresses, and forget the last place, so that
- * the next instruction shows its own. */
+/* code_add_heading - add a line with the part's symbol and addresses, and forget the
+ * last place that was shown, so that the next instruction shows its own. */
 void code_add_heading(struct code_view *code, const struct part *part);
 
-/* Add a line for each shown instruction, after its place and source lines if these
- * changed. */
+/* code_add_lines - add a line for each shown instruction, with its place and source
+ * line before it if they differ from the instruction before. */
 void code_add_lines(struct code_view *code, const struct part *part);
 
 #endif

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* decode_code - a contiguous range of bytes. */
+/* decode_code - a contiguous range of bytes to decode. */
 struct decode_code {
     struct sym_code kind;
     const unsigned char *bytes;
@@ -29,6 +29,7 @@ struct decode_code {
     const char *objdump; /* program of decode_by_objdump */
 };
 
+/* decoded - one instruction, or bytes that the decoder does not know. */
 struct decoded {
     uint64_t address;
     uint32_t size;
@@ -46,11 +47,12 @@ enum decode_result {
 };
 
 /*
- * Both call take for all bytes in order, without gaps.
+ * decode_by_capstone, decode_by_objdump - call take for all bytes in order, without
+ * gaps.
  *
  *   why  out: unless they succeed, the reason for the user
  *
- * They fail also if take stopped; why is "" then.
+ * They fail also if take returned false; why is "" then.
  */
 enum decode_result decode_by_capstone(const struct decode_code *code, decode_take *take,
                                       void *context, char *why, size_t why_size);
@@ -63,19 +65,21 @@ struct capstone_module {
                    char *why, size_t why_size);
 };
 
-/* Decode the output of objdump; decode_by_objdump, tests and fuzzing call it. The
- * output is not trusted: lines without instructions or out of order are skipped. text
- * ends with NUL and is modified. */
+/* decode_objdump_text - decode the output of objdump, for decode_by_objdump, tests and
+ * fuzzing. The output is not trusted: lines without instructions or out of order are
+ * skipped. text ends with NUL and is modified. Returns false if take did. */
 bool decode_objdump_text(const struct decode_code *code, char *text, size_t size,
                          decode_take *take, void *context);
 
-/* decode_jump - the target of a jump or call, from its text. */
+/* decode_jump - where a jump or call leads. */
 struct decode_jump {
     bool has_target;
     bool is_call;
     uint64_t target;
 };
 
+/* decode_find_jump - find the target in the text of an instruction; has_target is false
+ * if it is no jump or call, or its target is not in the text. */
 struct decode_jump decode_find_jump(const struct sym_code *kind, const char *text);
 
 #endif

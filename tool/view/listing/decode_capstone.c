@@ -20,6 +20,7 @@ struct mode {
     size_t step; /* number of unknown bytes to skip at once */
 };
 
+/* Get how capstone decodes code of this kind. Returns false if it cannot. */
 static bool
 find_mode(const struct sym_code *kind, struct mode *mode)
 {
@@ -46,8 +47,9 @@ find_mode(const struct sym_code *kind, struct mode *mode)
     }
 }
 
-/* Whether rdpid or tpause was misread. They use encodings that rdseed and mfence leave
- * free: registers, and prefix 66. */
+/* Return whether capstone decoded rdpid as rdseed, or tpause as mfence. These two use
+ * encodings that rdseed and mfence leave free: a register as operand after the prefix
+ * f3, and the prefix 66. */
 static bool
 is_misread(const cs_insn *insn)
 {
@@ -63,6 +65,8 @@ is_misread(const cs_insn *insn)
                                 (bytes[1] == 0xae && bytes[2] >= 0xf0));
 }
 
+/* Decode all bytes; what capstone does not know is skipped by mode->step bytes. Returns
+ * false if take did. */
 static bool
 decode_all(csh handle, cs_insn *insn, const struct mode *mode, struct decode_sync *sync)
 {

@@ -46,7 +46,8 @@ branch_of_arm64(const char *word, size_t size)
                : BRANCH_NONE;
 }
 
-/* Parse the last operand if it is a plain address. */
+/* Get the last operand if it is a plain address, as 0x401136. Returns false if it is
+ * not. */
 static bool
 last_address(const char *text, uint64_t *address)
 {

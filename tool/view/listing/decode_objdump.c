@@ -33,7 +33,7 @@ enum {
     OUTPUT_BYTES_MORE = 64 * 1024,
 };
 
-/* --- its output --- */
+/* --- objdump's output --- */
 
 static bool
 is_hex(char c)
@@ -41,7 +41,7 @@ is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Count the bytes in "48 89 e5 " and move *at past them. */
+/* Count the bytes in a text such as "48 89 e5 ", and move *at behind them. */
 static size_t
 count_bytes(char **at)
 {
@@ -77,7 +77,8 @@ collapse_blanks(char *text)
     *to = '\0';
 }
 
-/* Parse "  401136:<tab>55 <tab>push   %rbp". Returns false if take stopped. */
+/* Take a line " 401136:<tab>55 <tab>push %rbp"; other lines are skipped. Returns false
+ * if take did. */
 static bool
 take_line(struct decode_sync *sync, char *line)
 {
@@ -136,6 +137,7 @@ decode_objdump_text(const struct decode_code *code, char *text, size_t size,
 
 /* --- the child --- */
 
+/* Return what objdump calls a machine; NULL if that is not known. */
 static const char *
 machine_name(const struct sym_code *kind)
 {
@@ -194,6 +196,7 @@ move_above_child_fds(int fd)
     return lifted;
 }
 
+/* Open the descriptors of a child, and write the code. Returns false with errno set. */
 static bool
 open_pipes(const struct decode_code *code, struct pipes *pipes)
 {
@@ -213,8 +216,8 @@ open_pipes(const struct decode_code *code, struct pipes *pipes)
     return false;
 }
 
-/* Start the child. Returns 0 or an errno. Its standard error is a file, so nothing has
- * to read it while the child runs. */
+/* Start the child. Returns 0 or an errno. Its standard error is a file, so that nothing
+ * has to read it while the child runs. */
 static int
 spawn(const struct decode_code *code, const char *machine, const struct pipes *pipes,
       pid_t *child)
@@ -306,7 +309,7 @@ read_output(int fd, size_t limit, struct buffer *output)
     }
 }
 
-/* Read the first line of its error messages. */
+/* Read the first line of the child's error messages. */
 static void
 read_complaint(int fd, char *text, size_t size)
 {

@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Capstone's tables, the code twice, and what is sent at once. */
+/* Memory limit without the code: capstone's tables, and what is sent at once. */
 #define MEMORY_BYTES (UINT64_C(128) << 20)
 #define CPU_NS_MAX (30 * CLOCK_SECOND_NS)
 
 enum { SENT_AT_ONCE = 1024, TEXT_BYTES = 512 };
 
-/* Kinds of answers. */
+/* Kinds of messages of the process. END comes last, with what decode returned. */
 enum { END, UNKNOWN_BYTES, INSTRUCTION };
 
 static const struct module needed = {.name = "capstone",
@@ -36,9 +36,10 @@ static const struct module needed = {.name = "capstone",
 
 struct sender {
     struct wire *wire;
-    size_t count; /* that were put since the last were sent */
+    size_t count; /* messages that were put since the last were sent */
 };
 
+/* Put an instruction, and send what was put from time to time; a decode_take. */
 static bool
 put_decoded(void *context, const struct decoded *decoded)
 {
@@ -55,6 +56,7 @@ put_decoded(void *context, const struct decoded *decoded)
     return !sender->wire->failed;
 }
 
+/* Get bytes as a copy, for free(); NULL with wire->failed set. */
 static void *
 get_copy(struct wire *wire, size_t *size)
 {
@@ -82,6 +84,7 @@ get_code(struct wire *wire, struct decode_code *code)
     code->start_count /= sizeof(*code->starts);
 }
 
+/* Decode the code that is asked for. Runs in the process without rights. */
 static void
 serve(struct wire *wire)
 {
@@ -121,7 +124,9 @@ put_code(struct wire *wire, const struct decode_code *code)
     wire_send(wire, -1);
 }
 
-/* Calls take with what comes. False if take stopped, or it cannot be decoded. */
+/* Pass what the process answers to take. Returns false if take did, with the reason in
+ * why if the code cannot be decoded, or with wire->failed set if the answer makes no
+ * sense. */
 static bool
 take_all(struct wire *wire, const struct decode_code *code, decode_take *take,
          void *context, char *why, size_t why_size)

@@ -21,7 +21,7 @@ decode_sync_room(struct decode_sync *sync)
                : code->size - sync->at;
 }
 
-/* Report the unknown bytes so far as one piece. */
+/* Report the unknown bytes so far as one piece. Returns false if take did. */
 static bool
 report_unknown(struct decode_sync *sync)
 {
@@ -36,8 +36,8 @@ report_unknown(struct decode_sync *sync)
     return sync->take(sync->context, &decoded);
 }
 
-/* Pass bytes that are no instruction: they are reported in pieces. Returns false if the
- * receiver stopped. */
+/* Pass bytes that are no instruction, and report full pieces of them. Returns false if
+ * take did. */
 static bool
 step_unknown(struct decode_sync *sync, size_t size)
 {

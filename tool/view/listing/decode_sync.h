@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_sync.h - keeps a decoder synchronised: tracks whether it is where instructions
- * start, by known starts (decode.h). Only decode_*.c include it. */
+/* decode_sync.h - tracks whether a decoder is where instructions start, by known starts
+ * (decode.h). Only decode_*.c include it. */
 #ifndef VIEW_LISTING_DECODE_SYNC_H
 #define VIEW_LISTING_DECODE_SYNC_H
 
@@ -12,19 +12,21 @@ struct decode_sync {
     decode_take *take;
     void *context;
     size_t at;      /* bytes processed so far */
-    size_t unknown; /* of those before at, unknown bytes not reported yet */
+    size_t unknown; /* of those, unknown bytes at the end that were not reported yet */
     size_t next;    /* index in code->starts: the first one after at */
     bool lost;      /* there were unknown bytes since the last known start */
 };
 
-/* Return the number of bytes from at to the next known start, or to the end. */
+/* decode_sync_room - return the number of bytes from at to the next known start, or to
+ * the end of the code. */
 size_t decode_sync_room(struct decode_sync *sync);
 
-/* Process size bytes as one instruction or, with text NULL, as unknown. Returns false
- * if take stopped. */
+/* decode_sync_step - process size bytes as one instruction or, with text NULL, as
+ * unknown. Returns false if take did. */
 bool decode_sync_step(struct decode_sync *sync, size_t size, const char *text);
 
-/* Process all remaining bytes as unknown. */
+/* decode_sync_end - process all remaining bytes as unknown. Returns false if take
+ * did. */
 bool decode_sync_end(struct decode_sync *sync);
 
 #endif

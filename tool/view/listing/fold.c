@@ -8,8 +8,8 @@
 /* Shorter gaps are shown, since the line that replaces them would save nothing. */
 enum { GAP_LINES_MIN = 3 };
 
-/* Return the weight of a line: hits of all sources, so that none is hidden because of
- * another. */
+/* Return what decides whether a line is shown: its hits of all sources, so that no line
+ * with hits of any source is hidden. */
 static uint64_t
 weight(const struct listing *listing, const struct listing_line *line)
 {
@@ -32,8 +32,8 @@ compare_down(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* Return the weight of the last of the rows with the most hits, or 1 if all rows count
- * or memory runs out. */
+/* Return the smallest weight of lines that count as having hits: that of the last of
+ * the rows with the most hits; 1 if all count (rows is 0) or memory runs out. */
 static uint64_t
 least_weight(const struct listing *listing, size_t rows)
 {
@@ -55,7 +55,7 @@ least_weight(const struct listing *listing, size_t rows)
     return least;
 }
 
-/* Show the lines around one; lines of its bracket count as the line itself. */
+/* Show a line, the lines of its bracket, and context lines before and after them. */
 static void
 show_around(struct listing *listing, size_t at, uint32_t context)
 {
@@ -75,9 +75,8 @@ show_around(struct listing *listing, size_t at, uint32_t context)
     }
 }
 
-/* Set the number of consecutive hidden lines at the first of them. Fewer than
- * GAP_LINES_MIN are shown after all, since the line that replaces them would hardly be
- * shorter. */
+/* Set gap_lines of the first of consecutive hidden lines to their number. Fewer than
+ * GAP_LINES_MIN are shown after all. */
 static void
 count_gaps(struct listing *listing)
 {

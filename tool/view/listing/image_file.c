@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Say why there is no file. Only files and the vdso have code that can be read
- * later. */
+/* Return why an image whose path is no file's has no code that can be read now. */
 static const char *
 why_no_file(const char *path)
 {
@@ -30,6 +29,7 @@ why_no_file(const char *path)
            "file that could be checked: hits are shown by address";
 }
 
+/* Set why there is no file, and the path that was tried. */
 static void
 refuse_image(struct image_file *file, const char *path, const char *why)
 {
@@ -38,7 +38,8 @@ refuse_image(struct image_file *file, const char *path, const char *why)
     snprintf(file->why, sizeof(file->why), "%s", why);
 }
 
-/* Keep the image if it has the profile's build-id. */
+/* Keep the file if it has the profile's build-id; otherwise set why not, and close
+ * it. */
 static void
 check_build(struct image_file *file, const char *path, struct sym_image *image)
 {
@@ -66,7 +67,8 @@ check_build(struct image_file *file, const char *path, struct sym_image *image)
     sym_image_close(image);
 }
 
-/* Try a path. Returns false if there is no such file. */
+/* Try the file at a path: keep it, or set why it cannot be used. Returns false if
+ * nothing is there. */
 static bool
 try_path(struct image_file *file, const char *path, const struct sym_settings *settings)
 {
@@ -89,7 +91,7 @@ try_path(struct image_file *file, const char *path, const struct sym_settings *s
     return true;
 }
 
-/* Search below folder for a file of the right build. */
+/* Search below folder for a file of the right build. Returns whether there is one. */
 static bool
 try_folder(struct image_file *file, const char *folder,
            const struct sym_settings *settings)
@@ -108,8 +110,8 @@ try_folder(struct image_file *file, const char *folder,
     return file->image != NULL;
 }
 
-/* Find the file of an image: in folder, if that is given, or at its path. Otherwise
- * note why there is none. */
+/* Find the file of an image: below folder, if that is not NULL, or at its path.
+ * Otherwise set why there is none. */
 static void
 seek(struct image_file *file, const char *folder, const struct sym_settings *settings)
 {

@@ -8,14 +8,15 @@
 struct image_file {
     char *path; /* path of the image in the profile */
     char *build_id;
-    struct sym_image *image; /* NULL: why has the reason */
-    char tried[401];         /* the path that why is about, which may be cut */
+    struct sym_image *image; /* NULL: there is none, and why has the reason */
+    char tried[401];         /* the path that why is about; it may be cut */
     char why[512];           /* with an image, what could not be checked; or "" */
 };
 
 /*
- * Search below folder (by path, then by name; NULL: nowhere), then at the path itself.
- * settings configures its symbols, unless it is NULL. Returns false if memory runs out.
+ * image_file_open - search the file of an image below folder, by path and then by name,
+ * and then at the path itself; folder NULL: only there. settings: for its symbols, or
+ * NULL. Without a file image is NULL. Returns false if memory runs out.
  * image_file_close must be called in any case.
  */
 bool image_file_open(struct image_file *file, const char *path, const char *build_id,

@@ -37,7 +37,8 @@ listing_finish(struct listing *listing)
 
 /* --- building --- */
 
-/* Make room for one more item. Returns false if memory runs out, which the listing
+/* Make room for one more item of size bytes in an array with room for *room items, of
+ * which count are used. Returns false if memory runs out, which the listing
  * remembers. */
 static bool
 grow(struct listing *listing, void **items, size_t count, size_t *room, size_t size)
@@ -76,7 +77,7 @@ listing_copy(struct listing *listing, const char *bytes, size_t size)
     return listing->private->texts.texts[number];
 }
 
-/* Copy a text from outside as one line, without newlines. */
+/* Copy a text into the listing, with newlines as blanks. text is changed. */
 static const char *
 copy_one_line(struct listing *listing, char *text)
 {
@@ -222,6 +223,7 @@ listing_sum(struct listing *listing, size_t at, const uint64_t *hits)
 
 /* --- queries --- */
 
+/* Return the count for a source at an index of hits; 0 without one. */
 static uint64_t
 hits_at(const struct listing *listing, size_t at, size_t source)
 {
@@ -281,8 +283,8 @@ listing_next_place(const struct profile *profile, struct listing_place *place)
     return true;
 }
 
-/* Are two texts of a profile equal? They are interned, so equal ones have one pointer.
- * */
+/* Return whether two texts of a profile are equal. They are interned, so that most
+ * equal ones have one pointer. */
 static bool
 same_text(const char *left, const char *right)
 {
@@ -324,8 +326,8 @@ listing_is_nameless(const struct profile *profile, const struct listing_target *
            !function->has_address;
 }
 
-/* Whether a place, that of a row's code or of a call that it was inlined at, belongs to
- * the target. */
+/* Return whether a place of a row, that of its code or of a call that was inlined,
+ * belongs to the target's line or function. */
 static bool
 is_place(const struct profile *profile, const struct listing_target *target,
          const struct listing_place *place)
@@ -339,8 +341,8 @@ is_place(const struct profile *profile, const struct listing_target *target,
                : listing_same_function(function, &profile->functions[target->function]);
 }
 
-/* Move to the innermost place of the target. Returns false at the outermost place if
- * that is not of the target. */
+/* Move from a place outwards to the first one of the target. Returns false at the
+ * outermost place if none is of the target. */
 static bool
 walk(const struct profile *profile, const struct listing_target *target,
      struct listing_place *place)
@@ -364,7 +366,7 @@ listing_is_around(const struct profile *profile, const struct listing_target *ta
            place.caller != 0;
 }
 
-/* Whether the hits of a row are of the target's function. */
+/* Return whether the hits of a row are those of the target, which is a function. */
 static bool
 is_of_function(const struct profile *profile, const struct identities *identities,
                const struct listing_target *target, const struct profile_row *row)
@@ -399,7 +401,8 @@ listing_find_place(const struct profile *profile, const struct identities *ident
     if (!is_of_function(profile, identities, target, row)) {
         return false;
     }
-    (void)walk(profile, target, place); /* the outermost place if there is none */
+    (void)walk(profile, target, place); /* moves to the outermost place if none is of
+                                         * the target */
     return true;
 }
 

@@ -56,17 +56,19 @@ enum listing_target_kind {
 /* listing_target - something that can be listed. Strings belong to the profile. */
 struct listing_target {
     enum listing_target_kind kind;
-    uint32_t image; /* index; LISTING_NONE: all images (only for lines) */
-    /* of the function, as in profile_function; of a range what to call its start; "" */
+    uint32_t image; /* index in the profile; LISTING_NONE: all images, only for lines */
+    /* of the function, as in profile_function; of a range its start's name; or "" */
     const char *name;
-    const char *system_name; /* the same */
+    const char *system_name; /* of the function; else "" */
     const char *file;        /* of LISTING_OF_LINE, as in the profile; else "" */
     uint32_t line;
     /* Of LISTING_OF_FUNCTION. Numbers are those of identity.h. */
-    uint32_t function; /* index of an entry of it */
+    uint32_t function; /* index in the profile of one of its entries */
     bool inlined;
-    uint32_t id; /* LISTING_NONE: no hits are its own, but of what was inlined there */
-    uint32_t within;  /* where it was inlined: only into this one; LISTING_NONE: any */
+    uint32_t id;      /* its identity; LISTING_NONE: all its hits are of code that was
+                  * inlined into it */
+    uint32_t within;  /* identity of the only function into which it was inlined;
+                       * LISTING_NONE: any */
     uint64_t address; /* of an address or range, in the image's addresses */
     uint64_t end;     /* of LISTING_OF_RANGE: the first byte after it */
     size_t hits_at;   /* index into listing_targets.hits, one for each source */
@@ -83,8 +85,8 @@ struct listing_targets {
 };
 
 /*
- * Find the targets that text may mean: SYMBOL, FILE:LINE or IMAGE+OFFSET (+0xhex or
- * decimal).
+ * listing_find_targets - find the targets that text may mean: SYMBOL, FILE:LINE or
+ * IMAGE+OFFSET (+0xhex or decimal).
  *
  * SYMBOL is a function: its name as in the symbol table, in full, or as tables show it
  * ("NAME (FILE:LINE)", "IMAGE!0xADDRESS"; "..." stands for what a table left out); if
@@ -92,33 +94,34 @@ struct listing_targets {
  * "std::vector<int>::push_back(int&&)") or a glob. The function in whose machine code
  * hits are comes before one that was inlined; "NAME inlined in NAME" is only the
  * latter.
- * FILE is a path or
- * its last parts. IMAGE is a path or its last parts, and OFFSET is as in reports: in
- * the file, or the address if there is no file.
+ * FILE is a path or its last parts. IMAGE is a path or its last parts, and OFFSET is as
+ * in reports: in the file, or the address if there is no file.
  *
  *   image    a glob: only images whose path or its last part matches, or whose build-id
  *           starts with it; NULL: all
- *   targets  out: count is 0 if the profile has none; finish must be called in any case
+ *   targets  out: count is 0 if the profile has none; listing_targets_finish must be
+ *           called in any case
  *
  * Returns false if memory runs out.
  */
 bool listing_find_targets(const struct profile *profile, const char *text,
                           const char *image, struct listing_targets *targets);
 
-/* Find all functions in whose machine code hits are, in the order of the report. */
+/* listing_find_hottest - find all functions in whose machine code hits are, in the
+ * order of the report. image and targets as above. Returns false if memory runs out. */
 bool listing_find_hottest(const struct profile *profile, const char *image,
                           struct listing_targets *targets);
 void listing_targets_finish(struct listing_targets *targets);
 
-/* Return the function in whose machine code a row's hits are or, with inlined, the
- * innermost one, where it was inlined into the former. */
+/* listing_target_of_row - return the function in whose machine code a row's hits are
+ * or, with inlined, the innermost function, where it was inlined into that one. */
 struct listing_target listing_target_of_row(const struct profile *profile,
                                             const struct identities *identities,
                                             const struct profile_row *row,
                                             bool inlined);
 
-/* Append what a target of a function is called in tables, with a detail of at least
- * this one. */
+/* listing_target_name - append what a target that is a function is called in tables,
+ * with this detail at least. */
 void listing_target_name(const struct profile *profile,
                          const struct listing_target *target,
                          enum display_detail detail, struct buffer *out);
@@ -137,8 +140,8 @@ enum listing_decoder {
     LISTING_DECODE_OBJDUMP /* binutils' objdump, a child process */
 };
 
-/* annotator_settings - may be all zero. What the pointers refer to must outlive the
- * annotator. */
+/* annotator_settings - where files are searched, and how code is decoded. May be all
+ * zero. What the pointers refer to must outlive the annotator. */
 struct annotator_settings {
     const struct sym_settings *symbols; /* NULL: none */
     const struct listing_prefix *prefixes;
@@ -153,15 +156,16 @@ struct annotator_settings {
 /* annotator - the open files of listings. Each call may use another profile. */
 struct annotator;
 
-/* Create an annotator. Returns NULL if memory runs out. */
+/* annotator_new - return an annotator without open files; NULL if memory runs out. */
 struct annotator *annotator_new(const struct annotator_settings *settings);
 void annotator_delete(struct annotator *annotator); /* may be NULL */
 
+/* listing_view - what is listed of a target. */
 enum listing_view {
     /* instructions with source between them; without the image's file, source */
     LISTING_BEST,
     LISTING_SOURCE_ONLY, /* source lines */
-    /* as the first; without the image's file, buckets by address */
+    /* as LISTING_BEST; but without the image's file, buckets by address */
     LISTING_INSTRUCTIONS
 };
 
@@ -185,7 +189,7 @@ enum listing_kind {
 enum listing_bracket {
     LISTING_BRACKET_NONE, /* no bucket, or one that is not shared */
     LISTING_BRACKET_FIRST,
-    /* also source lines between instructions of one bucket */
+    /* also of source lines between instructions of the bucket */
     LISTING_BRACKET_INSIDE,
     LISTING_BRACKET_LAST
 };
@@ -278,9 +282,9 @@ struct listing {
 };
 
 /*
- * Make the listing of a target. It contains what is available, with notes about the
- * rest. Returns false if memory runs out. It must be finished in any case. It may
- * outlive the annotator, but not the profile.
+ * listing_make - make the listing of a target. It contains what is available, with
+ * notes about the rest. Returns false if memory runs out; listing_finish must be called
+ * in any case. The listing may outlive the annotator, but not the profile.
  *
  *   identities  of the profile; NULL: they are found
  */
@@ -290,27 +294,29 @@ bool listing_make(struct annotator *annotator, const struct profile *profile,
                   struct listing *listing);
 void listing_finish(struct listing *listing);
 
-/* Return the hits of a line for a source, or 0. The hits of a bracket are at its first
- * line. */
+/* listing_line_hits - return the hits of a line for a source, or 0. The hits of a
+ * bracket are at its first line. */
 uint64_t listing_line_hits(const struct listing *listing,
                            const struct listing_line *line, size_t source);
 
-/* Return how many hits of a source line may belong to other lines. */
+/* listing_line_shared - return how many hits of a source line may belong to other
+ * lines. */
 uint64_t listing_line_shared(const struct listing *listing,
                              const struct listing_line *line, size_t source);
 
-/* Return how many hits of a source line are of functions inlined there. */
+/* listing_line_inlined - return how many hits of a source line are of functions inlined
+ * there. */
 uint64_t listing_line_inlined(const struct listing *listing,
                               const struct listing_line *line, size_t source);
 
-/* Return the hits of a line's bucket, which may be at another line of its bracket, or 0
- * if it is in none. */
+/* listing_bucket_hits - return the hits of a line's bucket, which may be at another
+ * line of its bracket; 0 if it is in none. */
 uint64_t listing_bucket_hits(const struct listing *listing,
                              const struct listing_line *line, size_t source);
 
 /*
- * Hide lines that are far from lines with hits and from the requested one. It may be
- * called again.
+ * listing_fold - hide lines that are far from lines with hits and from the requested
+ * one. It may be called again, with other numbers.
  *
  *   context  number of lines that stay before and after each line with hits;
  *           UINT32_MAX: hide nothing

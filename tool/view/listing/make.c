@@ -11,6 +11,8 @@
 
 /* --- an empty listing --- */
 
+/* Make an empty listing of a target, with the hits of the whole profile. Returns false
+ * if memory runs out. */
 static bool
 listing_start(struct listing *listing, const struct profile *profile,
               const struct listing_target *target)
@@ -106,7 +108,7 @@ set_title(struct listing *listing, const struct profile *profile)
 
 /* --- hits of inlined code --- */
 
-/* Add up the hits of a function or a line wherever its code is. */
+/* Add up the hits of the target, a function or a line, wherever its code is. */
 static void
 count_own(struct view *view)
 {
@@ -127,7 +129,8 @@ count_own(struct view *view)
     }
 }
 
-/* Whether a row is of the target's function where that was inlined into another one. */
+/* Return whether a row is of the target's function where that was inlined into another
+ * one. */
 static bool
 is_inlined_elsewhere(const struct profile *profile, const struct listing_target *target,
                      const struct profile_row *row)
@@ -138,7 +141,8 @@ is_inlined_elsewhere(const struct profile *profile, const struct listing_target 
                                  &profile->functions[target->function]);
 }
 
-/* Add a note about hits that are not those of the table's row, and so not here. */
+/* Add a note about hits of the target's function that its row in the table does not
+ * have, so that they are not listed here. */
 static void
 note_elsewhere(struct view *view)
 {
@@ -172,8 +176,8 @@ note_elsewhere(struct view *view)
 
 /* --- lines and instructions --- */
 
-/* Find the source line of an address, for a listing of source. Returns false if it is
- * unknown. */
+/* Set view->around to the source line of the target's address. Returns false if the
+ * profile does not know it. */
 static bool
 find_line(struct view *view)
 {
@@ -204,6 +208,8 @@ find_line(struct view *view)
     return true;
 }
 
+/* List source lines; for an address those around its line. Returns false if there are
+ * none. */
 static bool
 try_source(struct view *view)
 {
@@ -223,8 +229,8 @@ try_source(struct view *view)
     return done;
 }
 
-/* Add a note which command shows instructions. Code without bounds may be all of an
- * image, so here only its buckets are listed. */
+/* Add a note which command shows instructions of code without names and bounds. That
+ * may be all code of an image, so here only its buckets are listed. */
 static void
 note_hottest(struct view *view)
 {
@@ -251,6 +257,7 @@ note_hottest(struct view *view)
     }
 }
 
+/* List the target in the first way that works, of those that wanted allows. */
 static void
 fill(struct view *view, enum listing_view wanted)
 {
@@ -283,8 +290,8 @@ fill(struct view *view, enum listing_view wanted)
 
 /* --- hits outside --- */
 
-/* Add up the hits of instructions, each of which is on one line. Hits of source lines
- * may be on several, so those were added up before. */
+/* Add up the hits of lines other than source lines, each of whose hits is on one line.
+ * Hits of source lines may be on several lines, and were added up by row. */
 static void
 count_shown(struct listing *listing)
 {
@@ -298,7 +305,7 @@ count_shown(struct listing *listing)
     }
 }
 
-/* Add a note about the hits that are on no line. */
+/* Add a note about the target's hits that are on no line. */
 static void
 note_outside(struct listing *listing)
 {
@@ -318,8 +325,8 @@ note_outside(struct listing *listing)
 /* --- what callers use --- */
 
 #ifndef NDEBUG
-/* Is each index of a line, and each line of a bucket, one of the listing? Addresses are
- * the profile's, and may be any. */
+/* Assert that each index of a line, and each line of a bucket, is one of the listing.
+ * Addresses are the profile's, and may be any. */
 static bool
 assert_listing_state(const struct listing *listing)
 {
@@ -340,7 +347,7 @@ assert_listing_state(const struct listing *listing)
 }
 #endif
 
-/* Does the target make sense for the profile? */
+/* Return whether the profile has the image and the function of the target. */
 static bool
 is_target(const struct profile *profile, const struct listing_target *target)
 {
@@ -349,7 +356,8 @@ is_target(const struct profile *profile, const struct listing_target *target)
            (target->image == LISTING_NONE && target->kind == LISTING_OF_LINE);
 }
 
-/* Make a listing whose identities are known, if it needs any. */
+/* Make a listing that was started; view->identities are set if the target is a
+ * function. Returns false if memory runs out. */
 static bool
 make(struct view *view, enum listing_view wanted)
 {

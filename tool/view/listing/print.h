@@ -18,18 +18,21 @@ struct listing_print_options {
 };
 
 /*
- * Print the lines that are not hidden, and the notes below. Shares are of all hits of
- * the listing. Returns false if memory runs out or writing to out fails.
+ * listing_print_text - print the lines that are not hidden, and the notes below them.
+ * Shares are of all hits of the target. Returns false if memory runs out or writing to
+ * out fails.
  */
 bool listing_print_text(FILE *out, const struct profile *profile,
                         const struct listing *listing,
                         const struct listing_print_options *options);
 
-/* Print everything, hidden or not, as in docs/schema/annotate.schema.json. */
+/* listing_print_json - print all lines, hidden or not, as in
+ * docs/schema/annotate.schema.json. Returns false as listing_print_text does. */
 bool listing_print_json(FILE *out, const struct profile *profile,
                         const struct listing *listing);
 
-/* Print possible targets for the user to choose from. */
+/* listing_print_targets - print possible targets for the user to choose from. Returns
+ * false if memory runs out. */
 bool listing_print_targets(FILE *out, const struct profile *profile,
                            const struct listing_targets *targets);
 

@@ -10,7 +10,7 @@
 
 /* --- members of an item --- */
 
-/* Write a number for each source, or nothing if there are none. */
+/* Put a number for each source as an array; nothing if at is LISTING_NO_HITS. */
 static void
 put_hits(struct buffer *json, const char *key, const struct listing *listing, size_t at)
 {
@@ -41,7 +41,7 @@ put_sources(struct buffer *json, const struct profile *profile,
     buffer_append_byte(json, '\n');
 }
 
-/* Put the name of the function. Code without a name is called as in tables. */
+/* Put the function of a target. Code without a name is called as in tables. */
 static void
 put_function(struct buffer *json, const struct profile *profile,
              const struct listing_target *target)

@@ -41,7 +41,8 @@ struct printer {
 
 /* --- columns --- */
 
-/* The source that counts where only one can: the chosen one, or the first of all. */
+/* Return the source that counts where only one can be shown: the chosen one, or the
+ * first if all are shown. */
 static size_t
 main_source(const struct printer *printer)
 {
@@ -88,6 +89,8 @@ add_column(struct printer *printer, size_t source, bool inlined)
     printer->columns[printer->column_count++] = column;
 }
 
+/* Choose the columns of hits: one for each shown source; if there is only one, another
+ * for hits of inlined functions. Returns false if memory runs out. */
 static bool
 choose_columns(struct printer *printer)
 {
@@ -138,7 +141,8 @@ place_digits(const struct printer *printer, const struct listing_line *line)
     return line->size > 0 ? digits(line->address, 16) : 0;
 }
 
-/* Find the widths of all columns, and what shares are of. */
+/* Find the widths of all columns, and of how many hits shares are shares. Returns false
+ * if memory runs out. */
 static bool
 measure(struct printer *printer)
 {
@@ -180,6 +184,7 @@ share_of(const struct printer *printer, uint64_t hits)
     return printer->whole == 0 ? 0 : (double)hits / (double)printer->whole * 100;
 }
 
+/* Append the share of the main source and the hits in each column. */
 static void
 put_numbers(struct printer *printer, const struct listing_line *line)
 {
@@ -226,8 +231,8 @@ bracket_of(const struct printer *printer, const struct listing_line *line)
     return " ";
 }
 
-/* Append one character each for bracket, shared hits, jump target and requested
- * line. */
+/* Append four characters, which mark shared hits, a bracket, the requested line and the
+ * target of a jump. */
 static void
 put_marks(struct printer *printer, const struct listing_line *line)
 {
@@ -272,7 +277,8 @@ put_bytes(struct printer *printer, const struct listing_line *line)
     buffer_append_text(&printer->text, size > 8 ? "+ " : "  ");
 }
 
-/* Append the source; a line that could not be read is shown as its place. */
+/* Append a source line with its number. One that could not be read is shown as file and
+ * line. */
 static void
 put_source(struct printer *printer, const struct listing_line *line)
 {
@@ -370,7 +376,8 @@ color_of(const struct printer *printer, const struct listing_line *line)
                                                                               : "";
 }
 
-/* Print the line, cut to width columns (0: not cut) and without trailing blanks. */
+/* Print the line without trailing blanks, cut to width columns; 0: not cut. Returns
+ * false if memory ran out. */
 static bool
 print_cut(struct printer *printer, const char *color, int width)
 {
@@ -483,7 +490,7 @@ print_lines(struct printer *printer)
     return true;
 }
 
-/* Print the notes. They are never cut: their end says what to do. */
+/* Print the notes, which are never cut, as their end says what to do. */
 static bool
 print_notes(struct printer *printer)
 {
@@ -498,6 +505,7 @@ print_notes(struct printer *printer)
     return true;
 }
 
+/* Explain the mark ~ if a line has it. */
 static bool
 print_legend(struct printer *printer)
 {
@@ -538,7 +546,7 @@ listing_print_text(FILE *out, const struct profile *profile,
 /* Digits of a build-id that identify it. */
 enum { BUILD_ID_DIGITS = 12 };
 
-/* Whether another build of the target's image is among the targets. */
+/* Return whether the listed targets have another build of the target's image. */
 static bool
 has_builds(const struct profile *profile, const struct listing_targets *targets,
            const struct listing_target *target)
@@ -556,7 +564,7 @@ has_builds(const struct profile *profile, const struct listing_targets *targets,
     return false;
 }
 
-/* Append the name of a function, as it can be typed to choose it. */
+/* Append the name of a function as the user can type it to choose that one. */
 static void
 put_function(struct buffer *text, const struct profile *profile,
              const struct listing_target *target, enum display_detail detail)
@@ -603,7 +611,9 @@ put_target(struct buffer *text, const struct profile *profile,
     buffer_append_byte(text, '\n');
 }
 
-/* Let functions read differently, if they can be. Returns NULL if memory runs out. */
+/* Choose how much detail the names of the first count targets need, so that different
+ * functions read differently where that is possible. Returns the names, for free();
+ * NULL if memory runs out. */
 static struct display_name *
 tell_apart(const struct profile *profile, const struct listing_targets *targets,
            size_t count)
@@ -613,7 +623,8 @@ tell_apart(const struct profile *profile, const struct listing_targets *targets,
     for (size_t i = 0; names != NULL && i < count; i++) {
         const struct listing_target *const target = &targets->items[i];
 
-        /* Lines and addresses have names of their own, and no identity. */
+        /* Lines and addresses are not named after functions, so they have no
+         * identity. */
         names[i] = (struct display_name){
             .function = &profile->functions[target->function],
             .image =

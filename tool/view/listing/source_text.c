@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read up to size bytes; a file that shrinks during the read has fewer. */
+/* Read up to size bytes; fewer if the file was shortened meanwhile. Returns 0 or a
+ * negative errno. */
 static int
 read_whole(int fd, char *bytes, size_t size, size_t *read_bytes)
 {
@@ -48,6 +49,8 @@ read_fd(struct source_text *text, int fd)
     return read_whole(fd, text->bytes, (size_t)status.st_size, &text->size);
 }
 
+/* Find the start of each line. Returns 0 or a negative errno: -EILSEQ if there is a
+ * NUL, which text does not have. */
 static int
 find_lines(struct source_text *text)
 {

@@ -16,15 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* search - the request and the targets found so far. */
+/* search - what is searched for, and the targets found so far. */
 struct search {
     const struct profile *profile;
     struct identities identities;
     struct listing_targets *targets;
     size_t room;
     struct hash_index index;
-    const char *image; /* glob, or NULL */
-    bool *images;      /* images that match it */
+    const char *image; /* glob that images must match; NULL: all do */
+    bool *images;      /* by index in the profile: whether the image matches */
     char *head;        /* first part of the text: a file, an image, or all of it */
     uint64_t number;   /* the number after head */
     bool failed;
@@ -32,6 +32,7 @@ struct search {
 
 /* --- images --- */
 
+/* Find out which images match search->image. Returns false if memory runs out. */
 static bool
 choose_images(struct search *search)
 {
@@ -53,7 +54,7 @@ choose_images(struct search *search)
     return done;
 }
 
-/* Whether part is path, or its last parts. */
+/* Return whether part is the path itself, or its last components. */
 static bool
 ends_path(const char *path, const char *part)
 {
@@ -66,6 +67,8 @@ ends_path(const char *path, const char *part)
 
 /* --- targets --- */
 
+/* Return whether two targets are the same for the user, so that their hits are added
+ * up. */
 static bool
 same_target(const struct search *search, const struct listing_target *left,
             const struct listing_target *right)
@@ -91,6 +94,7 @@ hash_text(uint32_t hash, const char *text)
     return hash_mix(hash, hash_bytes(text, strlen(text)));
 }
 
+/* Return a hash that is equal for targets that are the same (same_target). */
 static uint32_t
 hash_target(const struct listing_target *target)
 {
@@ -132,7 +136,8 @@ make_room(struct search *search)
     return true;
 }
 
-/* Add hits to a target, which is added if it is new. */
+/* Add hits to a target, which is added to the targets if it is new. hits: one number
+ * for each source; NULL: none. */
 static void
 count_hits(struct search *search, const struct listing_target *target,
            const uint64_t *hits)
@@ -163,7 +168,7 @@ count_hits(struct search *search, const struct listing_target *target,
     }
 }
 
-/* ordering - what targets are sorted by. */
+/* ordering - what compare_targets needs. */
 struct ordering {
     const struct profile *profile;
     const struct listing_targets *targets;
@@ -175,7 +180,7 @@ path_of(const struct profile *profile, const struct listing_target *target)
     return target->image == LISTING_NONE ? "" : profile->images[target->image].path;
 }
 
-/* Functions come in the order of the report (group.c). */
+/* Compare targets by hits, and then as the report orders functions (group.c). */
 static int
 compare_targets(const void *left, const void *right, void *context)
 {
@@ -213,7 +218,8 @@ compare_targets(const void *left, const void *right, void *context)
 
 /* --- lines and addresses --- */
 
-/* Split the text at its last sign, if a number follows it. */
+/* Split the text at its last sign into search->head and search->number. Returns false
+ * if no number follows the sign, or memory runs out. */
 static bool
 split(struct search *search, const char *text, char sign)
 {
@@ -234,8 +240,8 @@ split(struct search *search, const char *text, char sign)
     return search->head != NULL;
 }
 
-/* Find or add the target of the line, if code of the row's image belongs to it, and add
- * the row's hits if they are of that line. */
+/* Find or add the target of the line in each file of the row's places that search->head
+ * names, and add the row's hits to those that the row has code of. */
 static void
 count_line(struct search *search, const struct profile_row *row)
 {
@@ -258,7 +264,8 @@ count_line(struct search *search, const struct profile_row *row)
     } while (listing_next_place(profile, &place));
 }
 
-/* Take the text as FILE:LINE, and find the rows of that line. */
+/* Take the text as FILE:LINE, and find targets. A file that is known but has no hits at
+ * the line is one without hits. */
 static void
 find_lines(struct search *search, const char *text)
 {
@@ -273,8 +280,8 @@ find_lines(struct search *search, const char *text)
     }
 }
 
-/* Convert an offset in the file, as in reports, to an address. If it can only be a
- * link-time address, use it as one. */
+/* Convert an offset in the file, as reports show it, to an address of the image. An
+ * offset that can only be an address already is left as it is. */
 static uint64_t
 address_of(const struct profile_image *image, uint64_t offset)
 {
@@ -285,8 +292,8 @@ address_of(const struct profile_image *image, uint64_t offset)
                                                                       : address;
 }
 
-/* Make the target of an image if the text names that image. Returns false if it names
- * another. */
+/* Make the target of an address in an image. Returns false if search->head does not
+ * name the image, or the image was not chosen. */
 static bool
 address_target(const struct search *search, uint32_t image,
                struct listing_target *target)
@@ -304,8 +311,8 @@ address_target(const struct search *search, uint32_t image,
     return search->images[image] && ends_path(named->path, search->head);
 }
 
-/* Take the text as IMAGE+OFFSET, and find the images of that name; rows there add their
- * hits. */
+/* Take the text as IMAGE+OFFSET, and find an address in each image of that name, with
+ * the hits of the bucket there. */
 static void
 find_addresses(struct search *search, const char *text)
 {
@@ -333,7 +340,7 @@ find_addresses(struct search *search, const char *text)
 
 /* --- functions --- */
 
-/* Return the position after the bracket that closes the one at text, or NULL if none
+/* Return the position behind the bracket that closes the one at text; NULL if none
  * does. */
 static const char *
 skip_brackets(const char *text)
@@ -350,8 +357,8 @@ skip_brackets(const char *text)
     return NULL;
 }
 
-/* Whether rest is a suffix that a compiler appends to the name of a part or copy of a
- * function. */
+/* Return whether rest begins with a suffix that a compiler appends to the name of a
+ * part or copy of a function. */
 static bool
 is_clone(const char *rest)
 {
@@ -366,8 +373,8 @@ is_clone(const char *rest)
     return false;
 }
 
-/* Whether the name without arguments, template arguments and clone suffix ends at
- * rest. */
+/* Return whether a name ends at rest, but for arguments, template arguments and a clone
+ * suffix. */
 static bool
 ends_proper(const char *rest)
 {
@@ -383,8 +390,8 @@ ends_proper(const char *rest)
                             strncmp(rest, " [", 2) == 0 || is_clone(rest));
 }
 
-/* Whether a part of the name starts at at: after "::", after Go's ".", or after the
- * return type of a template. */
+/* Return whether a part of the name begins at at: the name itself, or what follows
+ * "::", Go's "." or the return type of a template. */
 static bool
 starts_part(const char *name, const char *at)
 {
@@ -392,8 +399,9 @@ starts_part(const char *name, const char *at)
            (at - name >= 2 && memcmp(at - 2, "::", 2) == 0);
 }
 
-/* Return where to continue in a name: after a bracket, unless it contained the
- * arguments. NULL: at the end. */
+/* Return where to continue in a name: behind the character at at, or behind the bracket
+ * that closes it. NULL behind the last bracket, or behind one that has the
+ * arguments. */
 static const char *
 next_part(const char *at)
 {
@@ -408,7 +416,7 @@ next_part(const char *at)
     return behind;
 }
 
-/* Whether text is the name without arguments, or its last parts. */
+/* Return whether text is the name without arguments, or its last parts. */
 static bool
 ends_name(const char *name, const char *text)
 {
@@ -423,6 +431,8 @@ ends_name(const char *name, const char *text)
     return false;
 }
 
+/* fit - how a text can mean a function: by its whole name; as tables show it; by its
+ * last parts; as tables show it, with "..." for what they left out; as a glob. */
 enum fit { FIT_WHOLE, FIT_SHOWN, FIT_END, FIT_CUT, FIT_GLOB, FITS };
 
 static bool
@@ -431,8 +441,8 @@ is_equal(const char *text, const char *shown)
     return strcmp(text, shown) == 0;
 }
 
-/* Whether text means a function, in the way of fit. Code without a name is only called
- * as tables show it. */
+/* Return whether text means a function, in the way of fit. Code without a name is only
+ * called as tables show it. */
 static bool
 fits(const struct profile_function *function, const struct profile_image *image,
      const char *text, enum fit fit, struct buffer *scratch)
@@ -462,15 +472,18 @@ fits(const struct profile_function *function, const struct profile_image *image,
  * profile. */
 struct wanted {
     const char *text;   /* NULL: any */
-    const char *within; /* into what it was inlined; NULL: that is not said */
+    const char *within; /* name of what it was inlined into; NULL: the text does not say
+                         * that */
     enum fit fit;
-    signed char *fitting; /* by function: 1, 0, or -1: not known yet */
-    signed char *around;  /* the same for within */
+    signed char *fitting; /* by index of the function: 1: text means it, 0: not, -1: not
+                           * known yet */
+    signed char *around;  /* the same for within instead of text */
     struct buffer scratch;
 };
 
-/* Whether the text names a function. The answer is remembered in known, except for
- * functions without a name, for which it depends on the image of the row. */
+/* Return whether a text, wanted's text or within, names a function. The answer is kept
+ * in known, except for functions without a name, for which it depends on the image of
+ * the row. */
 static bool
 is_meant(const struct search *search, struct wanted *wanted, uint32_t function,
          const struct profile_row *row, const char *text, signed char *known)
@@ -503,7 +516,8 @@ target_of_function(const struct profile *profile, const struct profile_row *row,
     };
 }
 
-/* Add the row's hits to the function in whose machine code they are. */
+/* Add the row's hits to the function in whose machine code they are, if that is
+ * meant. */
 static void
 count_outer(struct search *search, const struct profile_row *row, struct wanted *wanted)
 {
@@ -516,8 +530,8 @@ count_outer(struct search *search, const struct profile_row *row, struct wanted 
     }
 }
 
-/* Whether the row's code is in what the text says it was inlined into. Sets within
- * unless that is any function. */
+/* Return whether the row's code is in a function that wanted->within means.
+ * target->within is set to that function, unless any is meant. */
 static bool
 is_within(const struct search *search, const struct profile_row *row,
           struct wanted *wanted, struct listing_target *target)
@@ -531,7 +545,7 @@ is_within(const struct search *search, const struct profile_row *row,
     return is_meant(search, wanted, outer, row, wanted->within, wanted->around);
 }
 
-/* Add the row's hits to the innermost function, if that was inlined. */
+/* Add the row's hits to the innermost function, if that was inlined and is meant. */
 static void
 count_inlined(struct search *search, const struct profile_row *row,
               struct wanted *wanted)
@@ -548,8 +562,8 @@ count_inlined(struct search *search, const struct profile_row *row,
     }
 }
 
-/* Whether the caller at this place of the chain is met for the first time: it is not
- * among the callers further in. */
+/* Return whether a place's function is not among the callers further in, so that
+ * recursion counts once. */
 static bool
 is_first_around(const struct profile *profile, const struct profile_row *row,
                 const struct listing_place *place)
@@ -566,8 +580,8 @@ is_first_around(const struct profile *profile, const struct profile_row *row,
     return true;
 }
 
-/* Add the row's hits once to each function that the innermost one was inlined into, and
- * that was inlined itself. */
+/* Add the row's hits to each meant function that the innermost one was inlined into,
+ * and that was inlined itself. */
 static void
 count_around(struct search *search, const struct profile_row *row,
              struct wanted *wanted)
@@ -603,7 +617,9 @@ count_rows(struct search *search, struct wanted *wanted,
     }
 }
 
-/* Find functions, first those with machine code of their own. */
+/* Find functions that are meant: those with machine code of their own; if there are
+ * none, the innermost inlined ones; if there are none, those that others were inlined
+ * into. */
 static void
 find_functions(struct search *search, struct wanted *wanted)
 {
@@ -632,6 +648,8 @@ find_functions(struct search *search, struct wanted *wanted)
     buffer_finish(&wanted->scratch);
 }
 
+/* Find functions by a name, in the first way of fit that finds any. within: name of
+ * what they were inlined into; NULL: any. */
 static void
 find_named(struct search *search, const char *text, const char *within)
 {
@@ -642,7 +660,7 @@ find_named(struct search *search, const char *text, const char *within)
     }
 }
 
-/* Find "NAME inlined in NAME", as tables show it. */
+/* Take the text as "NAME inlined in NAME", as tables show it, and find functions. */
 static void
 find_inlined(struct search *search, const char *text)
 {
@@ -684,6 +702,8 @@ find_by_text(struct search *search, const char *text)
     }
 }
 
+/* Find the targets of text, or all functions with machine code if text is NULL, and
+ * sort them. Returns false if memory runs out. */
 static bool
 find_targets(const struct profile *profile, const char *text, const char *image,
              struct listing_targets *targets)

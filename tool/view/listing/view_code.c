@@ -6,13 +6,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* List a part. Returns false, with a note, if its code cannot be read or decoded. */
 bool
 code_out_of_memory(struct code_view *code)
 {
     code->listing->private->failed = true;
     return false;
 }
+
+/* List a part. Returns false, after adding a note, if its code cannot be read or
+ * decoded. */
 static bool
 list_part(struct code_view *code, const struct part *part)
 {
@@ -61,8 +63,8 @@ compare_addresses(const void *left, const void *right)
     return (a->line > b->line) - (a->line < b->line);
 }
 
-/* Lead each jump and call to the line of the instruction that it goes to, if that is
- * listed. */
+/* Set the line to which each jump and call leads, if its target is in the listing, and
+ * count the jumps to each line. */
 static void
 mark_targets(struct code_view *code)
 {
@@ -106,8 +108,8 @@ mark_targets(struct code_view *code)
 
 /* --- whole listing --- */
 
-/* List the parts of the target that are in an image. Returns whether any line was
- * added. */
+/* List the parts of the target that are in an image. Returns whether any part was
+ * listed. */
 static bool
 list_image(struct view *view, uint32_t image)
 {
@@ -138,8 +140,8 @@ list_image(struct view *view, uint32_t image)
     return any;
 }
 
-/* List the code of a line in each image that has some. Returns whether any line was
- * added to the listing. */
+/* List the code of a line in each image that has some. Returns whether any was
+ * listed. */
 static bool
 list_images(struct view *view)
 {

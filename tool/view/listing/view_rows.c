@@ -74,11 +74,11 @@ view_copy_line(struct view *view, const struct source_text *text, uint32_t line)
 
 /* --- buckets by address --- */
 
-/* Bytes before and after an address that are listed. */
+/* This many bytes before and after an address are listed. */
 #define AROUND_BYTES UINT64_C(4096)
 
-/* Does a row belong into the listing: is it of the target, in its range, or near its
- * address? */
+/* Return whether a row is listed: it is of the target, in its range, or near its
+ * address. */
 static bool
 is_wanted(const struct view *view, const struct view_row *row)
 {
@@ -94,7 +94,7 @@ is_wanted(const struct view *view, const struct view_row *row)
                                 : row->start - address < AROUND_BYTES;
 }
 
-/* Name code of which only the bounds are known. */
+/* Return what tables call code of which only the bounds are known. */
 static const char *
 name_nameless(struct view *view, const struct profile_function *function,
               const struct profile_image *image)
@@ -112,7 +112,8 @@ name_nameless(struct view *view, const struct profile_function *function,
     return copied;
 }
 
-/* Return the place of a bucket: in a range with a name, the distance from its start. */
+/* Return the text of a bucket's line: what its code is called; in a range with a name,
+ * the distance from its start. */
 static const char *
 text_of(struct view *view, const struct view_row *row, const struct listing_line *line)
 {
@@ -158,6 +159,8 @@ add_bucket(struct view *view, uint32_t image, const struct view_row *row)
                    view->target->address < row->end;
 }
 
+/* Add the buckets of an image in the order of their addresses; those that overlap
+ * become one. */
 static void
 add_image_buckets(struct view *view, uint32_t image)
 {
@@ -188,7 +191,8 @@ add_image_buckets(struct view *view, uint32_t image)
     free(rows);
 }
 
-/* Whether an image before this one is listed and is the same. */
+/* Return whether an image with a smaller index is listed that is the same for the
+ * user. */
 static bool
 is_listed_before(const struct profile *profile, const bool *images, uint32_t image)
 {

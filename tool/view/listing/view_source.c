@@ -46,11 +46,13 @@ struct source_view {
     struct hash_index index;
     struct known_file *files;
     size_t file_count;
-    struct sym_image *image; /* of the current rows; NULL: not available */
-    int64_t newer_than_s;
-    const char *row_file; /* used during a walk over line rows */
+    struct sym_image *image; /* the target's image; NULL: the target has none, or its
+                              * file is missing */
+    int64_t newer_than_s; /* sources written later are reported; seconds since 1970 */
+    const char *row_file; /* of the line rows that is_shared walks over: the first one's
+                           * file and line */
     uint32_t row_line;
-    bool several;
+    bool several; /* another row has another file or line */
 };
 
 static const char *
@@ -93,6 +95,7 @@ find_line(struct source_view *source, const char *file, uint32_t line)
     return &source->lines[source->count++];
 }
 
+/* Add hits at an index of the listing's hits, which is made the first time. */
 static void
 sum(struct source_view *source, size_t *at, const uint64_t *hits)
 {
@@ -104,8 +107,8 @@ sum(struct source_view *source, size_t *at, const uint64_t *hits)
 
 /* --- lines of the image --- */
 
-/* Note the line of an address of the bucket. Returns false, with several set, if it has
- * another one too: that is enough. */
+/* Note the line of a line row in a bucket; a sym_line_row. Returns false, with several
+ * set, at a second line: one is enough to know. */
 static bool
 note_row_line(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -122,7 +125,8 @@ note_row_line(void *context, uint64_t address, const char *file, uint32_t line)
     return true;
 }
 
-/* Whether a bucket contains code of more than one line. */
+/* Return whether a bucket contains code of more than one line, as far as the image
+ * knows. */
 static bool
 is_shared(struct source_view *source, const struct profile_row *row)
 {
@@ -136,7 +140,8 @@ is_shared(struct source_view *source, const struct profile_row *row)
     return source->several;
 }
 
-/* Add a line of the listed function, hit or not. */
+/* Add the lines of the target's function at a line row, with or without hits; a
+ * sym_line_row. */
 static bool
 add_code_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -164,7 +169,8 @@ add_code_row(void *context, uint64_t address, const char *file, uint32_t line)
     return !listing_failed(source->listing);
 }
 
-/* Add the lines without hits of the symbols of the target's rows. */
+/* Add the lines of the target's function that have no hits, from the symbols in which
+ * it has hits. */
 static void
 add_code_lines(struct source_view *source)
 {
@@ -188,7 +194,7 @@ add_code_lines(struct source_view *source)
 
 /* --- hits --- */
 
-/* Whether the place is near the requested line. */
+/* Return whether a place is at most AROUND_LINES from the requested line. */
 static bool
 is_near(const struct source_view *source, const struct listing_place *place)
 {
@@ -200,7 +206,8 @@ is_near(const struct source_view *source, const struct listing_place *place)
                                        : target->line - place->line) <= AROUND_LINES;
 }
 
-/* Count a row at a line. Returns false if memory runs out. */
+/* Add the hits of a row to the line of one of its places. innermost: the place is that
+ * of the code itself. Returns false if memory runs out. */
 static bool
 count_row(struct source_view *source, const struct profile_row *row,
           const struct listing_place *place, bool innermost)
@@ -227,7 +234,7 @@ count_shown(struct source_view *source, const struct profile_row *row)
                         source->listing->source_count);
 }
 
-/* Count a row once at the innermost line of the function. */
+/* Count a row of the target's function, once, at the function's innermost line. */
 static void
 add_row_of_function(struct source_view *source, const struct profile_row *row)
 {
@@ -242,7 +249,7 @@ add_row_of_function(struct source_view *source, const struct profile_row *row)
     }
 }
 
-/* Count a row once at each line near the requested one. */
+/* Count a row once at each of its lines that is near the requested one. */
 static void
 add_row(struct source_view *source, const struct profile_row *row)
 {
@@ -313,7 +320,8 @@ compare_files(const void *left, const void *right)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Sort lines by file and number, which makes the index invalid. */
+/* Sort lines by file and number, and files by hits. The hash index is invalid then.
+ * Returns false if memory runs out. */
 static bool
 sort_lines(struct source_view *source)
 {
@@ -345,6 +353,8 @@ sort_lines(struct source_view *source)
     return true;
 }
 
+/* Add one line of a file. text: NULL if the file cannot be read; known: its hits, NULL
+ * without code. */
 static void
 add_line(struct source_view *source, const struct source_text *text, const char *file,
          uint32_t number, const struct known_line *known)
@@ -370,8 +380,8 @@ add_line(struct source_view *source, const struct source_text *text, const char 
     }
 }
 
-/* Add the lines between two known ones, if the file has them and they are close
- * enough. */
+/* Add the lines from from up to to, which have no code, if the file has them; one line
+ * for all if they are too many. */
 static void
 add_between(struct source_view *source, const struct source_text *text,
             const char *file, uint32_t from, uint32_t to)
@@ -410,7 +420,7 @@ start_line_of(const struct source_view *source, const char *file, uint32_t first
     return start;
 }
 
-/* Note that a source file ends before the last line with code. */
+/* Add a note if a source file ends before the last line with code. */
 static void
 note_short(struct source_view *source, const struct source_text *text,
            const struct known_line *last)
@@ -434,7 +444,7 @@ note_short(struct source_view *source, const struct source_text *text,
     }
 }
 
-/* List the lines of a file from the first one with code to the last, with those between
+/* List the lines of a file from the first to the last one with code, with those between
  * them. */
 static void
 list_file(struct source_view *source, const struct known_file *file)
@@ -461,8 +471,8 @@ list_file(struct source_view *source, const struct known_file *file)
     note_short(source, text, line - 1);
 }
 
-/* Find the file whose time is compared with that of sources: the image, or the profile
- * if the image is missing. */
+/* Open the target's image, and set the time that sources should not be newer than: that
+ * of the image's file, or of the profile if the image is missing. */
 static void
 open_image(struct source_view *source)
 {
@@ -479,7 +489,7 @@ open_image(struct source_view *source)
     }
 }
 
-/* Show the requested line even if it has no code. */
+/* Add the requested line even if it has no code. */
 static void
 add_asked_line(struct source_view *source)
 {

@@ -9,8 +9,9 @@
 struct view {
     struct annotator *annotator;
     const struct profile *profile;
-    const struct identities *identities; /* for functions */
-    const struct listing_target *target; /* never by address for view_source */
+    const struct identities *identities; /* of the profile; only set if the target is a
+                                          * function */
+    const struct listing_target *target; /* for view_source never one by address */
     struct listing *listing;
     struct listing_target around; /* a substitute target that the view makes */
 };
@@ -24,32 +25,34 @@ struct view_row {
 };
 
 /*
- * Return the rows of one image by address, or NULL if memory runs out, which the
- * listing remembers. of_target is set if a row belongs to the target's function or
- * line; for an address it never is.
+ * view_rows - return the rows of one image by address, for free(), or NULL if memory
+ * runs out, which the listing remembers. of_target is set if a row belongs to the
+ * target's function or line; for an address it never is.
  */
 struct view_row *view_rows(struct view *view, uint32_t image, size_t *count);
 
 /*
- * Return for each image of the profile whether it is listed: the target has hits in it.
+ * view_images - return for each image of the profile whether it is listed, because the
+ * target has hits in it; for free().
  * A profile may contain an image more than once; of these only the first is listed,
  * with the rows of all. Returns NULL if memory runs out, which the listing remembers.
  */
 bool *view_images(struct view *view);
 
-/* Copy a source line with tabs and form feeds replaced by blanks. Returns NULL if there
- * is no such line. */
+/* view_copy_line - copy a source line into the listing, with tabs and form feeds
+ * replaced by blanks. Returns NULL if there is no such line. */
 const char *view_copy_line(struct view *view, const struct source_text *text,
                            uint32_t line);
 
-/* List instructions. Returns false if there is no code to show; only notes were added
- * then. */
+/* view_code - list instructions. Returns false if there is no code to show; only notes
+ * were added then. */
 bool view_code(struct view *view);
 
-/* List source lines. Returns false if no hit has a line; only notes were added then. */
+/* view_source - list source lines. Returns false if no hit has a line; only notes were
+ * added then. */
 bool view_source(struct view *view);
 
-/* List buckets by address. */
+/* view_buckets - list buckets by address. */
 void view_buckets(struct view *view);
 
 #endif
