@@ -2,7 +2,7 @@
 /* display.c - hands each operation to the module, which the first check loads. */
 #include "view/screen/display_module.h"
 
-static const struct display_module *module; /* NULL before a check */
+static const struct display_module *module; /* loaded by tui_display_check */
 
 bool
 tui_display_check(char *why, size_t size)

@@ -30,10 +30,11 @@ struct tui_display {
     chtype styles[TUI_STYLES];
 };
 
-/* After this many milliseconds an escape is the Escape key, not the start of
- * another. */
+/* An escape after which nothing comes for this long is the Escape key, and not the
+ * start of another key's sequence. */
 enum { ESCAPE_MS = 50 };
 
+/* Signals that newterm sets handlers for. */
 static const int curses_signals[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
 
 enum { CURSES_SIGNALS = sizeof(curses_signals) / sizeof(curses_signals[0]) };
@@ -58,7 +59,7 @@ restore_actions(const struct sigaction *actions)
 
 /* --- the terminal --- */
 
-/* Write the reason to why. Returns NULL, so that callers can return its value. */
+/* Write the reason to why. Returns NULL. */
 __attribute__((format(printf, 3, 4))) static struct tui_display *
 refuse_terminal(char *why, size_t size, const char *format, ...)
 {
@@ -70,6 +71,7 @@ refuse_terminal(char *why, size_t size, const char *format, ...)
     return NULL;
 }
 
+/* Return a text of the terminal's description; "" if it has none of this name. */
 static const char *
 capability(const char *name)
 {
@@ -84,8 +86,8 @@ close_description(void)
     (void)del_curterm(cur_term);
 }
 
-/* Open the terminal's description; close_description closes it. Returns false if the
- * terminal cannot show a screen. */
+/* Open the description of the terminal, which close_description closes. Returns false
+ * with the reason in why if the terminal cannot show a screen. */
 static bool
 open_description(char *why, size_t size)
 {
@@ -135,6 +137,8 @@ colors_wanted(void)
     return (no_color == NULL || no_color[0] == '\0') && has_colors();
 }
 
+/* Set the attributes of each style: colours if the terminal has them and
+ * the user wants them. */
 static void
 choose_styles(struct tui_display *display)
 {
@@ -210,6 +214,8 @@ display_leave(struct tui_display *display)
     endwin();
 }
 
+/* Take the terminal again, and draw everything anew, since another
+ * program wrote on it. */
 static void
 display_enter(struct tui_display *display)
 {
@@ -249,6 +255,7 @@ display_resize(struct tui_display *display, const struct tui_screen *screen)
 
 /* --- drawing --- */
 
+/* Show text on the terminal; for tui_canvas. */
 static void
 put(void *context, int line, int column, enum tui_style style, const wchar_t *text,
     int columns)
@@ -272,6 +279,7 @@ display_draw(struct tui_display *display, const struct tui_screen *screen)
 
 /* --- keys --- */
 
+/* Return the key of curses' code for it. */
 static uint32_t
 key_of_code(wint_t code)
 {

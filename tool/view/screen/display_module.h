@@ -6,7 +6,8 @@
 #include "base/module.h"
 #include "view/screen/display.h"
 
-/* display_module - each member as the function of display.h with its name. */
+/* display_module - what the module consists of. Each member does what the function of
+ * display.h with its name promises. */
 struct display_module {
     bool (*check)(char *why, size_t size);
     struct tui_display *(*open)(char *why, size_t size);

@@ -19,13 +19,14 @@ enum tui_style {
     TUI_HEADER, /* over columns */
     TUI_CHOSEN, /* at the cursor */
     TUI_HOT,    /* many hits */
-    TUI_WARM,   /* some */
+    TUI_WARM,   /* some hits */
     TUI_FAINT,  /* secondary text, such as source between instructions */
     TUI_KEYS,   /* the last line */
     TUI_ALERT,  /* a message */
     TUI_STYLES
 };
 
+/* tui_canvas - where a screen is drawn. */
 struct tui_canvas {
     /* Show text at this line; it occupies columns columns from column on. */
     void (*put)(void *context, int line, int column, enum tui_style style,
@@ -33,7 +34,7 @@ struct tui_canvas {
     void *context;
 };
 
-/* Draw the screen on a canvas that is blank. */
+/* tui_draw - draw the screen on a canvas that is blank. */
 void tui_draw(const struct tui_screen *screen, const struct tui_canvas *canvas);
 
 #endif

@@ -29,24 +29,25 @@ has_capitals(const char *filter)
     return false;
 }
 
-/* Does the name match the pattern? If matching fails after a star, only the last star
- * is retried with more characters: those before it matched as few as possible. */
+/* Return whether the whole name matches a glob. If it does not match behind a star,
+ * only the last star tries more characters: those before it matched as few as possible,
+ * which leaves the most for the rest. exact: letters match in their case only. */
 static bool
 fits_glob(const char *glob, const char *name, bool exact)
 {
-    const char *star = NULL;
-    const char *taken = NULL;
+    const char *star = NULL;     /* what follows the last star */
+    const char *star_end = NULL; /* end of what the last star matches */
 
     while (*name != '\0') {
         if (*glob == '*') {
             star = ++glob;
-            taken = name;
+            star_end = name;
         } else if (*glob != '\0' && matches_letter(*glob, *name, exact)) {
             glob++;
             name++;
         } else if (star != NULL) {
             glob = star;
-            name = ++taken;
+            name = ++star_end;
         } else {
             return false;
         }
@@ -57,7 +58,8 @@ fits_glob(const char *glob, const char *name, bool exact)
     return *glob == '\0';
 }
 
-/* Does the name begin with the filter? exact: also in upper and lower case. */
+/* Return whether the name begins with the filter. exact: letters match in their case
+ * only; otherwise the filter has no capitals. */
 static bool
 starts_here(const char *filter, const char *name, bool exact)
 {

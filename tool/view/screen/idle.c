@@ -16,7 +16,7 @@ static const char *const idle_names[] = {
     "pv_native_safe_halt",
 };
 
-/* Whether name is wanted, or wanted with a compiler's suffix, as in
+/* Return whether a name is the wanted one, perhaps with a compiler's suffix, as
  * mwait_idle_with_hints.constprop.0. */
 static bool
 is_called(const char *name, const char *wanted)

@@ -5,8 +5,9 @@
 
 #include "profile/profile.h"
 
-/* Return whether this is a kernel function in which processors wait for an interrupt.
- * It compares names, so it finds none without the right to read kernel symbols. */
+/* tui_is_idle - return whether a row is of a kernel function in which processors
+ * wait for an interrupt. It compares names, so it finds none without the right to
+ * read kernel symbols. */
 bool tui_is_idle(const struct profile *profile, const struct profile_row *row);
 
 #endif

@@ -14,10 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A UTF-8 character has at most 4 bytes. */
+/* Bytes and wide characters that a line can need: a UTF-8 character
+ * has at most 4 bytes. */
 enum { TEXT_BYTES_MAX = 4 * TUI_COLUMNS_MAX, WIDE_MAX = TUI_COLUMNS_MAX + 1 };
 
-/* Decode one character of valid UTF-8, and move *text past it. */
+/* Decode one character of valid UTF-8, and move *text behind it. */
 static wchar_t
 next_character(const unsigned char **text)
 {
@@ -36,8 +37,8 @@ next_character(const unsigned char **text)
     return (wchar_t)character;
 }
 
-/* Convert valid UTF-8 to wide characters until room columns are full. Returns the
- * columns used. */
+/* Convert valid UTF-8 to wide characters that fit into room columns. Returns the
+ * columns that they need. */
 static int
 to_wide(const char *text, wchar_t *wide, int room)
 {
@@ -56,7 +57,7 @@ to_wide(const char *text, wchar_t *wide, int room)
         if (width > room - columns) {
             break;
         }
-        /* any number of combining marks could follow, so they are left out */
+        /* combining marks (width 0) are left out: any number of them could follow */
         if (width > 0) {
             wide[count++] = character;
             columns += width;
@@ -89,6 +90,7 @@ put_blanks(struct tui_pen *pen, enum tui_style style, int columns)
     put(pen, style, wide, columns);
 }
 
+/* Return how many of the wanted columns, 0 for all, the line has left. */
 static int
 columns_left(const struct tui_pen *pen, int columns)
 {

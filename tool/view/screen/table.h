@@ -29,14 +29,15 @@ enum tui_rows {
 
 /* tui_row - indexes of images and functions are those of tui_table.seen. */
 struct tui_row {
-    uint32_t image;    /* of processes: one whose path is their name */
-    uint32_t function; /* in whose machine code the hits are; 0: not known, or images */
-    uint32_t inner;    /* of inlined functions: the innermost; else function */
-    bool inlined;      /* inner was inlined into function */
-    uint32_t head;     /* the first row of the same function; may be this one */
-    uint32_t next;     /* the next row of the same function; TUI_NO_ROW: none */
-    size_t text;       /* of heads of functions: offset in texts, or none: too large */
-    uint64_t look; /* the look that recent belongs to; in other looks it had no hits */
+    uint32_t image; /* of processes: one whose path is their name */
+    uint32_t
+        function;   /* in whose machine code hits are; 0: not known, or no functions */
+    uint32_t inner; /* of inlined functions: the innermost; else function */
+    bool inlined;   /* inner was inlined into function */
+    uint32_t head;  /* the first row of the same function; may be this one */
+    uint32_t next;  /* the next row of the same function; TUI_NO_ROW: none */
+    size_t text;    /* of heads of functions: offset in texts, or none: too large */
+    uint64_t look;  /* the look that recent belongs to; in other looks it had no hits */
 };
 
 #define TUI_NO_ROW UINT32_MAX
@@ -91,8 +92,9 @@ bool tui_table_is_head(const struct tui_table *table, size_t row);
 uint64_t tui_table_recent(const struct tui_table *table, size_t row, size_t source);
 uint64_t tui_table_total(const struct tui_table *table, size_t row, size_t source);
 
-/* Return the name of the function of a head as it is shown: escaped, and different from
- * those of other functions. It is valid until the next look. NULL: rows are images. */
+/* Return the name of the function of a head as it is shown: escaped, and different
+ * from those of other functions. It is valid until the next look. NULL: rows are
+ * images or processes. */
 const char *tui_table_name(const struct tui_table *table, size_t row);
 
 /* These are not escaped, and valid as long as the table. */
