@@ -18,7 +18,8 @@ top_store_finish(struct top_store *store)
     names_close(&store->names);
 }
 
-/* Keep the names of the sources, which the screen shows. */
+/* Keep the names of the profile's sources, which the screen shows. Returns false
+ * with the error set. */
 static bool
 keep_sources(struct top_store *store, const struct profile *profile,
              struct pprof_error *error)
@@ -43,7 +44,7 @@ keep_sources(struct top_store *store, const struct profile *profile,
     return true;
 }
 
-/* Are the sources the same, in the same order? */
+/* Return whether a profile has the same sources in the same order as the first one. */
 static bool
 has_kept_sources(const struct top_store *store, const struct profile *profile)
 {
@@ -58,7 +59,8 @@ has_kept_sources(const struct top_store *store, const struct profile *profile)
     return true;
 }
 
-/* Read the selection, its times counted back from now. */
+/* Read the selection, whose times count back from now. Returns NULL
+ * with the error set. */
 static struct profile *
 read_selection(struct top_store *store, struct pprof_error *error)
 {
@@ -66,7 +68,7 @@ read_selection(struct top_store *store, struct pprof_error *error)
 
     store->input = (struct input_options){0};
     for (size_t i = 0; i < store->selected_count; i++) {
-        /* It was right when it was read, and no time makes it wrong. */
+        /* The value was right when it was taken, and no later time makes it wrong. */
         (void)input_select(&store->input, "top", store->selected[i].name,
                            store->selected[i].value);
     }

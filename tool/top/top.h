@@ -8,7 +8,7 @@
 #include "top/store.h"
 
 /*
- * Record and show it.
+ * top_show_recording - record, and show the recording.
  *
  *   words  the command line, which the profile keeps
  *   print  prints the closing statistics
@@ -18,7 +18,8 @@
 bool top_show_recording(const struct record_options *options, char **words,
                         recording_print *print);
 
-/* Show a store, which top_store_begin has read. Returns false after an error line. */
+/* top_show_store - show a store, which top_store_begin has read. Returns false
+ * after an error line. */
 bool top_show_store(struct top_store *store);
 
 #endif

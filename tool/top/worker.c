@@ -31,7 +31,8 @@ worker_main(void *argument)
     while (wait_for_job(worker)) {
         const uint64_t one = 1;
 
-        /* The main thread does not access the job until it is done. */
+        /* No lock is held: the main thread does not touch the job until its
+         * state is WORKER_DONE. */
         worker->run(worker->context, &worker->job);
         pthread_mutex_lock(&worker->lock);
         worker->state = WORKER_DONE;
@@ -93,7 +94,8 @@ top_worker_take(struct top_worker *worker, struct top_job *job)
     bool done;
 
     if (worker->done_fd >= 0 && read(worker->done_fd, &times, sizeof(times)) < 0) {
-        /* The eventfd may have nothing to read; state is what counts. */
+        /* There may be nothing to read; only the state decides whether a job is
+         * done. */
     }
     pthread_mutex_lock(&worker->lock);
     done = worker->state == WORKER_DONE;
