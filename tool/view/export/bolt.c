@@ -19,7 +19,7 @@
 #include <string.h>
 
 /* Return the address at which a bucket's hits are counted: its own or, if its function
- * starts later, that of its function. */
+ * starts later in the bucket, the start of that. */
 static uint64_t
 place_of(const struct linked_functions *functions, const struct linked_code *code,
          size_t bucket)
@@ -30,6 +30,7 @@ place_of(const struct linked_functions *functions, const struct linked_code *cod
     return start > address ? start : address;
 }
 
+/* Return whether a bucket is in a function whose hits were not dropped. */
 static bool
 is_counted(const struct linked_functions *functions, size_t bucket)
 {
@@ -38,6 +39,8 @@ is_counted(const struct linked_functions *functions, size_t bucket)
     return function != LINKED_NO_FUNCTION && functions->hits[function] > 0;
 }
 
+/* Collect the hits of the image and its functions. Returns false as
+ * linked_functions_take does; both must be finished in any case. */
 static bool
 take_functions(struct linked_code *code, struct linked_functions *functions,
                const struct profile *profile, const struct export_options *options,
@@ -79,8 +82,8 @@ same_name(const struct sym_symbol *a, const struct sym_symbol *b)
     return strcmp(a->name, b->name) == 0 && strcmp(a->file, b->file) == 0;
 }
 
-/* Return the first local function with the name and file of this one, which may be
- * itself; HASH_INDEX_NONE if memory runs out. */
+/* Return the first local function with the name and file of a function, which may be
+ * this one; HASH_INDEX_NONE if memory runs out. */
 static uint32_t
 find_first(const struct sym_symbol_list *list, struct hash_index *index,
            uint32_t function)
@@ -99,8 +102,8 @@ find_first(const struct sym_symbol_list *list, struct hash_index *index,
     return hash_index_add(index, hash, function) ? function : HASH_INDEX_NONE;
 }
 
-/* Number the local functions with the same name and file from 1 on, by address. Returns
- * NULL if memory runs out. */
+/* Number the local functions of one name and file from 1 on, by address. Returns the
+ * numbers by function, for free(); NULL if memory runs out. */
 static uint32_t *
 number_locals(const struct sym_symbol_list *list)
 {

@@ -76,7 +76,8 @@ sort_rows(struct writer *writer)
     return true;
 }
 
-/* Writes KEY=NAME for the escaped text in writer->text. */
+/* Write KEY=NAME for the escaped text in writer->text; KEY=(NUMBER) alone if it
+ * was written before. */
 static void
 put_name(struct writer *writer, const char *key, struct string_set *names)
 {
@@ -88,7 +89,8 @@ put_name(struct writer *writer, const char *key, struct string_set *names)
     if (number == HASH_INDEX_NONE) {
         writer->text.failed = true;
     } else if (number == known) {
-        /* Readers skip blanks before a name, which must not be all of it. */
+        /* Readers skip blanks in front of a name, so a blank at its start is escaped: a
+         * name of blanks would be empty. */
         fprintf(writer->out, "%s=(%" PRIu32 ") %s%s\n", key, number + 1,
                 text[0] == ' ' ? "\\x20" : "", text[0] == ' ' ? text + 1 : text);
     } else {
@@ -105,7 +107,8 @@ put_text_name(struct writer *writer, const char *key, struct string_set *names,
     put_name(writer, key, names);
 }
 
-/* The name of a source as readers of events take it: one word, no comma, not twice. */
+/* Write the name of a source as readers of events want it: one word, without a comma,
+ * and different from those before. */
 static void
 put_event(struct writer *writer, const char *name)
 {
@@ -128,7 +131,7 @@ put_event(struct writer *writer, const char *name)
             HASH_INDEX_NONE) {
             text->failed = true;
         } else if (writer->events.count == known) {
-            buffer_append_text(text, "_"); /* there is one already */
+            buffer_append_text(text, "_"); /* that name was written already */
         }
     }
     fprintf(writer->out, " %.*s", (int)text->size, (const char *)text->data);
@@ -144,7 +147,8 @@ put_sums(struct writer *writer)
         uint64_t sum = 0;
 
         for (size_t i = 0; i < profile->row_count; i++) {
-            sum += profile->rows[i].hits[source]; /* export_write looked at it */
+            sum += profile->rows[i].hits[source]; /* cannot overflow: export_write has
+                                                   * added up all hits */
         }
         fprintf(writer->out, " %" PRIu64, sum);
     }
@@ -176,7 +180,7 @@ put_head(struct writer *writer)
     put_sums(writer);
 }
 
-/* Whether two rows are of the same function. */
+/* Return whether two rows are of the same function; a may be NULL. */
 static bool
 same_function(const struct writer *writer, const struct profile_row *a,
               const struct profile_row *b)
@@ -209,7 +213,7 @@ put_function(struct writer *writer, const struct profile_row *row)
     put_name(writer, "fn", &writer->functions);
 }
 
-/* Write the file of the next lines, if it is not that of the previous ones. */
+/* Write the file of the next lines, if it is not that of the lines before. */
 static void
 put_file(struct writer *writer, const struct profile_row *row, const char **file)
 {

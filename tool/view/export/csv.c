@@ -11,7 +11,7 @@
 
 #include <inttypes.h>
 
-/* One export. */
+/* writer - what an export needs. */
 struct writer {
     struct csv csv;
     const struct profile *profile;
@@ -27,7 +27,7 @@ put_function(struct writer *writer, const struct profile_row *row,
     csv_put_field(&writer->csv);
 }
 
-/* The innermost function, and where the outer one begins. */
+/* Put the innermost function, and the address of the outer one. */
 static void
 put_inner(struct writer *writer, const struct profile_row *row,
           const struct profile_function *outer)
@@ -40,8 +40,7 @@ put_inner(struct writer *writer, const struct profile_row *row,
     csv_put_address(&writer->csv, outer->address, outer->has_address);
 }
 
-/* Put what the code was inlined into, innermost first: names with " < " between them.
- * */
+/* Put what a row's code was inlined into, innermost first, with " < " between names. */
 static void
 put_callers(struct writer *writer, const struct profile_row *row)
 {
@@ -95,7 +94,7 @@ total_of(const struct profile *profile, size_t source)
 {
     uint64_t total = 0;
 
-    /* No overflow: export_write looked at it. */
+    /* This cannot overflow: export_write has added up all hits. */
     for (size_t i = 0; i < profile->row_count; i++) {
         total += profile->rows[i].hits[source];
     }

@@ -53,7 +53,8 @@ debug_place_find(struct sym_image *image, uint64_t address, uint64_t bytes)
     return place;
 }
 
-/* Names of C++ and Rust; those of C are their own linkage names. */
+/* Return whether a name is a mangled one of C++ or Rust. Names of C are their
+ * own linkage names. */
 static bool
 is_mangled(const char *name)
 {
@@ -90,10 +91,10 @@ struct search {
     bool found;
 };
 
-/* Look for a discriminator at a row of the line table. Returns false when one was
- * found. */
+/* Look for a discriminator at a line row; a sym_line_row. Returns false
+ * when one was found. */
 static bool
-look_at_row(void *context, uint64_t address, const char *file, uint32_t line)
+check_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
     struct search *const search = context;
     struct sym_name name;
@@ -121,7 +122,7 @@ debug_check_code(struct debug_check *check, const struct linked_code *code)
         check->hits[debug_check_place(&place)] += code->buckets[i].hits;
         if (!search.found && place.at >= end && place.start < place.end) {
             end = place.end;
-            (void)sym_image_line_rows(search.image, place.start, end, look_at_row,
+            (void)sym_image_line_rows(search.image, place.start, end, check_row,
                                       &search);
         }
     }

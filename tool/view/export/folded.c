@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Write a name, with its semicolons escaped. */
 static void
 put_frame(FILE *out, const char *name)
 {

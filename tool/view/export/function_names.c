@@ -21,7 +21,8 @@ struct naming {
     bool *inlined;     /* by number */
 };
 
-/* Return the number of a function, which gets one with its first row. */
+/* Return the number of the function with an identity, which gets one when its
+ * first row is met. */
 static uint32_t
 number_of(struct naming *naming, uint32_t identity, const struct profile_row *row,
           uint32_t function, bool inlined)
@@ -60,7 +61,8 @@ number_rows(struct naming *naming)
     }
 }
 
-/* Distinguish the names of one kind. */
+/* Raise the details of the names of one kind, inlined or not, so that they differ.
+ * Returns false if memory runs out. */
 static bool
 tell_apart(struct naming *naming, bool inlined)
 {
@@ -124,7 +126,7 @@ function_names_finish(struct function_names *names)
 
 /* --- short names --- */
 
-/* Append a name, cut or not, and its NUL. */
+/* Append a name and its NUL; with cut it is shortened. */
 static void
 put(const struct display_name *name, bool cut, struct buffer *out)
 {
@@ -164,7 +166,8 @@ function_names_short(const struct function_names *names, struct buffer *out,
 
 /* --- inlined functions, by index --- */
 
-/* Set the identity of each name: the index of the first with its definition. */
+/* Set the identity of each name: the index of the first name with the same definition,
+ * which is name, file and line. Returns false if memory runs out. */
 static bool
 find_definitions(struct display_name *names, size_t count)
 {
@@ -193,8 +196,8 @@ find_definitions(struct display_name *names, size_t count)
     return done;
 }
 
-/* Functions with an address keep their full names: only those that were inlined are
- * compared with each other. */
+/* Functions with an address keep their full names, as only functions that were inlined
+ * are compared with each other. */
 bool
 function_names_inlined(const struct profile *profile, enum display_detail *details)
 {

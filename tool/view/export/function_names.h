@@ -10,40 +10,45 @@
 #include "profile/identity.h"
 #include "profile/profile.h"
 
-/* function_names - each name has the detail that distinguishes it from others. */
+/* function_names - the functions of a profile, each with the detail that its name needs
+ * to differ from the others. */
 struct function_names {
     struct identities identities;
     struct display_name *items;
     size_t count;
     /* By row: the number of the function in whose machine code it is. */
     uint32_t *outer;
-    /* By row: the number of the innermost function, as one that was inlined; that of
-     * outer if nothing was. */
+    /* By row: the number of the innermost function, if it was inlined; else
+     * the number in outer. */
     uint32_t *inner;
 };
 
-/* Name the functions of all rows, with at least this detail. Returns false if memory
- * runs out; finish must be called in any case. */
+/* function_names_find - name the functions of all rows, with this detail at
+ * least. Returns false if memory runs out; function_names_finish must be
+ * called in any case. */
 bool function_names_find(const struct profile *profile, enum display_detail least,
                          struct function_names *names);
 void function_names_finish(struct function_names *names);
 
-/* Is this a function? If not, only buckets of its code can be shown. */
+/* function_has_name_or_bounds - return whether this is a known function. If it is not,
+ * only buckets of its code can be shown. */
 static inline bool
 function_has_name_or_bounds(const struct profile_function *function)
 {
     return function->name[0] != '\0' || function->has_address;
 }
 
-/* Append the names of functions as rows have them, escaped, each with its NUL: of at
- * most FUNCTION_NAME_COLUMNS characters, unless that would be the name of another one
- * too. starts has where each begins. */
+/* function_names_short - append the names of all functions, escaped, each with its
+ * NUL. A name is shortened to FUNCTION_NAME_COLUMNS characters, unless another
+ * function would then be called so, too. starts gets the offset of each name. Returns
+ * false if memory runs out. */
 enum { FUNCTION_NAME_COLUMNS = 100 };
 bool function_names_short(const struct function_names *names, struct buffer *out,
                           size_t *starts);
 
-/* Set, by index of the function, with what detail it is distinguished where it was
- * inlined, at least in full. Returns false if memory runs out. */
+/* function_names_inlined - set, by index of the function in the profile, the detail
+ * that distinguishes it where it was inlined, DISPLAY_FULL at least. Returns false
+ * if memory runs out. */
 bool function_names_inlined(const struct profile *profile,
                             enum display_detail *details);
 

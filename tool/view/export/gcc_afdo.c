@@ -27,9 +27,10 @@
 
 enum {
     AFDO_VERSION = 2,
-    LINE_MASK = 0xffff, /* lines have so many bits */
+    LINE_MASK = 0xffff, /* lines have 16 bits */
     LINE_SHIFT = 16,
-    DEPTH_MAX = 512, /* as sym has it; deeper chains are forged */
+    DEPTH_MAX = 512, /* as many as readers of symbols report; deeper
+                      * chains are forged */
 };
 
 static const uint32_t AFDO_MAGIC = 0x67636461;
@@ -44,9 +45,9 @@ struct writer {
     struct sample_tree tree;
     struct sym_budget budget; /* of the tree */
     struct debug_check check;
-    struct debug_place place; /* of the row at hand */
+    struct debug_place place; /* place of the row that is being counted */
     struct sym_frame frames[DEPTH_MAX];
-    char *name; /* of a function, cut */
+    char *name; /* name of a function, cut at its first dot */
     size_t name_room;
     bool failed; /* memory or budget ran out */
 };
@@ -63,7 +64,8 @@ frame_of(const struct profile *profile, uint32_t number, uint32_t line)
                               .start_line = function->start_line};
 }
 
-/* Set the functions of a row, innermost first. Returns false if there are too many. */
+/* Set writer->place to the functions of a row, innermost first. Returns false if
+ * there are too many. */
 static bool
 find_place(struct writer *writer, const struct profile_row *row)
 {
@@ -83,7 +85,8 @@ find_place(struct writer *writer, const struct profile_row *row)
     return true;
 }
 
-/* The name up to its first dot. Returns NULL if that is empty or memory ran out. */
+/* Return a name up to its first dot, until the next call. NULL if that is empty, or
+ * memory ran out (failed is set then). */
 static const char *
 plain_name(struct writer *writer, const char *name)
 {
@@ -111,8 +114,8 @@ location_of(const struct sym_frame *frame)
                                         (frame->line - frame->start_line) & LINE_MASK};
 }
 
-/* Enter the chain of functions of writer->place, and add the hits at its innermost
- * location. */
+/* Enter the chain of functions of writer->place into the tree, and count the hits at
+ * its innermost location. */
 static void
 count_place(struct writer *writer, uint64_t hits)
 {
@@ -136,6 +139,7 @@ count_place(struct writer *writer, uint64_t hits)
     writer->failed |= !sample_tree_count(&writer->tree, node, at, hits);
 }
 
+/* Count the hits of the chosen image's rows, as far as they lack nothing. */
 static void
 count_rows(struct writer *writer, size_t source)
 {
@@ -192,7 +196,8 @@ put_names(FILE *out, const struct string_set *names)
     }
 }
 
-/* Put a function and what was inlined into it; as deep as chains are. */
+/* Write a function and what was inlined into it. The recursion is at
+ * most DEPTH_MAX deep. */
 static void
 put_instance(FILE *out, const struct sample_tree *tree, const struct sample_node *node)
 {
@@ -262,7 +267,7 @@ put_all(struct writer *writer, const struct export_options *options,
     return true;
 }
 
-/* Give number 0 to the empty name. */
+/* Give number 0 to the empty name. Returns false if memory runs out. */
 static bool
 take_name_0(struct writer *writer)
 {

@@ -30,7 +30,8 @@ enum {
     TAG_HISTOGRAM = 0,
     VERSION = 1,
     DIMENSION_BYTES = 15,
-    WIDTH_UNKNOWN = 2, /* the smallest that gprof has */
+    WIDTH_UNKNOWN = 2, /* used if the bucket size is not known: the
+                        * smallest that gprof has */
 };
 
 /*
@@ -39,13 +40,13 @@ enum {
  */
 #define BRIDGED_BYTES (UINT64_C(16) * 1024)
 
-/* gprof has an int for each bin of a range. */
+/* Most bins of a range: gprof allocates an int for each. */
 #define RANGE_BINS_MAX (UINT64_C(1) << 24)
 
-/* With many ranges, more records than this take gprof minutes. */
+/* Most records: with many ranges, more take gprof minutes. */
 #define RECORDS_MAX UINT64_C(1000000)
 
-/* A rate is a whole number to gprof; a share of this much off is no harm. */
+/* Rates are whole numbers to gprof; one that is rounded by this share does no harm. */
 #define RATE_ERROR_MAX 0.001
 
 struct bin {
@@ -65,11 +66,11 @@ struct writer {
     uint32_t rate;
     const char *dimension;
     uint64_t records;
-    uint64_t repeated; /* bins that 16 bits do not hold */
+    uint64_t repeated; /* number of bins with more hits than 16 bits hold */
 };
 
-/* Return the size of addresses in the image's file, from which gprof takes it. If the
- * file is not there, 8. */
+/* Return the size of addresses in the file as gprof expects it: that of the image's
+ * file, or 8 if the file is not there. */
 static size_t
 image_word_bytes(const struct profile_image *image)
 {
@@ -96,7 +97,7 @@ compare_bins(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Adds up bins of one address, which several processes have. */
+/* Add up bins of one address, which rows of several processes have. */
 static void
 join_bins(struct writer *writer)
 {
@@ -112,8 +113,8 @@ join_bins(struct writer *writer)
     writer->bin_count = kept + 1;
 }
 
-/* Puts all bins on one grid, from the first on: buckets of one image lie on it already.
- */
+/* Move all bins down to one grid, which begins at the first one. Buckets of one image
+ * lie on a grid already. */
 static void
 align_bins(struct writer *writer)
 {
@@ -125,6 +126,8 @@ align_bins(struct writer *writer)
     }
 }
 
+/* Collect the bins of the chosen image, sorted by address. Returns false
+ * if memory runs out. */
 static bool
 collect_bins(struct writer *writer)
 {
@@ -149,7 +152,8 @@ collect_bins(struct writer *writer)
     return true;
 }
 
-/* Check that gprof can hold the bins. */
+/* Check that gprof can hold the bins. Returns false with the reason in
+ * messages->error. */
 static bool
 check_bins(struct writer *writer, struct export_messages *messages)
 {
@@ -235,7 +239,8 @@ put_count(struct writer *writer, uint64_t hits)
     fwrite(&count, sizeof(count), 1, writer->out);
 }
 
-/* Put a bin that 16 bits do not hold: the same record again and again. */
+/* Put a bin with more hits than 16 bits hold: one record after the other for the same
+ * bin, each with a part. */
 static void
 put_large(struct writer *writer, const struct bin *bin)
 {
@@ -299,8 +304,8 @@ put_bins(struct writer *writer)
     }
 }
 
-/* Choose the unit of the file: seconds where gprof's whole rates allow that, else hits.
- * */
+/* Choose the unit of the file: seconds if the source's rate is a whole number to
+ * gprof, else hits. */
 static void
 choose_rate(struct writer *writer)
 {
@@ -317,8 +322,8 @@ choose_rate(struct writer *writer)
     }
 }
 
-/* Add to the note the hits that the file lacks, and how it differs from what a user
- * would expect. */
+/* Add to the note which hits the file lacks, and where it differs from
+ * what users expect. */
 static void
 put_notes(const struct writer *writer, const struct export_options *options,
           struct export_messages *messages)

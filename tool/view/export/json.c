@@ -19,7 +19,7 @@ struct writer {
     struct buffer json;
 };
 
-/* Ends an entry of an array. */
+/* End an entry of an array, and write what is there so far. */
 static void
 end_entry(struct writer *writer)
 {

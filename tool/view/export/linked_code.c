@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-/* Processor time for the names of the image: as when a profile is made. */
+/* Processor time for reading the names of the image; as long as when a profile is
+ * made. */
 enum { NAMES_SECONDS = 90 };
 
 static const struct profile_image *
@@ -34,7 +35,7 @@ compare_buckets(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Adds up buckets of one address, which several processes have. */
+/* Add up buckets of one address, which rows of several processes have. */
 static void
 join_buckets(struct linked_code *code)
 {
@@ -50,9 +51,10 @@ join_buckets(struct linked_code *code)
     code->count = kept + 1;
 }
 
-/* Return what is added to addresses of the profile for those of the file, modulo 2^64.
- * Ours are as linked already. Other tools' are as the program ran, and the mapping of
- * each image says which place of the file that is. */
+/* Return what leads from addresses of the profile to those of the file, modulo
+ * 2^64. Profiles of ntprof have link-time addresses already. Those of other tools
+ * have run-time addresses, and the mapping of each image says which offset of the
+ * file its start is. */
 static uint64_t
 find_shift(const struct linked_code *code, const struct profile_image *image)
 {
@@ -64,8 +66,8 @@ find_shift(const struct linked_code *code, const struct profile_image *image)
                : linked - image->start;
 }
 
-/* Collect the buckets of the chosen image with hits of a source, at addresses as
- * linked. */
+/* Collect the buckets of the chosen image with hits of a source, at link-time
+ * addresses. Returns false if memory runs out. */
 static bool
 collect_buckets(struct linked_code *code, size_t source)
 {
@@ -111,6 +113,8 @@ check_addresses(const struct linked_code *code, const struct export_options *opt
 
 /* --- the file --- */
 
+/* Open the image's file. Returns false if it is needed and cannot be opened, with the
+ * reason in messages->error, or if memory runs out. */
 static bool
 open_file(struct linked_code *code, const struct export_options *options,
           enum linked_file need, struct export_messages *messages)

@@ -14,7 +14,7 @@
 #include "base/budget.h"
 #include "view/listing/image_file.h"
 
-/* linked_bucket - code of bytes from address on. */
+/* linked_bucket - the hits of linked_code.bytes bytes from address on. */
 struct linked_bucket {
     uint64_t address;
     uint64_t hits;
@@ -23,12 +23,14 @@ struct linked_bucket {
 /* linked_code - the hits and the file. All zero: nothing is to be freed. */
 struct linked_code {
     struct one_image choice;
-    struct image_file file;        /* its image is NULL: not opened, or not there */
-    struct sym_clock clock;        /* of its names */
-    struct linked_bucket *buckets; /* by address, not empty, one for each */
+    struct image_file file;        /* the image's file; its member image is NULL if
+                                    * it was not opened */
+    struct sym_clock clock;        /* what limits the time for reading names */
+    struct linked_bucket *buckets; /* sorted by address, one for each that has hits;
+                                    * there is one at least */
     size_t count;
-    uint64_t bytes; /* of a bucket, at least 1 */
-    uint64_t hits;
+    uint64_t bytes; /* length of a bucket, at least 1 */
+    uint64_t hits;  /* of all buckets */
 };
 
 enum linked_file {
@@ -37,22 +39,23 @@ enum linked_file {
 };
 
 /*
- * Collect the hits of options->source in the image that options choose, and open its
- * file. Code without a file cannot be chosen. Returns false if it fails, with the
- * reason in messages->error unless memory ran out. linked_code_finish must be called in
- * any case.
+ * linked_code_take - collect the hits of options->source in the image that options
+ * choose, and open its file. Code without a file cannot be chosen. Returns false if it
+ * fails, with the reason in messages->error unless memory ran out. linked_code_finish
+ * must be called in any case.
  */
 bool linked_code_take(struct linked_code *code, const struct profile *profile,
                       const struct export_options *options, enum linked_file need,
                       struct export_messages *messages);
 
-/* Check that the names of the file could be read completely. Returns false, with the
- * reason in messages->error, if they took too much memory or time. */
+/* linked_code_check_read - check that the names of the file could be read
+ * completely. Returns false, with the reason in messages->error, if they took too
+ * much memory or time. */
 bool linked_code_check_read(const struct linked_code *code,
                             const struct export_options *options,
                             struct export_messages *messages);
 
-/* Path of the image in the profile, escaped. */
+/* linked_code_name - return the path of the image in the profile, escaped. */
 const char *linked_code_name(const struct linked_code *code, char *shown, size_t size);
 
 void linked_code_finish(struct linked_code *code);

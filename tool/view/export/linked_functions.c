@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Functions that start inside of another one are few; a forged list may have many. */
+/* So many functions are tried for a bucket. Few start inside of another one; a forged
+ * list may have many. */
 enum { INNER_FUNCTIONS_MAX = 64 };
 
 uint64_t
@@ -51,8 +52,9 @@ count_below(const struct sym_symbol_list *list, uint64_t address)
     return low;
 }
 
-/* Find the function that a bucket is in: of those that overlap it, the one that begins
- * last. Several may begin there: the first of them. */
+/* Return the function that a bucket belongs to: of those that overlap it, the one that
+ * begins last; of several that begin there, the first in the list, which is a global
+ * one if there is one. LINKED_NO_FUNCTION: none overlaps it. */
 static uint32_t
 find_function(const struct linked_functions *functions, uint64_t address,
               uint64_t bytes)
@@ -74,6 +76,8 @@ find_function(const struct linked_functions *functions, uint64_t address,
     return LINKED_NO_FUNCTION;
 }
 
+/* Read the list of functions. Returns false with the reason in messages->error, or
+ * if memory runs out. */
 static bool
 read_list(struct linked_functions *functions, const struct linked_code *code,
           bool relocations, const struct export_options *options,
@@ -134,8 +138,8 @@ linked_functions_take(struct linked_functions *functions,
     return true;
 }
 
-/* Is it its own escaped form, without blanks and without the characters that have a
- * meaning? */
+/* Return whether a name can stand in a file of words: escaping leaves it as it is, and
+ * it has neither blanks nor special characters. */
 static bool
 is_word(const char *name, const char *special, struct buffer *scratch)
 {

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Unpack the lowest number: a single set bit means 0, else the number has 5 or 12 bits.
- */
+/* Return the lowest number of a discriminator: 0 if the lowest bit is set; otherwise it
+ * has 5 or 12 bits. */
 static uint32_t
 unpack_number(uint32_t packed)
 {
@@ -17,7 +17,7 @@ unpack_number(uint32_t packed)
                                 : packed & 0x1f;
 }
 
-/* Remove the lowest number. */
+/* Return a discriminator without its lowest number. */
 static uint32_t
 skip_number(uint32_t packed)
 {
@@ -41,7 +41,7 @@ llvm_copies(uint32_t discriminator)
     return copies > 1 ? copies : 1;
 }
 
-/* Cuts ".SUFFIX.NUMBER" off, which a compiler gives to what it makes of a function. */
+/* Cut ".SUFFIX.NUMBER" off the end of a name; suffix has both dots. */
 static void
 cut_suffix(char *name, const char *suffix)
 {

@@ -12,14 +12,16 @@
 
 #include <stdint.h>
 
-/* The first number, as profiles have it. */
+/* llvm_base_discriminator - return the first number, which is the one
+ * that profiles have. */
 uint32_t llvm_base_discriminator(uint32_t discriminator);
 
-/* The second, at least 1: each copy of the code ran less often than all. */
+/* llvm_copies - return the second number, or 1 if it is 0. Counts of a copy are
+ * multiplied by it, as each copy of the code ran less often than all together. */
 uint32_t llvm_copies(uint32_t discriminator);
 
-/* Cuts ".llvm.NUMBER" and ".part.NUMBER" off the end of a name, in place: it is of the
- * function before the compiler made others of it. */
+/* llvm_cut_suffixes - cut ".llvm.NUMBER" and ".part.NUMBER" off the end of a name, in
+ * place: the rest is the name before the compiler made other functions of it. */
 void llvm_cut_suffixes(char *name);
 
 #endif

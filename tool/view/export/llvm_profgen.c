@@ -16,7 +16,8 @@
 
 #include <inttypes.h>
 
-/* Check that the program has what llvm-profgen needs. */
+/* Check that the program has what llvm-profgen needs, if its file is there. Returns
+ * false with the reason in messages->error. */
 static bool
 check_file(const struct linked_code *code, const struct export_options *options,
            struct export_messages *messages)

@@ -24,7 +24,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Lines and base discriminators have so many bits in LLVM. */
+/* LLVM has 16 bits for lines. */
 enum { LINE_MASK = 0xffff };
 
 struct writer {
@@ -37,6 +37,7 @@ struct writer {
     bool failed; /* memory or budget ran out */
 };
 
+/* Return the location of a frame relative to its function. */
 static struct sample_location
 location_of(const struct sym_frame *frame, uint32_t start_line)
 {
@@ -46,8 +47,9 @@ location_of(const struct sym_frame *frame, uint32_t start_line)
     };
 }
 
-/* The name that clang gives the function before it optimises, or NULL: memory ran out,
- * or a line of the form cannot hold it. */
+/* Return the name that clang gives the function before it optimises, until the
+ * next call. NULL if a line of the format cannot hold it, or memory ran out
+ * (failed is set then). */
 static const char *
 plain_name(struct writer *writer, const char *name)
 {
@@ -68,8 +70,9 @@ plain_name(struct writer *writer, const char *name)
     return copy;
 }
 
-/* Return the node of the innermost function of a place; SAMPLE_TREE_NONE if a name
- * cannot be written, or memory runs out. */
+/* Enter the functions of a place into the tree. Returns the node of the
+ * innermost; SAMPLE_TREE_NONE if a name cannot be written, or memory ran out
+ * (failed is set then). */
 static uint32_t
 enter(struct writer *writer, const struct debug_place *place)
 {
@@ -93,8 +96,8 @@ enter(struct writer *writer, const struct debug_place *place)
     return node;
 }
 
-/* Count hits at a place. Returns what the place lacks: then the hits are not counted.
- */
+/* Count hits at a place. Returns what the place lacks, if anything; the hits are
+ * not counted then. */
 static enum debug_missing
 count_place(struct writer *writer, const struct debug_place *place, uint64_t hits)
 {
@@ -121,7 +124,8 @@ count_place(struct writer *writer, const struct debug_place *place, uint64_t hit
     return missing;
 }
 
-/* Count 0 hits at a row of the line table, so that it is known to have code. */
+/* Count 0 hits at a line row, so that its code is known not to have been
+ * hit; a sym_line_row. */
 static bool
 count_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -137,8 +141,8 @@ count_row(void *context, uint64_t address, const char *file, uint32_t line)
     return !writer->failed;
 }
 
-/* Count the hits of all buckets, and 0 at all rows of the line table of functions that
- * have hits. */
+/* Count the hits of all buckets, and 0 at all line rows of the
+ * functions that have hits. */
 static void
 count_code(struct writer *writer)
 {
@@ -172,8 +176,8 @@ put_location(const struct writer *writer, uint32_t depth, struct sample_location
     fputs(": ", writer->out);
 }
 
-/* Write the counts of a function, then what was inlined into it. The recursion is at
- * most FRAMES_MAX deep (symbols/border/protocol.h). */
+/* Write the counts of a function, and then what was inlined into it. The recursion is
+ * at most FRAMES_MAX deep (symbols/border/protocol.h). */
 static void
 put_body(const struct writer *writer, const struct sample_node *node, uint32_t depth)
 {

@@ -5,7 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* If the text was cut, end it with a whole character. */
+/* If a text of wanted bytes was cut to its room, end it with a whole UTF-8
+ * character. */
 static void
 end_at_character(char *text, size_t room, size_t wanted)
 {

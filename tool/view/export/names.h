@@ -8,14 +8,15 @@
 
 #define EXPORT_UNKNOWN "[unknown]"
 
-/* Whether a row has hits of any source. */
+/* export_has_hits - return whether a row has hits of any source. */
 bool export_has_hits(const struct profile *profile, const struct profile_row *row);
 
-/* The file offset of a row's address. */
+/* export_file_offset - return the file offset of a row's address. */
 uint64_t export_file_offset(const struct profile *profile,
                             const struct profile_row *row);
 
-/* The last part of the image's path, not escaped; never empty. */
+/* export_image_name - return the last part of the image's path, not
+ * escaped; never empty. */
 const char *export_image_name(const struct profile_image *image);
 
 #endif

@@ -19,7 +19,8 @@ same_file(const struct profile_image *a, const struct profile_image *b)
     return a->path == b->path && a->build_id == b->build_id;
 }
 
-/* The first image of the file that an image is of; itself if there is none in index. */
+/* Return the first image of the same file as an image; that image itself
+ * if index has none. */
 static uint32_t
 find_first(const struct profile *profile, const struct hash_index *index, uint32_t hash,
            uint32_t image)
@@ -35,8 +36,8 @@ find_first(const struct profile *profile, const struct hash_index *index, uint32
     return image;
 }
 
-/* Find the first image of the same file for each image: a file may be mapped in several
- * places. */
+/* Set first_of for each image: a file may be mapped in several places, which are images
+ * of their own. Returns false if memory runs out. */
 static bool
 find_files(struct one_image *choice)
 {
@@ -56,6 +57,7 @@ find_files(struct one_image *choice)
     return done;
 }
 
+/* Add up the hits of a source by file. Returns false if memory runs out. */
 static bool
 add_up_images(struct one_image *choice, size_t source)
 {
@@ -74,8 +76,8 @@ add_up_images(struct one_image *choice, size_t source)
     return true;
 }
 
-/* Mark the images of the wanted kind whose file matches name; with NULL, all of the
- * kind. */
+/* Set named for the images that may be chosen: of the wanted kind, and matching name
+ * unless it is NULL. Returns false if memory runs out. */
 static bool
 find_named(struct one_image *choice, const char *name, enum one_image_of of)
 {
@@ -94,8 +96,8 @@ find_named(struct one_image *choice, const char *name, enum one_image_of of)
     return done;
 }
 
-/* Whether an image may be chosen: it is the first of its file, has hits and is marked
- * as named. */
+/* Return whether an image may be chosen: it is the first of its file, has
+ * hits and is named. */
 static bool
 is_candidate(const struct one_image *choice, uint32_t image)
 {
@@ -104,7 +106,7 @@ is_candidate(const struct one_image *choice, uint32_t image)
 }
 
 /* Return the candidate that follows the candidate after, in order of hits, most first;
- * UINT32_MAX if there is none. */
+ * after UINT32_MAX: the first one. UINT32_MAX: there is none. */
 static uint32_t
 next_candidate(const struct one_image *choice, uint32_t after)
 {

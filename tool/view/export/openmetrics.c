@@ -27,7 +27,7 @@ struct series {
     const struct profile_image *image;
     const struct profile_function *function;
     uint32_t identity; /* of the function: see identity.h */
-    bool alike;        /* others have its name and file */
+    bool alike;        /* other series have its name, file and image */
 };
 
 struct writer {
@@ -41,8 +41,8 @@ struct writer {
     struct hash_index index;
     uint64_t *hits; /* by series, of one source */
     uint32_t *order;
-    struct buffer name; /* of a function */
-    struct buffer text; /* not written yet */
+    struct buffer name; /* name of a function */
+    struct buffer text; /* what is not written yet */
 };
 
 /* --- series --- */
@@ -77,7 +77,8 @@ same_image(const struct series *a, const struct series *b)
     return a->image->path == b->image->path && a->image->build_id == b->image->build_id;
 }
 
-/* Find or add the series of a function. Returns HASH_INDEX_NONE if memory runs out. */
+/* Find or add the series of a function. Returns its index; HASH_INDEX_NONE
+ * if memory runs out. */
 static uint32_t
 find_series(struct writer *writer, const struct series *wanted)
 {
@@ -102,7 +103,7 @@ find_series(struct writer *writer, const struct series *wanted)
     return (uint32_t)writer->count - 1;
 }
 
-/* Whether the labels of a series would be those of the shared series. */
+/* Return whether the labels of a function's series would be those of the shared one. */
 static bool
 is_other(const struct series *series)
 {
@@ -111,7 +112,8 @@ is_other(const struct series *series)
            strcmp(series->function->name, NAME_OTHER) == 0;
 }
 
-/* Find the series of each row. Series 0 is the shared one. */
+/* Find the series of each row; series 0 is the shared one. Returns false
+ * if memory runs out. */
 static bool
 find_all_series(struct writer *writer)
 {
@@ -143,7 +145,8 @@ find_all_series(struct writer *writer)
     return true;
 }
 
-/* Mark the series that would have the labels of another one. */
+/* Set alike of the series that would have the labels of another one. Returns false
+ * if memory runs out. */
 static bool
 find_alike(struct writer *writer)
 {
@@ -192,8 +195,8 @@ compare_hits(const void *left, const void *right, void *hits)
     return (a > b) - (a < b);
 }
 
-/* Set hits, the hits of a source by series, and order, all series but the shared one
- * with most hits first. */
+/* Set hits, those of a source by series, and order: all series but the shared
+ * one, most hits first. */
 static void
 rank(struct writer *writer, size_t source)
 {
@@ -201,7 +204,7 @@ rank(struct writer *writer, size_t source)
 
     memset(writer->hits, 0, writer->count * sizeof(*writer->hits));
     for (size_t i = 0; i < profile->row_count; i++) {
-        /* No overflow: export_write added all of them up. */
+        /* This cannot overflow: export_write has added up all hits. */
         writer->hits[writer->series_of_row[i]] += profile->rows[i].hits[source];
     }
     for (uint32_t i = 1; i < writer->count; i++) {
@@ -211,7 +214,7 @@ rank(struct writer *writer, size_t source)
             writer->hits);
 }
 
-/* Writes what is in writer->text, and empties it. */
+/* Write what is in writer->text, and empty it. */
 static void
 flush(struct writer *writer)
 {
@@ -221,7 +224,8 @@ flush(struct writer *writer)
     }
 }
 
-/* Writes what distinguishes functions that have one name, file and build. */
+/* Put the label that distinguishes functions of one name, file and build: the address
+ * or, without one, the system name. */
 static void
 put_place(struct writer *writer, const struct profile_function *function)
 {
@@ -256,8 +260,8 @@ put_hits(struct writer *writer, size_t source, uint32_t at, uint64_t hits)
     flush(writer);
 }
 
-/* Put the series with most hits, and the sum of the others as series 0, the shared one.
- * */
+/* Put the series of a source with most hits, and the sum of all others
+ * as the shared one. */
 static void
 put_source_hits(struct writer *writer, size_t source)
 {
@@ -297,6 +301,7 @@ put_all_hits(struct writer *writer)
 
 /* --- statistics and intervals --- */
 
+/* Put a source's hits of one kind of its statistics. */
 static void
 put_book(struct writer *writer, const struct profile_source *source, const char *book,
          uint64_t hits)
@@ -335,7 +340,7 @@ is_time(const struct profile_source *source)
     return strcmp(source->unit, "100ns") == 0;
 }
 
-/* The intervals of the sources that have this unit. */
+/* Put the intervals of the sources of time, or of all others. */
 static void
 put_intervals(struct writer *writer, const char *family, const char *unit, bool time)
 {

@@ -14,6 +14,7 @@ add_clamped(uint64_t *sum, uint64_t more)
     }
 }
 
+/* Return a number by which locations are compared. */
 static uint64_t
 location_key(struct sample_location at)
 {
@@ -98,7 +99,7 @@ sample_tree_count(struct sample_tree *tree, uint32_t node, struct sample_locatio
 
 /* --- order --- */
 
-/* Add up the totals of nodes. Children come after their parents. */
+/* Add up the totals of nodes, children first: they come after their parents. */
 static void
 add_up(struct sample_tree *tree)
 {
@@ -131,8 +132,8 @@ compare_counts(const void *left, const void *right)
                       : compare_numbers(location_key(a->at), location_key(b->at));
 }
 
-/* Functions that were not inlined first, by total; then the others by parent, place of
- * the call and name. */
+/* Compare nodes: those that were not inlined come first, by total; then the others by
+ * parent, location of the call and name. */
 static int
 compare_nodes(const void *left, const void *right, void *context)
 {
@@ -151,6 +152,8 @@ compare_nodes(const void *left, const void *right, void *context)
                       : strcmp(tree->names.texts[a->name], tree->names.texts[b->name]);
 }
 
+/* Set children and function_count, and each node's own children. Returns false
+ * if memory runs out. */
 static bool
 sort_nodes(struct sample_tree *tree)
 {

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* JavaScript holds whole numbers up to here. */
+/* JavaScript's numbers hold whole numbers exactly up to here. */
 #define NUMBER_MAX (UINT64_C(1) << 53)
 
 struct writer {
@@ -27,8 +27,7 @@ struct writer {
     struct buffer path;
 };
 
-/* Return a buffer with the bytes of a name that is escaped already; nothing is copied.
- * */
+/* Return a buffer that borrows the bytes of a name which is escaped already. */
 static struct buffer
 view(const char *name)
 {
@@ -67,6 +66,7 @@ put_frames(struct writer *writer)
     buffer_append_byte(&writer->json, '\n');
 }
 
+/* Put the frames in writer->path as an array. */
 static void
 put_path(struct writer *writer)
 {
@@ -81,8 +81,7 @@ put_path(struct writer *writer)
     buffer_append_byte(&writer->json, '\n');
 }
 
-/* Put the stack of each node with hits, as a sample. Returns false if memory ran out.
- */
+/* Put the stack of each node with hits as a sample. Returns false if memory ran out. */
 static bool
 put_samples(struct writer *writer, const uint64_t *hits)
 {
@@ -102,7 +101,7 @@ put_samples(struct writer *writer, const uint64_t *hits)
     return true;
 }
 
-/* Put the weight of each of these samples, in the same order: its hits times factor. */
+/* Put the weight of each sample, in the order of put_samples: its hits times factor. */
 static void
 put_weights(struct writer *writer, const uint64_t *hits, uint64_t factor)
 {
@@ -117,8 +116,8 @@ put_weights(struct writer *writer, const uint64_t *hits, uint64_t factor)
     json_end_member(&writer->json, '}');
 }
 
-/* Return the nanoseconds that a hit represents; 0 if it represents no time, or the sum
- * would be too large. */
+/* Return the nanoseconds that a hit stands for; 0 if it stands for no time, or
+ * JavaScript could not hold their sum. total: hits of the source. */
 static uint64_t
 hit_ns(const struct profile_source *source, uint64_t total)
 {
@@ -132,7 +131,7 @@ hit_ns(const struct profile_source *source, uint64_t total)
     return ns;
 }
 
-/* The unit of another tool's values, if speedscope has it. */
+/* Return speedscope's unit for values of another tool; "none" if it has none. */
 static const char *
 unit_of(const struct profile_source *source)
 {

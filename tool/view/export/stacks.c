@@ -17,16 +17,17 @@
 
 #define NONE HASH_INDEX_NONE
 
-/* builder - the state while stacks are built: by index of each table of the profile,
- * the frame of the entry, NONE until it is needed. */
+/* builder - what is needed while stacks are built. Tables have the frame of each entry
+ * of a table of the profile, by index; NONE until it is needed. */
 struct builder {
     struct export_stacks *stacks;
     const struct profile *profile;
-    bool places;
+    bool places; /* frames get the source file and line of their functions */
     struct function_names names;
-    enum display_detail *details; /* by function, where it was inlined */
+    enum display_detail
+        *details; /* by function: that of its name where it was inlined */
     uint32_t *of_process, *of_image, *of_function;
-    uint32_t *of_outer;  /* by number of names */
+    uint32_t *of_outer;  /* by number of a function of names */
     struct buffer text;  /* one name */
     struct buffer chain; /* frames of one place, innermost first; uint32_t */
     struct buffer path;  /* calls of one stack, innermost first; uint32_t */
@@ -34,7 +35,8 @@ struct builder {
 
 /* --- frames and nodes --- */
 
-/* Make room for one more element behind count. */
+/* Make room for one more element behind count elements. Returns false
+ * if memory runs out. */
 static bool
 reserve(void **array, size_t *capacity, size_t count, size_t element_size)
 {
@@ -79,7 +81,7 @@ find_frame(struct export_stacks *stacks, const struct export_frame *wanted)
     return (uint32_t)stacks->frame_count++;
 }
 
-/* Find or add the node of a frame below parent. Returns NONE if memory runs out. */
+/* Find or add the child of parent with a frame. Returns NONE if memory runs out. */
 static uint32_t
 find_node(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
 {
@@ -119,7 +121,8 @@ frame_of_text(struct builder *builder, const char *file, uint32_t line)
     return frame.name != NONE ? find_frame(builder->stacks, &frame) : NONE;
 }
 
-/* The frame called name, looked up once for each entry of a table. */
+/* Return the frame called name, which is found once for each entry of a table and kept
+ * in *kept. NONE if memory runs out. */
 static uint32_t
 frame_of_entry(struct builder *builder, uint32_t *kept, const char *name,
                const char *file, uint32_t line)
@@ -132,7 +135,8 @@ frame_of_entry(struct builder *builder, uint32_t *kept, const char *name,
     return *kept;
 }
 
-/* The frame of a function, looked up once. */
+/* Return the frame of a function, which is found once and kept in *kept. NONE
+ * if memory runs out. */
 static uint32_t
 frame_of(struct builder *builder, uint32_t *kept,
          const struct profile_function *function, const struct profile_image *image,
@@ -147,6 +151,8 @@ frame_of(struct builder *builder, uint32_t *kept,
     return *kept;
 }
 
+/* Return the frame of a function that was inlined. Its name does not
+ * depend on the image. */
 static uint32_t
 frame_of_inlined(struct builder *builder, uint32_t index)
 {
@@ -155,6 +161,7 @@ frame_of_inlined(struct builder *builder, uint32_t index)
                     builder->details[index]);
 }
 
+/* Return the frame of the function in whose machine code a row is. */
 static uint32_t
 frame_of_outer(struct builder *builder, const struct profile_row *row)
 {
@@ -165,8 +172,8 @@ frame_of_outer(struct builder *builder, const struct profile_row *row)
                     name->detail);
 }
 
-/* Find or add the nodes of builder->chain below parent. Returns the innermost, or NONE
- * if memory runs out. */
+/* Find or add the nodes of builder->chain, outermost first, as descendants of parent.
+ * Returns the innermost; NONE if memory runs out. */
 static uint32_t
 node_of_chain(struct builder *builder, uint32_t parent)
 {
@@ -182,7 +189,8 @@ node_of_chain(struct builder *builder, uint32_t parent)
     return node;
 }
 
-/* Set builder->chain to the functions of a row. Returns false if memory ran out. */
+/* Set builder->chain to the frames of a row's functions, innermost first. Returns false
+ * if memory ran out. */
 static bool
 collect_chain(struct builder *builder, const struct profile_row *row)
 {
@@ -204,20 +212,21 @@ collect_chain(struct builder *builder, const struct profile_row *row)
     return frame != NONE && !builder->chain.failed;
 }
 
-/* The frame of a function that called another one, or of the end of a stack. */
+/* Return the frame of a function that called another one, or of the end of a stack.
+ * NONE if memory runs out. */
 static uint32_t
 frame_of_caller(struct builder *builder, const struct profile_call *call,
                 uint32_t function)
 {
-    uint32_t unnamed = NONE; /* its name depends on the image */
+    uint32_t unnamed = NONE; /* for function 0, whose name depends on the image */
 
     return frame_of(builder, function != 0 ? &builder->of_function[function] : &unnamed,
                     &builder->profile->functions[function],
                     &builder->profile->images[call->image], builder->details[function]);
 }
 
-/* Find or add the nodes of a call below parent: the function that has the code, and
- * what was inlined there. Returns the innermost, or NONE if memory runs out. */
+/* Find or add the nodes of a call as descendants of parent: the function that has the
+ * code, and what was inlined there. Returns the innermost; NONE if memory runs out. */
 static uint32_t
 node_of_call(struct builder *builder, uint32_t parent, const struct profile_call *call)
 {
@@ -236,8 +245,9 @@ node_of_call(struct builder *builder, uint32_t parent, const struct profile_call
     return builder->chain.failed ? NONE : node_of_chain(builder, parent);
 }
 
-/* Find or add the nodes of a row's callers below parent, the outermost first. An end
- * that is shown is the first of them. Returns NONE if memory runs out. */
+/* Find or add the nodes of a row's callers, outermost first, as descendants of parent.
+ * If the end of the stack is shown, it is the first of them. Returns the innermost;
+ * NONE if memory runs out. */
 static uint32_t
 node_of_callers(struct builder *builder, uint32_t parent, uint32_t stack)
 {
@@ -286,6 +296,7 @@ node_of_row(struct builder *builder, const struct profile_row *row)
 
 /* --- the whole profile --- */
 
+/* Return a table of count times NONE, for free(); NULL if memory runs out. */
 static uint32_t *
 new_table(size_t count)
 {
@@ -297,8 +308,8 @@ new_table(size_t count)
     return table;
 }
 
-/* Find the node of the stack of each row with hits. Returns false if memory runs out.
- * */
+/* Find the node of the stack of each row with hits. Returns false if memory runs
+ * out. */
 static bool
 build(struct builder *builder)
 {
@@ -373,7 +384,7 @@ export_stacks_hits(const struct export_stacks *stacks, const struct profile *pro
 {
     uint64_t *hits = calloc(stacks->node_count, sizeof(*hits));
 
-    /* No overflow: export_write added all of them up. */
+    /* This cannot overflow: export_write has added up all hits. */
     for (size_t i = 0; hits != NULL && i < profile->row_count; i++) {
         hits[stacks->node_of_row[i]] += profile->rows[i].hits[source];
     }

@@ -16,29 +16,30 @@
 
 /* export_frame - one level of a stack. */
 struct export_frame {
-    uint32_t name;    /* number in names; escaped */
-    uint32_t line;    /* where the function starts; 0 unknown */
-    const char *file; /* source file, "" unknown */
+    uint32_t name;    /* index into names, which are escaped */
+    uint32_t line;    /* line where the function starts; 0: unknown, or not wanted */
+    const char *file; /* source file; "": unknown, or not wanted */
 };
 
+/* export_node - a frame in the stack of its parent. */
 struct export_node {
-    uint32_t parent; /* index; of the root: 0 */
-    uint32_t frame;  /* index; of the root: none */
+    uint32_t parent; /* index of the next outer node; of the root: 0 */
+    uint32_t frame;  /* index; the root has none */
 };
 
-/* All zero is an empty tree. */
+/* export_stacks - the stacks of a profile. All zero is an empty tree. */
 struct export_stacks {
     struct string_set names;
     struct export_frame *frames;
     size_t frame_count, frame_capacity;
     struct export_node *nodes; /* [0] is the root */
     size_t node_count, node_capacity;
-    uint32_t *node_of_row; /* 0: a row without hits */
+    uint32_t *node_of_row; /* node of the whole stack; 0: the row has no hits */
     struct hash_index by_frame, by_node;
 };
 
 /*
- * Make the stacks of all rows with hits. stacks must be empty.
+ * export_stacks_build - make the stacks of all rows with hits. stacks must be empty.
  *
  *   places  give frames the source file and first line of their functions
  *
@@ -48,18 +49,19 @@ bool export_stacks_build(struct export_stacks *stacks, const struct profile *pro
                          bool places);
 void export_stacks_finish(struct export_stacks *stacks);
 
-/* The hits of a source by node: an array for free(), or NULL if memory ran out. */
+/* export_stacks_hits - return the hits of a source by node, for free(); NULL
+ * if memory ran out. */
 uint64_t *export_stacks_hits(const struct export_stacks *stacks,
                              const struct profile *profile, size_t source);
 
 /*
- * Set path to the frames of a node, outermost first, as uint32_t indexes. Returns false
- * if memory ran out.
+ * export_stacks_path - set path to the frames of a node, outermost first, as uint32_t
+ * indexes. Returns false if memory ran out.
  */
 bool export_stacks_path(const struct export_stacks *stacks, uint32_t node,
                         struct buffer *path);
 
-/* The name of a frame, escaped. */
+/* export_stacks_name - return the name of a frame, escaped. */
 const char *export_stacks_name(const struct export_stacks *stacks, uint32_t frame);
 
 #endif

@@ -15,7 +15,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* placed - a function, and its hits per byte. */
+/* placed - a function, with what its hits per byte are computed from. */
 struct placed {
     uint64_t hits;
     uint64_t size;
@@ -23,7 +23,8 @@ struct placed {
     const char *name;
 };
 
-/* Functions with most hits a byte first, then by address. */
+/* Compare functions: most hits per byte first, then by address. Products avoid
+ * division; they need 128 bits. */
 static int
 compare_density(const void *left, const void *right)
 {
@@ -38,9 +39,8 @@ compare_density(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Write each name once, as lld wants it: local functions of one name are placed
- * together. A symbol version at the end of a name is left out. Returns false if memory
- * ran out. */
+/* Write each name once: lld places local functions of one name together. A symbol
+ * version at the end of a name is left out. Returns false if memory ran out. */
 static bool
 put_names(FILE *out, const struct placed *placed, size_t count)
 {
@@ -61,6 +61,7 @@ put_names(FILE *out, const struct placed *placed, size_t count)
     return done;
 }
 
+/* Write the functions with hits in order. Returns false if memory runs out. */
 static bool
 put_functions(FILE *out, const struct linked_functions *functions)
 {
@@ -89,7 +90,7 @@ put_functions(FILE *out, const struct linked_functions *functions)
     return done;
 }
 
-/* Drop the hits of the linker's stubs, which cannot be placed. */
+/* Drop the hits of the linker's stubs, which the linker does not place by name. */
 static void
 drop_stubs(struct linked_functions *functions)
 {
