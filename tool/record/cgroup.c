@@ -20,6 +20,7 @@ is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Whether a path is in a mounted cgroup file system of either version. */
 static bool
 is_in_hierarchy(const char *path)
 {
@@ -29,8 +30,9 @@ is_in_hierarchy(const char *path)
                                           system.f_type == CGROUP_SUPER_MAGIC);
 }
 
-/* Whether events can count by cgroups of this hierarchy. The kernel has perf_event in
- * only one of them, but reports that only when an event is opened. */
+/* Whether events can count by cgroups of a mounted hierarchy. With version 1, the
+ * kernel has perf_event in only one hierarchy, but reports a wrong one only when
+ * an event is opened. */
 static bool
 is_for_events(const struct mntent *mount)
 {
@@ -39,8 +41,9 @@ is_for_events(const struct mntent *mount)
             hasmntopt(mount, "perf_event") != NULL);
 }
 
-/* Return the directory of this name in a mounted hierarchy, or NULL with the
- * directories that were searched in places. */
+/* Return the malloc'd directory of a cgroup of this name in a mounted hierarchy.
+ * Returns NULL if there is none, with the mount points of the hierarchies that were
+ * searched in text places, or memory runs out. */
 static char *
 find_mounted(const char *name, char *places, size_t places_size)
 {

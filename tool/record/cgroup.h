@@ -5,15 +5,10 @@
 
 #include <stddef.h>
 
-/*
- * Find the directory of a cgroup that events can count: one of version 2, or of the
- * hierarchy with perf_event.
- *
- *   name   path in the hierarchy, as in /proc/PID/cgroup, or the directory itself
- *   error  out: why there is none
- *
- * Returns a malloc'd path, or NULL with error.
- */
+/* cgroup_find - find the directory of a cgroup that events can count: one of version 2,
+ * or of the hierarchy of version 1 with perf_event. name is its path in the hierarchy,
+ * as in /proc/PID/cgroup, or the directory itself. Returns a malloc'd path, or NULL
+ * with the reason in error. */
 char *cgroup_find(const char *name, char *error, size_t error_size);
 
 #endif

@@ -28,13 +28,18 @@ static const int ignored_signals[] = {SIGPIPE, SIGXFSZ};
 
 enum { IGNORED = sizeof(ignored_signals) / sizeof(ignored_signals[0]) };
 
+/* What the command gets back: as it was before child_prepare. */
 static struct rlimit saved_files;
 static struct sigaction saved_ignored[IGNORED];
 static struct sigaction saved_child; /* of SIGCHLD */
 static char **saved_environment;
+
+/* Signals with handlers of ours, and the actions and mask from before the fork. */
 static sigset_t handled_signals;
 static struct sigaction saved_actions[NSIG];
 static sigset_t saved_mask;
+
+/* The child that signals are forwarded to; 0: none. */
 static volatile sig_atomic_t target_pid;
 
 /* --- before the fork --- */
@@ -87,6 +92,7 @@ is_for_command(int signal_number, const siginfo_t *info)
            signal_number >= SIGRTMIN;
 }
 
+/* Handle a signal by sending it to the child, if it is for the command. */
 static void
 forward_signal(int signal_number, siginfo_t *info, void *context)
 {
@@ -100,8 +106,9 @@ forward_signal(int signal_number, siginfo_t *info, void *context)
     errno = saved_errno;
 }
 
-/* Handle the signals of set. Ignored signals, as under nohup, stay ignored here and in
- * the command; SIGUSR2 keeps the handler of control.c. */
+/* Install forward_signal with these flags for the signals of set that have their
+ * default action. Ignored signals, as under nohup, stay ignored here and in the
+ * command; SIGUSR2 keeps the handler of control.c. */
 static void
 handle_set(const sigset_t *set, unsigned flags)
 {
@@ -116,6 +123,7 @@ handle_set(const sigset_t *set, unsigned flags)
     }
 }
 
+/* Save the actions of all signals that may be forwarded, and handle them. */
 static void
 handle_signals(void)
 {
@@ -133,6 +141,7 @@ handle_signals(void)
     handle_set(&handled_signals, SA_RESTART);
 }
 
+/* Restore the actions that handle_signals saved. */
 static void
 restore_signals(void)
 {
@@ -161,8 +170,9 @@ handle_signals_once(void)
 
 /* --- the child --- */
 
-/* Runs in the child. It makes only async-signal-safe calls, since the session has a
- * thread. */
+/* Run in the child: restore what ntprof changed, wait until the command may exec, and
+ * exec it. If that fails, write errno to result_fd. Makes only async-signal-safe calls,
+ * since other threads of ntprof may have held locks when it forked. */
 static void
 child_main(int go_fd, int result_fd, char **command,
            const struct child_setting *setting)
@@ -244,7 +254,8 @@ child_fork(struct child *child, char **command, const struct child_setting *sett
 
 /* --- its exec and end --- */
 
-/* Wait for the child's end without reaping it, stop forwarding, and reap it. */
+/* Wait for the end of the child without reaping it, stop forwarding to it, and reap it:
+ * its pid is not free to be used again before that. */
 static void
 child_reap(struct child *child)
 {

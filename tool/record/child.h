@@ -9,9 +9,10 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* child - the process of the command. */
 struct child {
     pid_t pid;
-    int go_fd;     /* one byte is written when the child may exec */
+    int go_fd;     /* a byte that is written here lets the child exec */
     int result_fd; /* the child writes errno here if exec fails */
     int status;    /* as of waitpid, once the child has exited */
 };
@@ -19,26 +20,27 @@ struct child {
 /* child_setting - what the command gets beside what ntprof has. */
 struct child_setting {
     char **environment; /* NULL: child_environment() */
-    int inherited_fd;   /* stays open; -1: none does */
+    int inherited_fd;   /* descriptor that stays open when it execs; or -1 */
 };
 
-/* Save the limits, signals and environment that the command will get, and call this
- * first. Then ignore the signals that would end ntprof while it writes (closed pipe,
- * file size limit). */
+/* Save the limits, signals and environment that the command will get, and ignore the
+ * signals that would end ntprof while it writes (closed pipe, file size limit). To be
+ * called before anything changes them. */
 void child_prepare(void);
 
 /* Return the environment that child_prepare saved. */
 char **child_environment(void);
 
-/* Fork; the child waits. Returns 0 or a negative errno. */
+/* Fork a child for the command; it waits for child_exec or child_abandon. Signals for
+ * the command are forwarded to it from now on. Returns 0 or a negative errno. */
 int child_fork(struct child *child, char **command,
                const struct child_setting *setting);
 
-/* Let the child exec. Returns 0, or the negative errno of exec; the child has exited
- * then. */
+/* Let the child execute the command. Returns 0, or a negative errno if that fails; the
+ * child has exited then. */
 int child_exec(struct child *child);
 
-/* Make the child exit that was not allowed to exec. */
+/* End a child that will not be allowed to exec. */
 void child_abandon(struct child *child);
 
 /*

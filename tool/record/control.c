@@ -23,13 +23,16 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+/* The longest time between two adaptations of the interval: each may measure, which
+ * takes processor time. */
 static const uint64_t adapt_most_ns = UINT64_C(10) * CLOCK_SECOND_NS;
 
-/* The handler's, and so of the process: an eventfd, or -1. */
+/* Eventfd of the handler of SIGUSR2, of which a process has one; -1: none. */
 static volatile sig_atomic_t signal_fd = -1;
 
 /* --- signals and FIFO --- */
 
+/* Handle SIGUSR2: make signal_fd readable. */
 static void
 handle_snapshot_signal(int number)
 {
@@ -57,6 +60,7 @@ control_prepare(void)
     }
 }
 
+/* Print why the file of --control is refused. Returns false. */
 static bool
 fail_fifo(const struct recording *recording, const char *why)
 {
@@ -64,7 +68,8 @@ fail_fifo(const struct recording *recording, const char *why)
                             recording->options->control, why);
 }
 
-/* Whether the status is that of a FIFO which only this user, or root, can replace. */
+/* Return whether the status is that of a FIFO which only this user, or root, can
+ * replace. Otherwise prints an error line. */
 static bool
 check_fifo(const struct recording *recording, const struct stat *status)
 {
@@ -76,6 +81,7 @@ check_fifo(const struct recording *recording, const struct stat *status)
                                 "replace it; make one: mkfifo FILE");
 }
 
+/* Open the FIFO of --control. Returns false after an error line. */
 static bool
 open_fifo(struct control *control)
 {
@@ -101,6 +107,7 @@ open_fifo(struct control *control)
     return check_fifo(recording, &status);
 }
 
+/* Have poll_fd report when fd is readable; fd < 0 is none. Returns false with errno. */
 static bool
 watch_fd(const struct control *control, int fd)
 {
@@ -133,6 +140,7 @@ control_open(struct control *control, struct recording *recording)
 
 /* --- answers and timers --- */
 
+/* Have a timer expire once after a time; 0 stops it. */
 static void
 set_timer(int timer_fd, uint64_t after_ns)
 {
@@ -158,6 +166,7 @@ answer(const struct control *control, const char *format, ...)
     cmd_fail(control->recording->command, "%s", text);
 }
 
+/* Return for how many seconds hits were counted so far. */
 static double
 counted_s(const struct control *control)
 {
@@ -166,7 +175,8 @@ counted_s(const struct control *control)
 
 /* --- commands --- */
 
-/* Let hits count, and time --duration from the first time on. */
+/* Note that hits count from now on, stop the timer of --delay and, the first time,
+ * start that of --duration. */
 static void
 start_counting(struct control *control)
 {
@@ -180,6 +190,7 @@ start_counting(struct control *control)
     }
 }
 
+/* Resume counting. Returns false if memory runs out. */
 static bool
 resume(struct control *control)
 {
@@ -190,6 +201,7 @@ resume(struct control *control)
     return true;
 }
 
+/* Pause counting. Returns false if memory runs out; counting goes on then. */
 static bool
 pause_counting(struct control *control)
 {
@@ -202,6 +214,7 @@ pause_counting(struct control *control)
     return true;
 }
 
+/* Obey the line start: resume counting. */
 static void
 obey_start(struct control *control)
 {
@@ -215,6 +228,7 @@ obey_start(struct control *control)
     }
 }
 
+/* Obey the line stop: pause counting, or cancel --delay. */
 static void
 obey_stop(struct control *control)
 {
@@ -232,7 +246,8 @@ obey_stop(struct control *control)
     }
 }
 
-/* Write a snapshot for what asked for it. */
+/* Write a snapshot, and answer with its file or why there is none; asker is the
+ * command, option or signal that asked for it. */
 static void
 take_snapshot(struct control *control, const char *asker)
 {
@@ -247,7 +262,8 @@ take_snapshot(struct control *control, const char *asker)
     }
 }
 
-/* Adapt after that time, 0 for never: soon at first, then ever more rarely. */
+/* Set the timer for the next adaptation of the interval, unless after_ns is 0. The
+ * caller begins with a short time and doubles it each time, up to adapt_most_ns. */
 static void
 adapt_later(struct control *control, uint64_t after_ns)
 {
@@ -257,6 +273,7 @@ adapt_later(struct control *control, uint64_t after_ns)
     }
 }
 
+/* Obey the line interval TIME, whose TIME is text. */
 static void
 obey_interval(struct control *control, const char *text)
 {
@@ -300,6 +317,7 @@ obey(struct control *control, const char *line)
 
 /* --- reading commands --- */
 
+/* Obey the line that was read, unless it is empty or has to be ignored. */
 static void
 end_line(struct control *control)
 {
@@ -318,8 +336,8 @@ end_line(struct control *control)
     control->overlong = false;
 }
 
-/* Read lines of the FIFO. One buffer a call, so that a writer without an end does not
- * keep the thread. */
+/* Read lines of the FIFO and obey them. Reads only one buffer in each call, so that a
+ * writer without an end does not keep the thread. */
 static void
 read_fifo(struct control *control)
 {

@@ -15,11 +15,12 @@
 
 struct recording;
 
+/* Bytes of a line of --control; longer ones are ignored. */
 enum { CONTROL_LINE_MAX = 128 };
 
 struct control {
     struct recording *recording;
-    int poll_fd;       /* an epoll instance with the next three and the signal; or -1 */
+    int poll_fd;       /* epoll of the next three and of SIGUSR2; or -1 */
     int fifo_fd;       /* or -1 */
     int timer_fd;      /* the end of --delay, then that of --duration; or -1 */
     int adapt_fd;      /* when to adapt the interval to what hits cost; or -1 */
@@ -32,26 +33,28 @@ struct control {
     uint64_t since_ns;   /* CLOCK_MONOTONIC; when counting last started */
     char line[CONTROL_LINE_MAX + 1];
     size_t length;
-    bool overlong; /* the rest of the line is passed over */
+    bool overlong; /* the line in progress is too long and will be ignored */
 };
 
 /* Handle SIGUSR2 from now on, unless it is ignored: it asks for a snapshot. Call it
  * before signals are blocked or forwarded. */
 void control_prepare(void);
 
-/* Open the FIFO of the options. Prints its own errors. */
+/* Open the FIFO of the options, the timers and poll_fd. Returns false
+ * after an error line. */
 bool control_open(struct control *control, struct recording *recording);
 
-/* Start the measured time, with --delay without counting. Returns 0 or a negative
- * errno. */
+/* Begin the measured time: start counting, or with --delay pause it and time the delay.
+ * Returns 0 or a negative errno. */
 int control_begin(struct control *control);
 
 /* Handle what made poll_fd readable. */
 void control_handle(struct control *control);
 
-/* Return for how long hits were counted until that time of CLOCK_MONOTONIC. */
+/* Return for how long hits were counted until a time of CLOCK_MONOTONIC. */
 uint64_t control_counted_ns(const struct control *control, uint64_t until_ns);
 
+/* Close what control_open opened, also in part. */
 void control_close(struct control *control);
 
 #endif

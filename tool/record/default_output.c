@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Make a folder there that only its user may read. Returns the path of a file in it,
- * malloc'd, or NULL if it cannot be made. */
+/* Make a subfolder that only its user may read. Returns the malloc'd path of a
+ * profile in it, or NULL if it cannot be made. */
 static char *
 make_in(const char *folder)
 {
@@ -38,8 +38,8 @@ default_output_make(const char *command)
     char shown[256];
     char *path;
 
-    /* A file that is there and cannot be replaced, such as another user's, is not for
-     * us to walk around. */
+    /* A file that is there and cannot be replaced, such as another user's, is reported
+     * by the caller, not evaded. */
     if (pprof_check_writable(CMD_FILE_DEFAULT, &error) ||
         (access(CMD_FILE_DEFAULT, F_OK) == 0 && access(".", W_OK | X_OK) == 0)) {
         return NULL;

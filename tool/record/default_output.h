@@ -5,14 +5,13 @@
 
 #define CMD_FILE_DEFAULT "ntprof.pb.gz"
 
-/*
- * Make a folder for the profile if the current one cannot be written, and say so. The
- * path in it is allocated. Returns NULL if the current folder will do, or nothing can
- * be made: the check of the file then says why.
- */
+/* If the current folder cannot be written, make a folder for the profile and say so.
+ * Returns the malloc'd path of a file in it. Returns NULL if the current folder will
+ * do, or no folder can be made: the check of the output file then says why. */
 char *default_output_make(const char *command);
 
-/* Remove the folder if nothing was written into it, and free the path; NULL is none. */
+/* Remove the folder of such a path if nothing was written into it, and free the
+ * path; NULL is allowed. */
 void default_output_finish(char *path);
 
 #endif

@@ -13,8 +13,8 @@
 
 /* --- what was recorded --- */
 
-/* Join the words of the command line, of which there may be a hundred thousand.
- * Malloc'd. */
+/* There may be a hundred thousand words, so they are joined in time
+ * proportional to their bytes. */
 char *
 describe_command(char **words)
 {
@@ -76,7 +76,8 @@ describe_limits(const ntprof_session_info *info, const char *pace, const char *r
 
 /* --- gaps --- */
 
-/* Number of lost records of mappings, threads and processes rather than hits. */
+/* Return the number of lost records of mappings, threads and processes,
+ * without those of hits. */
 static uint64_t
 count_lost_records(const struct collector_gaps *gaps, const struct profile *profile)
 {
@@ -303,7 +304,8 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
 
 /* --- stacks --- */
 
-/* What the line says of stacks with an end; that of STACK_CUT has its size behind. */
+/* What describe_stacks says of stacks that end so; the size is added to
+ * that of STACK_CUT. */
 static const char *const end_words[STACK_ENDS] = {
     [STACK_WHOLE] = "whole",
     [STACK_BY_FRAME_POINTER] = "whole by frame pointer",
@@ -330,6 +332,7 @@ put_number(FILE *out, uint64_t number)
     }
 }
 
+/* Print the share of the hits whose stacks end in one way, of all hits with stacks. */
 static void
 put_end(FILE *out, enum stack_end end, uint64_t hits, uint64_t all,
         uint64_t stack_bytes)

@@ -8,16 +8,16 @@
 
 #include <stdio.h>
 
-/* Join the words with blanks. */
+/* Join the words of a command line with blanks. */
 char *describe_command(char **words);
 
-/* Say why no better back end is in use, what this one may not do, how the pace was
- * chosen, and which region only was profiled, unless it is NULL. */
+/* Return why no better back end is in use, what this one may not do, how the pace was
+ * chosen and, unless region is NULL, the region that alone was profiled. */
 char *describe_limits(const ntprof_session_info *info, const char *pace,
                       const char *region);
 
-/* Say what was not profiled or may be attributed wrongly and, with interim, that the
- * recording had not ended. */
+/* Return what was not profiled or may be attributed wrongly and, with interim, that the
+ * recording had not ended. "" if there is nothing to say. */
 char *describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
                     bool interim);
 

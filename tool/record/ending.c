@@ -42,8 +42,9 @@ ending_prepare(struct ending *ending)
     return ending->signal_fd < 0 ? -errno : 0;
 }
 
-/* Wait for any of polls. Sets *timed_out if until_ns passed first. Returns 0 or a
- * negative errno. */
+/* Wait for any of polls, until a time of CLOCK_MONOTONIC; UINT64_MAX: without limit.
+ * Sets *timed_out if the time passed first. Returns 0, also if a signal interrupted it,
+ * or a negative errno. */
 static int
 wait_for_any(struct pollfd *polls, size_t count, uint64_t until_ns, bool *timed_out)
 {
@@ -57,7 +58,7 @@ wait_for_any(struct pollfd *polls, size_t count, uint64_t until_ns, bool *timed_
     return ready < 0 && errno != EINTR ? -errno : 0;
 }
 
-/* Remove the processes that have exited. Returns how many are left. */
+/* Remove the processes that have exited from polls. Returns how many are left. */
 static size_t
 drop_ended(struct pollfd *polls, size_t count)
 {
@@ -71,12 +72,14 @@ drop_ended(struct pollfd *polls, size_t count)
     return left;
 }
 
+/* Wait until a signal arrives, the time passes or all of count processes have
+ * exited. polls[0] is for signals, the others are for processes. Returns 0 or
+ * a negative errno. */
 static int
 wait_for_end(struct pollfd *polls, size_t count, uint64_t until_ns)
 {
     const bool until_all = count > 0;
 
-    /* polls[0] is for signals, the rest are for processes. */
     while (!until_all || count > 0) {
         bool timed_out;
         int failure;

@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ending - the signals that end the recording. */
 struct ending {
-    int signal_fd;
-    sigset_t old_mask;
+    int signal_fd;     /* signalfd that receives them; -1 once released */
+    sigset_t old_mask; /* blocked signals before ending_prepare */
 };
 
 /*
@@ -22,20 +23,14 @@ struct ending {
  */
 int ending_prepare(struct ending *ending);
 
-/*
- * Wait for one of those signals, for the time, or until all descriptors are readable.
- *
- *   fds          pidfds
- *   count        0: only a signal or the time ends the wait
- *   duration_ns  0: no limit
- *
- * Returns 0 or a negative errno.
- */
+/* Wait for one of the signals of ending_prepare, for the end of duration_ns (0: no
+ * limit), or until all processes of the pidfds in fds have exited; without fds (count
+ * 0) only a signal or the time ends the wait. Returns 0 or a negative errno. */
 int ending_wait(const struct ending *ending, const int *fds, size_t count,
                 uint64_t duration_ns);
 
-/* Unblock the termination signals, which now end ntprof; discard those received so far.
- * The others stay blocked. */
+/* Unblock the termination signals, which end ntprof from now on, and discard those
+ * received so far. The others stay blocked. */
 void ending_release(struct ending *ending);
 
 #endif

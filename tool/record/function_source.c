@@ -29,7 +29,9 @@ function_source_is(const char *text)
     return strncasecmp(text, prefix, sizeof(prefix) - 1) == 0;
 }
 
-/* Split text into the image and the name of the function in it. */
+/* Split text into the path of the image and the name of the function in it. Without an
+ * image, path becomes that of the program. Returns false with the reason in why, which
+ * for a long path the caller has set. */
 static bool
 find_image(const char *text, const struct program_choice *choice, char *path,
            size_t path_size, const char **name, char *why, size_t why_size)
@@ -46,7 +48,8 @@ find_image(const char *text, const struct program_choice *choice, char *path,
                              why_size);
 }
 
-/* Return the address at which a process maps a byte of a file as executable, or 0. */
+/* Return the address at which a process maps the byte at offset of the open file image
+ * as executable; 0 if it does not. */
 static uint64_t
 mapped_at(uint32_t pid, int image, uint64_t offset)
 {
@@ -83,7 +86,8 @@ mapped_at(uint32_t pid, int image, uint64_t offset)
     return found;
 }
 
-/* Return the address of that byte if it is the same in all processes, or 0. */
+/* Return the address at which the processes map the byte at offset of image, if it is
+ * the same in all of them; otherwise 0. */
 static uint64_t
 common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
 {
@@ -100,7 +104,8 @@ common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
     return common;
 }
 
-/* Look the function up in an open image. */
+/* Look up the one function of this name in an open image. Returns false with the reason
+ * in why if there is none, or several, or it cannot be read. */
 static bool
 find_function(int image, const char *path, const char *name, uint64_t memory_max,
               struct sym_function *found, char *why, size_t why_size)
@@ -141,8 +146,8 @@ find_function(int image, const char *path, const char *name, uint64_t memory_max
     return result == 0 && found->count == 1;
 }
 
-/* Name the sources that count a function. The uprobe refers to the open file, even if
- * its path is replaced later. */
+/* Set the names of the sources that count a function. The uprobe refers to the open
+ * file, even if its path is replaced later. Returns false if memory runs out. */
 static bool
 name_sources(struct function_source *source, const struct sym_function *found,
              const uint32_t *pids, size_t pid_count)

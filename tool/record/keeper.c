@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* Return the sum of two times, at most INT64_MAX. */
 static uint64_t
 add_time(uint64_t time_ns, uint64_t more_ns)
 {
@@ -40,6 +41,8 @@ wait_until(const struct keeper *keeper, uint64_t until_ns)
     return true;
 }
 
+/* Fold and rewrite when it is time, and call control when it is readable,
+ * until keeper_stop. */
 static void *
 keeper_main(void *argument)
 {

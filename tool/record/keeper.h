@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+/* keeper_work - what the thread does. */
 struct keeper_work {
     struct collector *collector;
     uint64_t every_ns; /* time between calls of rewrite; 0: no calls */

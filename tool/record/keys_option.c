@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Parse the keys. Otherwise print an error line, which lists the key source only if
+ * by_source is set, and return false. */
 static bool
 take_keys(struct report_keys *keys, const struct options_given *given, bool by_source)
 {

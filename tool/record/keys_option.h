@@ -6,8 +6,9 @@
 #include "base/options.h"
 #include "profile/grouping.h"
 
-/* Take it into report_keys: of one profile, or of two that are compared, which are
- * not compared by source. */
+/* Store the value of --by in a struct report_keys: keys_option_take for a table of one
+ * profile, the other for one that compares two profiles, whose error line does not
+ * offer the key source. */
 options_take_one keys_option_take;
 options_take_one keys_option_take_compared;
 

@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* Linux follows no more scripts than this. */
+/* Linux executes a script of a script of a script.. only so deep. */
 enum { SCRIPTS_MAX = 5 };
 
 #if defined(__x86_64__)
@@ -34,8 +34,9 @@ enum { MACHINE = EM_NONE };
 
 enum { WORD_CLASS = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32 };
 
-/* Take the interpreter from a script's first line, "#!" INTERPRETER [ARGUMENT].
- * LOADABLE_YES: it is to be judged instead. */
+/* Copy the interpreter from a script's first line, "#!" INTERPRETER [ARGUMENT]. Returns
+ * LOADABLE_YES if there is one, which is to be judged instead of the script, else
+ * LOADABLE_UNKNOWN. */
 static enum loadable
 judge_script(const unsigned char *bytes, size_t size, char *interpreter)
 {
@@ -53,8 +54,9 @@ judge_script(const unsigned char *bytes, size_t size, char *interpreter)
     return length > 0 && at < size ? LOADABLE_YES : LOADABLE_UNKNOWN;
 }
 
-/* Whether one of count program headers of entry_bytes at offset names a dynamic loader.
- * Of either word size: the type is their first member. */
+/* Whether one of count program headers, each of entry_bytes and the first at
+ * offset, names a dynamic loader. They may be of either word size: the type is
+ * their first member in both. */
 static bool
 has_loader(const unsigned char *bytes, size_t size, uint64_t offset, size_t entry_bytes,
            size_t count)
@@ -73,7 +75,8 @@ has_loader(const unsigned char *bytes, size_t size, uint64_t offset, size_t entr
     return false;
 }
 
-/* Whether this machine may run 32-bit programs beside its own. */
+/* Whether the file is a 32-bit x86 program, and this machine is x86-64 and may run
+ * it beside its own. */
 static bool
 is_i386(const unsigned char *bytes, size_t size)
 {
@@ -86,7 +89,7 @@ is_i386(const unsigned char *bytes, size_t size)
     return header.e_ident[EI_CLASS] == ELFCLASS32 && header.e_machine == EM_386;
 }
 
-/* Find out of a 32-bit x86 program whether it has a dynamic loader. */
+/* Judge a 32-bit x86 program by whether it has a dynamic loader. */
 static enum loadable
 check_i386(const unsigned char *bytes, size_t size)
 {
@@ -129,8 +132,9 @@ loadable_judge(const unsigned char *bytes, size_t size, char *interpreter)
                : LOADABLE_STATIC;
 }
 
-/* Whether executing the file gives rights that we do not have. Only a program without
- * privileges gets them. */
+/* Whether executing the file gives rights that we do not have: then the loader ignores
+ * preload objects. A process with no_new_privs gets none, and root none by
+ * capabilities of the file. */
 static bool
 gives_rights(int fd, const struct stat *status)
 {
@@ -143,7 +147,8 @@ gives_rights(int fd, const struct stat *status)
            (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0);
 }
 
-/* Judge one file. */
+/* Judge one file; if it is a script, *interpreter becomes what runs
+ * it, otherwise "". */
 static enum loadable
 check_file(const char *path, char *interpreter)
 {
@@ -156,8 +161,8 @@ check_file(const char *path, char *interpreter)
 
     interpreter[0] = '\0';
     if (fd < 0) {
-        /* It may be executed, although it cannot be read: its kind of rights says what
-         * can be said. */
+        /* Programs can be executed without being readable: only the set-user-ID bit
+         * can be seen then. */
         return stat(path, &status) == 0 && (status.st_mode & S_ISUID) != 0 &&
                        status.st_uid != geteuid()
                    ? LOADABLE_RIGHTS

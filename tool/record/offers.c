@@ -16,11 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Functions that are offered at most. */
 enum { FUNCTIONS_MAX = 200 };
 
 #define CGROUPS "/sys/fs/cgroup/"
 
-/* offers - what is asked for, and who takes it. */
+/* offers - what is asked for, and the function that receives it. */
 struct offers {
     const char *begun;
     offers_take *take;
@@ -76,7 +77,7 @@ offer_processors(const struct offers *offers)
     }
 }
 
-/* Offer the cgroups in the one that the value names so far. */
+/* Offer the cgroups directly below the one that begun names up to its last slash. */
 static void
 offer_cgroups(const struct offers *offers)
 {
@@ -100,7 +101,7 @@ offer_cgroups(const struct offers *offers)
     }
 }
 
-/* Whether a shell takes a name as it is. */
+/* Whether a name can be typed in a shell without quotes. */
 static bool
 is_plain(const char *name)
 {

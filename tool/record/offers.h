@@ -6,17 +6,13 @@
 
 #include <stdbool.h>
 
-/* Takes a value, and what it means, or NULL. */
+/* Receives an offered value, and what it means or NULL. */
 typedef void offers_take(void *context, const char *value, const char *meaning);
 
-/*
- * Offer all values of a kind in <>, as tables of options name it
- * (options_row.complete).
- *
- *   begun  what is typed of the value so far: only cgroups in it are looked for
- *
- * Returns false if it is of another kind.
- */
+/* offers_find - call take with all values of a kind such as "<pid>", as tables of
+ * options name it (options_row.complete). begun is what the user has typed of the
+ * value so far: only cgroups below it are searched for. Returns false if it does
+ * not know the kind. */
 bool offers_find(const char *kind, const char *begun, offers_take *take, void *context);
 
 #endif

@@ -6,11 +6,12 @@
 
 #include <stdio.h>
 
-/* Hits take at most a third of the time with -F max, and half of it with the guard. */
+/* Hits take at most 1 / MAX_SHARE of the time with -F max, and 1 / GUARD_SHARE of
+ * it with the guard. */
 enum { MAX_SHARE = 3, GUARD_SHARE = 2 };
 
-/* Hits of longer intervals leave enough time on any machine, so that their cost is not
- * measured. */
+/* Hits at intervals of 100 us and more leave programs enough time on any machine, so
+ * that their cost is not measured. */
 enum { GUARD_BELOW_100NS = 1000 };
 
 /* At 4 kHz and more, the share of time that hits take is reported if it is at least so
@@ -21,19 +22,22 @@ static const double said_from_percent = 5;
 /* Fewer hits say too little about what they cost. */
 enum { HITS_MIN = 50 };
 
-/* Starvation must not last; measuring takes 10 ms of a processor. */
+/* Times after which the interval is first adapted. A program without time must not
+ * wait long for the guard; with --max-overhead each adaptation measures, which takes
+ * 10 ms of a processor. */
 static const uint64_t guard_after_ns = 50000000;
 static const uint64_t measure_after_ns = 1000000000;
 
-/* Return the shortest interval at which hits take no more than 1 / GUARD_SHARE of the
- * time. */
+/* Return the shortest interval at which hits take no more than 1 /
+ * GUARD_SHARE of the time. */
 static uint64_t
 guard_100ns(const struct pace *pace)
 {
     return (GUARD_SHARE * pace->hit_ns + 99) / 100;
 }
 
-/* The interval at which hits take that percentage of the time. */
+/* Return the interval at which hits take the percentage of
+ * --max-overhead of the time. */
 static uint64_t
 overhead_100ns(const struct pace *pace)
 {
@@ -43,7 +47,7 @@ overhead_100ns(const struct pace *pace)
 }
 
 /* Lengthen the interval if hits would leave a thread less than half of its time, or
- * might do so. */
+ * might do so as their cost cannot be measured. */
 static void
 apply_guard(struct pace *pace)
 {
@@ -62,6 +66,7 @@ apply_guard(struct pace *pace)
     }
 }
 
+/* Whether source time is one of those to record. */
 static bool
 has_time(const struct record_options *options)
 {
@@ -129,14 +134,16 @@ misses_most(const struct pace *pace, const struct pace_sample *recent)
     return !pace->options->no_guard && recent->missed > recent->expected / 2;
 }
 
-/* Whether the intervals differ by a quarter: a change costs more than smaller ones. */
+/* Whether the intervals differ by more than a quarter: a change costs more than a
+ * smaller difference. */
 static bool
 differs_much(uint64_t interval, uint64_t other)
 {
     return interval > other + other / 4 || interval < other - other / 4;
 }
 
-/* Measure the cost of a hit again, and choose by it. */
+/* Measure the cost of a hit again, and choose the interval by it. Returns
+ * whether it changed. */
 static bool
 adapt_overhead(struct pace *pace)
 {

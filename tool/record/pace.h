@@ -11,16 +11,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* pace_reason - what decided about the interval. */
 enum pace_reason {
-    PACE_ASKED, /* the interval is that of the options */
-    PACE_GUARD, /* it was too short */
-    PACE_MAX,   /* -F max */
-    PACE_OVERHEAD,
+    PACE_ASKED,    /* the interval is that of the options */
+    PACE_GUARD,    /* that was too short: hits would take more than half of the time */
+    PACE_MAX,      /* -F max */
+    PACE_OVERHEAD, /* --max-overhead */
     /* a cost would have decided and could not be measured, as with back end timer */
     PACE_UNMEASURED
 };
 
-/* pace_sample - statistics of source time, since the start or between two moments. */
+/* pace_sample - numbers of hits of source time (ntprof_source_info), since the start or
+ * between two moments. */
 struct pace_sample {
     uint64_t expected;
     uint64_t taken;
@@ -30,30 +32,29 @@ struct pace_sample {
 struct pace {
     const struct record_options *options;
     enum pace_reason reason;
-    uint64_t interval_100ns; /* in effect */
-    uint64_t hit_ns;         /* what a hit takes from a thread; 0: not measured */
-    struct pace_sample before;
+    uint64_t interval_100ns;   /* in effect */
+    uint64_t hit_ns;           /* what a hit takes from a thread; 0: not measured */
+    struct pace_sample before; /* statistics that were adapted to last */
 };
 
-/* Choose an interval, and measure the cost of a hit if that depends on it. */
+/* Choose the interval of source time, and measure the cost of a hit if the
+ * choice depends on it. */
 void pace_choose(struct pace *pace, const struct record_options *options);
 
-/* Choose another one that is asked for later; the guard may lengthen it. */
+/* Set another interval that is asked for while the recording runs; the
+ * guard may lengthen it. */
 void pace_change(struct pace *pace, uint64_t interval_100ns);
 
-/* Return the time after which the interval has to be adapted first; 0: never. */
+/* Return the time after which pace_adapt has to be called first; 0: never. */
 uint64_t pace_adapts_ns(const struct pace *pace);
 
-/*
- * Choose the interval again: twice as long if most hits were missed since the last
- * call, and with --max-overhead by the cost of a hit as it is now. Returns whether it
- * changed.
- *
- *   now  statistics since the start
- */
+/* pace_adapt - choose the interval again: twice as long if most hits were missed since
+ * the last call, and with --max-overhead by the cost of a hit as it is now. now are the
+ * statistics since the start. Returns whether the interval changed. */
 bool pace_adapt(struct pace *pace, const struct pace_sample *now);
 
-/* Write why the interval is what it is, if a cost decided or should have. */
+/* Write to text why the interval is what it is, if a cost decided or should have, or
+ * hits take much time at it; otherwise "". granted_100ns is the interval in effect. */
 void pace_describe(const struct pace *pace, uint64_t granted_100ns, char *text,
                    size_t size);
 

@@ -33,8 +33,8 @@ read_file(uint32_t pid, const char *name, char *text, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Parse /proc/PID/stat, in which the name stands in parentheses and may contain any
- * byte. Returns false if it is not complete or the process has ended. */
+/* Parse the text of /proc/PID/stat, in which the name stands in parentheses and may
+ * contain any byte. Returns false if it is incomplete or the process has ended. */
 static bool
 parse_stat(const char *stat, struct process_seen *process)
 {
@@ -58,7 +58,7 @@ parse_stat(const char *stat, struct process_seen *process)
            state != 'Z' && state != 'X';
 }
 
-/* Append a copy. Returns false if memory runs out. */
+/* Append a copy of a process. Returns false if memory runs out. */
 static bool
 append(struct processes *processes, const struct process_seen *process)
 {
@@ -78,7 +78,7 @@ append(struct processes *processes, const struct process_seen *process)
     return true;
 }
 
-/* Return the number that a name in /proc is, or 0. */
+/* Return the pid that is the name of a folder in /proc; 0 if the name is no number. */
 static uint32_t
 pid_of(const char *name)
 {
@@ -134,7 +134,7 @@ processes_finish(struct processes *processes)
     *processes = (struct processes){0};
 }
 
-/* Return the process with this number, or NULL. */
+/* Return the process with this pid, or NULL. */
 static const struct process_seen *
 find_process(const struct processes *processes, uint32_t pid)
 {

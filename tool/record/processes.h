@@ -11,6 +11,7 @@
 /* Bytes of a name that Linux keeps, with its NUL. */
 enum { PROCESS_NAME_BYTES = 16 };
 
+/* process_seen - a process as /proc showed it when the list was read. */
 struct process_seen {
     uint32_t pid;
     uint32_t parent;
@@ -30,20 +31,23 @@ struct processes {
 /* Read the processes of /proc. A list that was read before is replaced. Returns false
  * if memory runs out or /proc cannot be read. */
 bool processes_read(struct processes *processes);
+
+/* Free the list; it is empty then. */
 void processes_finish(struct processes *processes);
 
-/* Find a process that was started then. Returns NULL if it is not there any more. */
+/* Find the process with this pid and start time. Returns NULL if it is not in the
+ * list. */
 const struct process_seen *processes_find(const struct processes *processes,
                                           uint32_t pid, uint64_t started_ticks);
 
-/* Mark all descendants of these processes; they themselves are marked only if they are
- * descendants of another of them. */
+/* Mark all descendants of the processes with these pids. Those themselves are marked
+ * only if they are descendants of another of them. */
 void processes_mark_descendants(struct processes *processes, const uint32_t *pids,
                                 size_t count);
 
-/* Return whether a process that runs a program is called so: glob equals or matches its
- * name (*, ?, [...]). A name that Linux has cut is compared by the first word of the
- * command line. */
+/* Return whether a process that runs a program, and is no kernel thread, has a name
+ * that glob equals or matches (*, ?, [...]). A name that Linux has cut is compared in
+ * full, as the file name in the first word of the command line. */
 bool process_is_called(const struct process_seen *process, const char *glob);
 
 #endif

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Find a program as execvp does. */
+/* Find the file of a program as execvp does. Returns false if there is none. */
 static bool
 find_program(const char *program, char *path, size_t size)
 {
@@ -39,7 +39,7 @@ find_program(const char *program, char *path, size_t size)
     }
 }
 
-/* Whether all processes run the same program as the first. */
+/* Whether all processes run the same program. False also if one has exited. */
 static bool
 same_program(const uint32_t *pids, size_t count)
 {

@@ -14,17 +14,14 @@ struct program_choice {
     size_t pid_count;
 };
 
-/*
- * Find the path of the program's file. Returns false if there is none, or the processes
- * run different programs.
- *
- *   form  in: how the user can name a file instead, for why
- *   why   out: the reason for the user
- */
+/* program_file_find - find the path of the program's file. form is how the user can
+ * name an image instead, for why. Returns false with the reason in why if there is
+ * none, or the processes run different programs. */
 bool program_file_find(const struct program_choice *choice, const char *form,
                        char *path, size_t path_size, char *why, size_t why_size);
 
-/* Open a regular file for reading. Returns -1 with the reason in why. */
+/* Open a regular file for reading. Returns a descriptor, or -1 with
+ * the reason in why. */
 int program_file_open(const char *path, char *why, size_t why_size);
 
 #endif

@@ -15,20 +15,22 @@
 #include <stdlib.h>
 
 enum {
-    PERIOD_100NS = 2500,
+    PERIOD_100NS = 2500, /* interval of the hits: 4 kHz */
     SLICE_NS = 10000000, /* time for about 40 hits */
-    HITS_MIN = 16,
+    HITS_MIN = 16,       /* further slices follow until there were so many */
     SLICES_MAX = 10,
     GAPS_MAX = 16384,
     GAP_MIN_NS = 400 /* more than a reading of the clock takes */
 };
 
+/* gaps - times in which the measuring thread did not run its loop. */
 struct gaps {
     uint64_t count;
     uint64_t lengths_ns[GAPS_MAX];
 };
 
-/* Find the pauses of this thread, in which hits are handled, for a slice of time. */
+/* Read the clock for a slice of time, and note gaps between readings, in which hits may
+ * have been handled. */
 __attribute__((noinline)) static void
 find_gaps(struct gaps *gaps)
 {
@@ -64,6 +66,7 @@ rate_hit_ns(uint64_t *gaps_ns, size_t count, uint64_t hits)
     return gaps_ns[(hits < count ? hits : count) / 2];
 }
 
+/* Return the number of hits so far; 0 if it cannot be read. */
 static uint64_t
 read_taken_hits(ntprof_session *session)
 {
@@ -72,8 +75,8 @@ read_taken_hits(ntprof_session *session)
     return NT_SUCCESS(ntprof_source_get(session, ProfileTime, &info)) ? info.taken : 0;
 }
 
-/* Are hits frequent enough to be measured? Those that come at ticks only, as in back
- * end timer, are not. */
+/* Whether hits are frequent enough to be measured. Those that come at ticks only, as in
+ * back end timer, are not. */
 static bool
 has_short_intervals(ntprof_session *session)
 {
@@ -83,7 +86,8 @@ has_short_intervals(ntprof_session *session)
            info.interval_granted <= PERIOD_100NS;
 }
 
-/* Measure how long a hit takes. Returns 0 if that cannot be known. */
+/* Measure how long a hit takes by starting the profile for some slices. Returns 0 if
+ * that cannot be known. */
 static uint64_t
 measure_hit(ntprof_session *session, HANDLE profile)
 {

@@ -2,8 +2,8 @@
 /*
  * rate.h - measures what a hit of source time costs the interrupted thread.
  *
- * Where hits follow each other faster than that, the machine runs only interrupts, and
- * the program makes no progress.
+ * Where the interval of hits is shorter than that, the machine runs only interrupts,
+ * and the program makes no progress.
  */
 #ifndef RECORD_RATE_H
 #define RECORD_RATE_H
@@ -22,8 +22,8 @@
  */
 uint64_t rate_measure(const char *hal);
 
-/* Return the median length of as many of the longest gaps as there were hits; 0: none.
- * Sorts gaps_ns, which has count entries. */
+/* Return what a hit costs: the median length of the longest gaps, of as many as there
+ * were hits; 0 if there are none. Sorts gaps_ns, which has count entries. */
 uint64_t rate_hit_ns(uint64_t *gaps_ns, size_t count, uint64_t hits);
 
 #endif

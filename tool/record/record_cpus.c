@@ -16,7 +16,7 @@ refuse_value(const struct record_options *options, const char *option, const cha
 }
 
 /* Parse the next number or range of a list such as 0,2-3 and advance *text past it and
- * its comma. */
+ * its comma. Returns false if it is not valid. */
 static bool
 next_range(const char **text, unsigned long *first, unsigned long *last)
 {
@@ -37,7 +37,8 @@ next_range(const char **text, unsigned long *first, unsigned long *last)
     return *end != ',' || end[1] != '\0';
 }
 
-/* Parse a list of processors into one mask for each group. */
+/* Parse a list of processors and set their bits in words, one for each group. Returns
+ * false if it is not valid. */
 static bool
 parse_cpu_list(const char *text, ULONG64 *words)
 {
@@ -55,6 +56,8 @@ parse_cpu_list(const char *text, ULONG64 *words)
     return true;
 }
 
+/* Read the list of the processors that are online as text and as bits. Returns
+ * false if that fails. */
 static bool
 read_online(char *text, size_t size, ULONG64 *words)
 {

@@ -6,11 +6,12 @@
 
 #include "record/record_options.h"
 
-/* Set options->affinity from a list such as 0,2-3, all of them online. */
+/* Set options->affinity from a list such as 0,2-3, whose processors must all be online.
+ * Returns false after an error line. */
 bool record_cpus_parse(struct record_options *options, const char *text);
 
-/* With per_cpu and without -C, set the affinity to the processors that are online:
- * --per cpu needs a list. */
+/* With per_cpu and without -C, set options->affinity to the processors that are online,
+ * since --per cpu needs a list. Returns false after an error line. */
 bool record_cpus_list(struct record_options *options);
 
 #endif

@@ -16,12 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Sources in one recording, and groups of 64 processors. */
 enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
 
 /* record_syntax - what a command accepts, and what is particular about it. */
 struct record_syntax {
     const struct options_syntax *options; /* its rows are of record_rows.h */
-    bool pids; /* words are processes, as -p; one is needed but with a screen */
+    bool pids; /* words are processes, as with -p; without a screen one is needed */
     /* a live screen: it refreshes, and writes a file only on request */
     bool screen;
     bool endless; /* the recording is one of collector_options.endless */
@@ -48,14 +49,14 @@ struct record_options {
     uint64_t interval_100ns; /* interval of source time */
     bool rate_max; /* -F max: use the measured rate instead, if it can be measured */
     bool no_guard; /* intervals may starve programs */
-    double overhead_percent; /* choose the interval of source time by this; 0: no */
+    double overhead_percent; /* what hits may cost, by --max-overhead; 0: no bound */
     uint64_t events;         /* interval of the other sources; 0: their defaults */
     uint32_t bucket_bytes;
     GROUP_AFFINITY affinity[RECORD_GROUPS_MAX];
     uint16_t affinity_count; /* 0: all processors */
     bool threads;            /* rows have threads and process ids */
     bool stacks;             /* rows have callers */
-    uint32_t stack_bytes;    /* with stacks: at most, of a copy */
+    uint32_t stack_bytes;    /* with stacks: bytes of a stack that are copied at most */
     size_t contexts;         /* with stacks: bound of rows with callers */
     bool per_cpu;            /* separate profiles for the processors of affinity */
     const char *hal;         /* NULL: the best back end */
@@ -67,7 +68,7 @@ struct record_options {
     /* for each of pids the name by which it was found, a word of argv; or NULL */
     const char **pid_names;
     size_t pid_count;
-    bool children;           /* with the children that run already */
+    bool children;           /* --children: their descendants that run already too */
     uint64_t duration_ns;    /* 0: no limit */
     uint64_t start_delay_ns; /* time before counting starts */
     const char *control;     /* path of a FIFO; or NULL */
@@ -95,6 +96,8 @@ struct record_options {
 bool record_options_take(struct record_options *options,
                          const struct record_syntax *syntax, int argc, char **argv,
                          int *exit_status);
+
+/* Free what the options have allocated. */
 void record_options_finish(struct record_options *options);
 
 /* Return the program or processes to profile. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Print why the value of -p is refused. Returns false. */
 static bool
 refuse_process(const struct record_options *options, const char *text, const char *why)
 {
@@ -18,7 +19,7 @@ refuse_process(const struct record_options *options, const char *text, const cha
 }
 
 /* Parse the next number of a list such as 12,34 and advance *text past it and its
- * comma. */
+ * comma. Returns false if it is not valid. */
 static bool
 next_pid(const char **text, uint32_t *pid)
 {
@@ -50,7 +51,8 @@ is_given(const struct record_options *options, uint32_t pid)
     return false;
 }
 
-/* Add a process; name is that by which it was found, or NULL. */
+/* Add a process; name is that by which it was found, or NULL. Returns false after an
+ * error line about text if memory runs out. */
 static bool
 add_pid(struct record_options *options, const char *text, uint32_t pid,
         const char *name)
@@ -75,6 +77,7 @@ add_pid(struct record_options *options, const char *text, uint32_t pid,
     return true;
 }
 
+/* Add the processes of a list of numbers. Returns false after an error line. */
 static bool
 parse_numbers(struct record_options *options, const char *list)
 {
@@ -101,7 +104,8 @@ parse_numbers(struct record_options *options, const char *list)
     return true;
 }
 
-/* Add the processes that are called so, without ntprof itself. */
+/* Add the processes whose name is or matches name, without ntprof itself. Returns false
+ * after an error line, also if there are none. */
 static bool
 add_called(struct record_options *options, const struct processes *processes,
            const char *name)
@@ -126,6 +130,7 @@ add_called(struct record_options *options, const struct processes *processes,
                           "1234,5678");
 }
 
+/* Add all processes that have a name. Returns false after an error line. */
 static bool
 parse_name(struct record_options *options, const char *name)
 {

@@ -5,8 +5,8 @@
 
 #include "record/record_options.h"
 
-/* Add processes to options->pids: a list of numbers such as 12,34, or all that are
- * called so (process_is_called). Prints its own errors. */
+/* Add processes to options->pids: a list of numbers such as 12,34, or all processes of
+ * a name or glob (process_is_called). Returns false after an error line. */
 bool record_pids_parse(struct record_options *options, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_rows.c - the options of recordings, and what they take by themselves. What
+/* record_rows.c - the options of recordings, and the parsing of their values. What
  * depends on several of them is checked in record_options.c. */
 #include "record/record_rows.h"
 #include "base/message.h"
@@ -26,7 +26,7 @@ static const double overhead_min_percent = 0.01;
 static const double overhead_max_percent = 50;
 static const uint64_t bucket_bytes_max = 1 << 20;
 static const uint64_t memory_min = 256 << 10;
-static const uint64_t stack_bytes_max = 65528; /* of a record of Linux */
+static const uint64_t stack_bytes_max = 65528; /* that a record of Linux can have */
 static const uint64_t contexts_max = 16 << 20;
 
 /* --- values --- */
@@ -182,7 +182,7 @@ list_hals(char *list, size_t room)
     }
 }
 
-/* Whether a back end has this name and watches processes; *what says why not. */
+/* Whether a back end has this name and watches processes. If not, *what says why. */
 static bool
 is_hal(const char *text, const char **what)
 {

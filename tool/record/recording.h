@@ -22,13 +22,14 @@
 
 #include <stdio.h>
 
+/* recording - all that a running recording has. */
 struct recording {
     const struct record_options *options;
     const char *command;     /* for messages */
     ntprof_session *session; /* NULL: preload is used */
     struct preload preload;
     KPROFILE_SOURCE sources[RECORD_SOURCES_MAX];
-    /* those of sources that are functions */
+    /* by index in sources; those that are no functions are empty */
     struct function_source functions[RECORD_SOURCES_MAX];
     /* names of the sources in profiles; or NULL */
     const char *source_names[RECORD_SOURCES_MAX];
@@ -46,7 +47,8 @@ struct recording {
     /* descriptor reserved for the file, in case images use all others; or -1 */
     int spare;
     char **words; /* the command line, for the profile */
-    /* they are a command of ours, so processes still running at the end are reported */
+    /* words are a command that ntprof started, so that processes of it which still run
+     * at the end are reported */
     bool children;
     /* processes that work and are not profiled, and how to profile them; NULL or "" */
     const char *children_run;
@@ -67,15 +69,13 @@ struct recording {
 bool recording_open(struct recording *recording, const struct record_options *options,
                     bool machine);
 
-/*
- * Watch a process. Prints nothing: on failure *why has the reason.
- *
- *   flags  NTPROF_WATCH_...
- */
+/* Watch a process, with flags NTPROF_WATCH_... Prints nothing: on failure the
+ * reason is in *why. */
 NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
                          const char **why);
 
-/* Do the same for all processes of the machine, and the kernel. */
+/* Watch all processes of the machine and the kernel. Prints nothing; on failure the
+ * reason is in *why. */
 NTSTATUS recording_watch_all(struct recording *recording, const char **why);
 
 /* Start the measured time: start threads that deliver and, with --every, rewrite the
@@ -112,12 +112,11 @@ struct profile *recording_repeat(struct recording *recording);
 bool recording_write(struct recording *recording, const struct profile *profile,
                      struct pprof_error *error);
 
-/*
- * The keeper's thread calls these for control.c. recording_snapshot writes a profile of
- * everything so far to the file, and recording_can_snapshot returns whether the file
- * can be rewritten at all. Neither prints.
- */
+/* Write a profile of everything so far to the file. Prints nothing: returns false with
+ * the reason in error. The thread of the keeper calls it for control.c. */
 bool recording_snapshot(struct recording *recording, struct pprof_error *error);
+
+/* Return whether the file can be rewritten at all, which recording_snapshot needs. */
 bool recording_can_snapshot(const struct recording *recording);
 
 /* Change the interval of source time, which the guard may lengthen; *granted_100ns is
@@ -125,11 +124,11 @@ bool recording_can_snapshot(const struct recording *recording);
 bool recording_set_interval(struct recording *recording, uint64_t interval_100ns,
                             uint64_t *granted_100ns);
 
-/* Adapt the interval of source time to what hits cost. */
+/* Adapt the interval of source time to what hits cost (pace_adapt). */
 void recording_adapt(struct recording *recording);
 
-/* Replace recording_deliver for a screen: write no file, and print only the
- * statistics. */
+/* End a recording with a screen, instead of recording_deliver: write no file, and print
+ * only the statistics. Returns false after printing an error. */
 bool recording_conclude(struct recording *recording, recording_print *print);
 
 /* recording_close - close what recording_open opened, also in part. If it was not

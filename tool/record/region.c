@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* How the user names an image, for messages. */
 #define FORM "IMAGE:SYMBOL"
 
 /* request - the text of --region in its parts, and where to explain a refusal. */
@@ -44,7 +45,7 @@ refuse_region(const struct request *request, const char *format, ...)
 
 /* --- the text --- */
 
-/* Return the colon after IMAGE, or NULL. Names of C++ contain only pairs of colons. */
+/* Return the colon after IMAGE, or NULL. Names of C++ contain colons only in pairs. */
 static const char *
 find_colon(const char *text)
 {
@@ -56,7 +57,7 @@ find_colon(const char *text)
     return colon;
 }
 
-/* Parse a hexadecimal number and advance *text past it. */
+/* Parse a hexadecimal number and advance *text past it. Returns false if it is none. */
 static bool
 take_address(const char **text, uint64_t *address)
 {
@@ -75,7 +76,8 @@ take_address(const char **text, uint64_t *address)
     return errno == 0;
 }
 
-/* Parse START-END. Returns false if text is something else. */
+/* Parse START-END. Returns false if text is something else. request->bytes is 0 if END
+ * is not above START. */
 static bool
 take_range(struct request *request, const char *text)
 {
@@ -89,7 +91,8 @@ take_range(struct request *request, const char *text)
     return true;
 }
 
-/* Take SYMBOL[+SIZE]. A plus that no number follows is part of a C++ operator. */
+/* Parse SYMBOL[+SIZE]. A plus that no number follows is part of a C++ operator. Returns
+ * false after a refusal. */
 static bool
 take_symbol(struct request *request, const char *text)
 {
@@ -111,6 +114,7 @@ take_symbol(struct request *request, const char *text)
     return request->symbol != NULL || refuse_region(request, "out of memory");
 }
 
+/* Parse the text of --region. Returns false after a refusal. */
 static bool
 parse(struct request *request, const char *text)
 {
@@ -131,7 +135,7 @@ parse(struct request *request, const char *text)
 
 /* --- the image --- */
 
-/* Whether all paths lead to one file, such as a library and a link to it. */
+/* Whether all paths lead to one file, as those of a library and a link to it do. */
 static bool
 is_one_file(const glob_t *paths)
 {
@@ -148,7 +152,7 @@ is_one_file(const glob_t *paths)
     return paths->gl_pathc > 0;
 }
 
-/* Find the one file that IMAGE matches. */
+/* Find the one file that IMAGE matches as a glob. Returns false after a refusal. */
 static bool
 find_glob(const struct request *request, char *path, size_t path_size)
 {
@@ -175,6 +179,9 @@ find_glob(const struct request *request, char *path, size_t path_size)
     return found;
 }
 
+/* Find the path of the image, or of the program without IMAGE. A path that exists is
+ * used as it is, even if it contains *, ? or [: only otherwise is it a glob. Returns
+ * false after a refusal. */
 static bool
 find_path(const struct request *request, const struct program_choice *choice,
           char *path, size_t path_size)
@@ -190,7 +197,8 @@ find_path(const struct request *request, const struct program_choice *choice,
            refuse_region(request, "the path of the image is too long");
 }
 
-/* Have path lead to the file without links, such as that of /proc/PID/exe. */
+/* Replace region->path by the path without links, such as that of /proc/PID/exe, unless
+ * it cannot be resolved. */
 static void
 resolve_path(struct region *region)
 {
@@ -204,6 +212,8 @@ resolve_path(struct region *region)
 
 /* --- the code in it --- */
 
+/* Explain why the image cannot be searched; error is a negative errno. Returns
+ * false. */
 static bool
 refuse_image(const struct request *request, int error)
 {
@@ -230,7 +240,8 @@ refuse_image(const struct request *request, int error)
     }
 }
 
-/* Check that exactly one piece of code was found. */
+/* Check that exactly one piece of code was found, and its size is known. Returns
+ * false after a refusal. */
 static bool
 check_found(const struct request *request, const struct sym_function *found)
 {
@@ -257,6 +268,8 @@ check_found(const struct request *request, const struct sym_function *found)
     return true;
 }
 
+/* Find the symbol or the start of the range in an open image. Returns
+ * false after a refusal. */
 static bool
 find_code(const struct request *request, int image, const char *path,
           uint64_t memory_max, struct sym_function *found)
@@ -272,7 +285,8 @@ find_code(const struct request *request, int image, const char *path,
     return result == 0 ? check_found(request, found) : refuse_image(request, result);
 }
 
-/* Set the region, if its profile object can count exactly that. */
+/* Set the region, if a profile object can count exactly its code. Returns
+ * false after a refusal. */
 static bool
 set_code(struct region *region, const struct request *request, int image,
          const struct sym_function *found, uint32_t bucket_bytes)

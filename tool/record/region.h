@@ -11,6 +11,7 @@
 
 #include <limits.h>
 
+/* region - the code of --region, as the user named it and where it is. */
 struct region {
     struct collector_region code; /* bytes is 0 without --region */
     char path[PATH_MAX];          /* of the image, for the user */
@@ -19,7 +20,7 @@ struct region {
 };
 
 /*
- * Find the region.
+ * region_resolve - find the region. Returns false with the reason in why.
  *
  *   text          in: [IMAGE:]SYMBOL[+SIZE] or IMAGE:START-END; IMAGE is a path or a
  *                 glob that matches one file. START and END are link-time addresses in
@@ -34,6 +35,8 @@ struct region {
 bool region_resolve(struct region *region, const char *text,
                     const struct program_choice *choice, uint32_t bucket_bytes,
                     uint64_t memory_max, char *why, size_t why_size);
+
+/* Free the name of the function. */
 void region_finish(struct region *region);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* source_words.c - the table of those words. */
+/* source_words.c - the names of sources, and the table of what others call them. */
 #include "record/source_words.h"
 
 #include <string.h>
 
-/* The names that ntprof sources lists; tests/integration/command_options.py compares.
- */
+/* The names that ntprof sources lists; tests/integration/command_options.py checks that
+ * they are the same. */
 static const char *const names[] = {
     "time",
     "alignment-faults",

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Children that are searched for again, since those that are watched already may have
- * forked before that: a storm of forks never ends. */
+/* Rounds in which children are searched for, since those that are not watched yet may
+ * fork before they are: a storm of forks would never end. */
 enum { CHILD_ROUNDS_MAX = 20 };
 
 /* Numbers of processes in a line; the others are counted. */
@@ -43,8 +43,8 @@ read_status(uint32_t pid, const char *format, uint32_t *number)
     return found;
 }
 
-/* Print why a process cannot be found. Returns false, so that callers can return its
- * value. */
+/* Print why a process that was given by its number cannot be opened; failure is an
+ * errno. Returns false, so that callers can return its value. */
 static bool
 fail_to_find(const struct targets *targets, uint32_t pid, int failure)
 {
@@ -91,8 +91,8 @@ make_room(struct targets *targets)
     return true;
 }
 
-/* Add a process. Returns false with errno set if it cannot be opened, or 0 after an
- * error line. */
+/* Add a process. Returns false if it cannot be opened, with its errno, or if memory
+ * runs out, with errno 0 and after an error line. */
 static bool
 add_target(struct targets *targets, const struct target *target)
 {
@@ -124,7 +124,7 @@ remove_target(struct targets *targets, size_t at)
             behind * sizeof(*targets->items));
 }
 
-/* Add a process that is given by its number. */
+/* Add a process that is given by its number. Returns false after an error line. */
 static bool
 add_number(struct targets *targets, uint32_t pid)
 {
@@ -146,7 +146,8 @@ add_number(struct targets *targets, uint32_t pid)
     return true;
 }
 
-/* Add a process that is called so; it may have ended since it was found. */
+/* Add a process that was found by its name; one that has ended since then is left out.
+ * Returns false after an error line if memory runs out. */
 static bool
 add_name(struct targets *targets, uint32_t pid, const char *name)
 {
@@ -172,7 +173,7 @@ targets_open(struct targets *targets, const struct record_options *options)
 
 /* --- watching --- */
 
-/* noted - processes that a line is about. */
+/* noted - the processes that a line of output is about. */
 struct noted {
     char pids[PIDS_SHOWN * 12]; /* the first of them, with commas between */
     size_t count;
@@ -207,8 +208,8 @@ say(const struct targets *targets, const char *format, ...)
     }
 }
 
-/* Whether the failure is that the process has ended. An exiting process loses its
- * memory before its pidfd becomes readable. */
+/* Whether status, of watching the target with index at, means that the process has
+ * ended. An exiting process loses its memory before its pidfd becomes readable. */
 static bool
 is_end(const struct targets *targets, size_t at, NTSTATUS status)
 {
@@ -216,7 +217,8 @@ is_end(const struct targets *targets, size_t at, NTSTATUS status)
            status == STATUS_INVALID_CID;
 }
 
-/* Print why a process cannot be profiled. Returns false. */
+/* Print why the target with index at, given by its number, cannot be
+ * profiled. Returns false. */
 static bool
 fail_to_watch(const struct targets *targets, size_t at, NTSTATUS status,
               const char *why)
@@ -230,8 +232,8 @@ fail_to_watch(const struct targets *targets, size_t at, NTSTATUS status,
 }
 
 /* Watch the target at *at, and advance *at. One that is not given by its number and
- * cannot be watched is dropped, and noted if it has not ended. Returns false after an
- * error line. */
+ * cannot be watched is dropped; unless it has ended it is added to refused, with the
+ * reason in why. Returns false after an error line. */
 static bool
 watch_next(struct targets *targets, struct recording *recording, size_t *at,
            struct noted *refused, char *why, size_t why_size)
@@ -255,7 +257,9 @@ watch_next(struct targets *targets, struct recording *recording, size_t *at,
     return true;
 }
 
-/* Watch the processes of one name, which follow one another, and say which they are. */
+/* Watch the targets of one name, which follow one another from *at on, and say which
+ * they are. *at becomes the index behind them. Returns false after an error line, also
+ * if none of them can be watched. */
 static bool
 watch_name(struct targets *targets, struct recording *recording, size_t *at)
 {
@@ -304,8 +308,8 @@ is_target(const struct targets *targets, uint32_t pid)
     return false;
 }
 
-/* Fill an allocated list with the numbers of the targets. Returns NULL after an error
- * line if memory runs out. */
+/* Return a malloc'd list of the pids of the targets. Returns NULL after an error line
+ * if memory runs out. */
 static uint32_t *
 list_pids(const struct targets *targets)
 {
@@ -320,7 +324,8 @@ list_pids(const struct targets *targets)
     return pids;
 }
 
-/* Read the processes and mark the descendants of the targets. */
+/* Read the processes and mark the descendants of the targets. Returns false
+ * after an error line. */
 static bool
 read_descendants(const struct targets *targets, struct processes *processes)
 {
@@ -337,9 +342,9 @@ read_descendants(const struct targets *targets, struct processes *processes)
     return done;
 }
 
-/* Watch the descendants that are not watched yet. Those that were forked by a watched
- * process are followed already, and watching them once more changes nothing. *more is
- * set if there were any. */
+/* Watch the descendants that are no targets yet, and make them targets. Those that were
+ * forked by a watched process are followed already, and watching them once more changes
+ * nothing. *more is set if there were any. Returns false after an error line. */
 static bool
 watch_round(struct targets *targets, struct recording *recording,
             const struct processes *processes, struct noted *refused, char *why,
@@ -369,8 +374,8 @@ watch_round(struct targets *targets, struct recording *recording,
     return true;
 }
 
-/* Watch all descendants of the targets. While they are read some fork others: so it is
- * done until none is new. */
+/* Watch all descendants of the targets. While they are listed some fork others, so this
+ * is repeated until none is new. Returns false after an error line. */
 static bool
 watch_children(struct targets *targets, struct recording *recording)
 {
@@ -431,7 +436,7 @@ targets_ended(const struct targets *targets, size_t at)
 struct busy {
     const struct process_seen *items[CHILDREN_SHOWN];
     uint64_t ticks[CHILDREN_SHOWN];
-    uint64_t all_ticks;
+    uint64_t all_ticks;    /* those of all descendants */
     uint64_t target_ticks; /* those of the targets */
 };
 
@@ -456,7 +461,8 @@ keep_busiest(struct busy *busy, const struct process_seen *process, uint64_t tic
     busy->ticks[at] = ticks;
 }
 
-/* Find what descendants and targets have used since the watch began. */
+/* Find what the descendants that are not profiled, and the targets, have used
+ * since the watch began. */
 static void
 find_busy(const struct targets *targets, const struct processes *now, struct busy *busy)
 {
@@ -475,7 +481,8 @@ find_busy(const struct targets *targets, const struct processes *now, struct bus
     }
 }
 
-/* Append "1234 worker (98% of a processor)" for each. */
+/* Print "1234 worker (98% of a processor)" for each of the busiest; elapsed_ticks is
+ * the time since the watch began. */
 static void
 put_busy(FILE *out, const struct busy *busy, double elapsed_ticks)
 {

@@ -11,8 +11,9 @@
 #include "record/processes.h"
 #include "record/recording.h"
 
-/* How a process became a target. All that are given by number have to be there and to
- * be allowed; others are left out if they are not. */
+/* target_kind - how a process became a target: by its number, by its name or as a
+ * child. Those that are given by number all have to exist and to be allowed to be
+ * profiled; others are left out if they are not. */
 enum target_kind { TARGET_NUMBER, TARGET_NAME, TARGET_CHILD };
 
 struct target {
@@ -21,6 +22,7 @@ struct target {
     const char *name; /* of TARGET_NAME: the name or glob that was given */
 };
 
+/* targets - the processes to profile. */
 struct targets {
     const struct record_options *options;
     struct target *items;
@@ -30,25 +32,27 @@ struct targets {
     /* Without options->children: the processes when the watch began. Descendants of
      * targets among them are not profiled. */
     struct processes before;
-    uint64_t began_ns;
+    uint64_t began_ns; /* CLOCK_MONOTONIC: when the watch began */
 };
 
 /* Find the processes of options. Returns false after an error line about the first that
  * cannot be attached to. targets_close must be called in any case. */
 bool targets_open(struct targets *targets, const struct record_options *options);
 
-/* Watch them all and, with options->children, their descendants. Says which were found
- * by a name, and which of them could not be profiled. Returns false after an error
- * line. */
+/* Watch all targets and, with options->children, their descendants. Says which
+ * were found by a name, and which of those could not be profiled. Returns false
+ * after an error line. */
 bool targets_watch(struct targets *targets, struct recording *recording);
 
-/* Return whether this process has exited. */
+/* Return whether the target with index at has exited. */
 bool targets_ended(const struct targets *targets, size_t at);
 
-/* Describe the descendants that are not profiled and have used more processor time than
- * the targets since the watch began, and how to profile them; "" if there are none. */
+/* Write to text which descendants are not profiled and have used more
+ * processor time than the targets since the watch began, and how to profile
+ * them; "" if there are none. */
 void targets_describe_children(const struct targets *targets, char *text, size_t size);
 
+/* Close and free everything. */
 void targets_close(struct targets *targets);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+/* Watch the targets, or the whole machine if there are none. Returns false
+ * after an error line. */
 static bool
 watch(struct recording *recording, struct targets *targets)
 {
@@ -22,6 +24,7 @@ watch(struct recording *recording, struct targets *targets)
     return true;
 }
 
+/* Wait for the end of the recording. Returns false after an error line. */
 static bool
 wait_for_end(const struct ending *ending, const struct recording *recording,
              const struct targets *targets)
@@ -35,6 +38,7 @@ wait_for_end(const struct ending *ending, const struct recording *recording,
     return failure == 0;
 }
 
+/* Open, watch, wait and deliver. Returns false after an error line. */
 static bool
 record(struct recording *recording, struct targets *targets, struct ending *ending,
        char **words, recording_print *print)

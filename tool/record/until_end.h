@@ -5,16 +5,11 @@
 
 #include "record/recording.h"
 
-/*
- * Record the processes of options, or all if it names none, until a signal, the time or
- * the end of those processes, and write the results.
- *
- *   words  the command line, which the profile keeps
- *   print  prints the table
- *
- * All of them are watched before anything is waited for: if one cannot be, none is
- * recorded. Returns false after an error line.
- */
+/* record_until_end - record the processes of options, or the whole machine if it names
+ * none, until a signal, the time or the end of those processes, and write the results.
+ * words is the command line, which the profile keeps; print prints the table. All
+ * processes are watched before counting begins: if one given by its number cannot be,
+ * none is recorded. Returns false after an error line. */
 bool record_until_end(const struct record_options *options, char **words,
                       recording_print *print);
 

@@ -136,7 +136,7 @@ open__no_room_to_keep_maps__by_name_only(void **state)
 }
 
 static void
-look__map_created_later__found_when_a_look_is_due(void **state)
+find_map__map_created_later__found_when_a_search_is_due(void **state)
 {
     struct jit jit;
     struct jits jits = begin(&jit, 1);
@@ -147,12 +147,12 @@ look__map_created_later__found_when_a_look_is_due(void **state)
     assert_false(jit.settled);
     first_ns = jits.next_ns;
     assert_true(first_ns > start_ns);
-    jit_look(&jit, (uint32_t)getpid(), first_ns);
+    jit_find_map(&jit, (uint32_t)getpid(), first_ns);
     assert_true(jit.next_ns - first_ns > first_ns - start_ns); /* rarer */
     write_map(getpid(), "late");
-    jit_look(&jit, (uint32_t)getpid(), jit.next_ns - 1);
+    jit_find_map(&jit, (uint32_t)getpid(), jit.next_ns - 1);
     assert_false(jit.settled);
-    jit_look(&jit, (uint32_t)getpid(), jit.next_ns);
+    jit_find_map(&jit, (uint32_t)getpid(), jit.next_ns);
     assert_true(jit.settled);
     unlink(path_of(getpid()));
     assert_string_equal(read_map(&jit, getpid()), "late");
@@ -258,7 +258,7 @@ open__user_changed__read_again(void **state)
     jit_remember(&jits, &jit, (uint32_t)getpid(), NULL, 0, start_ns);
     assert_int_equal(seteuid(12345), 0);
     write_map(getpid(), "user");
-    jit_look(&jit, (uint32_t)getpid(), jit.next_ns);
+    jit_find_map(&jit, (uint32_t)getpid(), jit.next_ns);
     assert_int_equal(seteuid(0), 0);
     assert_true(jit.settled);
     assert_int_equal(jit.target.uid, 12345);
@@ -297,8 +297,8 @@ main(void)
         cmocka_unit_test_teardown(open__map_replaced__the_one_with_the_name,
                                   remove_map),
         cmocka_unit_test_teardown(open__no_room_to_keep_maps__by_name_only, remove_map),
-        cmocka_unit_test_teardown(look__map_created_later__found_when_a_look_is_due,
-                                  remove_map),
+        cmocka_unit_test_teardown(
+            find_map__map_created_later__found_when_a_search_is_due, remove_map),
         cmocka_unit_test_teardown(take__map_is_open__moved, remove_map),
         cmocka_unit_test(remember__process_exited__by_its_parent),
         cmocka_unit_test(remember__nobody_is_left__what_is_ours),

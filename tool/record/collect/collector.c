@@ -144,7 +144,7 @@ collector_look(void *context)
 {
     struct collector *const collector = context;
 
-    image_set_look(&collector->images);
+    image_set_find_maps(&collector->images);
 }
 
 /* --- creation --- */

@@ -28,10 +28,10 @@ struct collector_region {
     uint64_t bytes;  /* 0: no region, count everywhere */
 };
 
-/* collector_options - what a collector counts, and by how much memory. */
+/* collector_options - what a collector counts, and how much memory it may use. */
 struct collector_options {
-    /* opened with NTPROF_SESSION_POLLED, because the collector's thread delivers; NULL:
-     * preload objects count */
+    /* opened with NTPROF_SESSION_POLLED, because the collector's own thread delivers it
+     * (delivery.h); NULL: preload objects count */
     ntprof_session *session;
     /* without a session: what preload objects count into. Then the only source is
      * time, and its interval cannot change. */
@@ -50,8 +50,7 @@ struct collector_options {
      * new counters are made: hits in code that has none are outside. */
     uint64_t memory_max;
     const struct sym_settings *symbols; /* copied; NULL: all zero */
-    /* If region.bytes is not 0, hits elsewhere are outside, and kernel must be false.
-     */
+    /* if region.bytes is not 0, hits elsewhere are outside, and kernel must be false */
     struct collector_region region;
     bool kernel; /* count in the kernel */
     bool user;   /* count in user mode; if false, its hits are outside */
@@ -125,7 +124,8 @@ struct collector *collector_new(const struct collector_options *options);
 /* Free the collector, which may be NULL. */
 void collector_delete(struct collector *collector);
 
-/* Start a thread that delivers. Returns 0 or a negative errno. */
+/* Start the thread that delivers the session or reads what preload objects have counted
+ * (delivery.h). Returns 0 or a negative errno. */
 int collector_start(struct collector *collector);
 
 /* Stop collecting: no snapshot contains what happens later. Another thread may be
@@ -147,8 +147,8 @@ bool collector_resume(struct collector *collector);
 bool collector_get_source(struct collector *collector, size_t source,
                           ntprof_source_info *info);
 
-/* Set how much processor time names may take from now on (naming_set_time). On the
- * thread that makes profiles. */
+/* Set how much processor time names may take from now on (naming_set_time). To be
+ * called on the thread that makes profiles. */
 void collector_set_names_time(struct collector *collector, uint64_t left_ns,
                               uint64_t headers_ns);
 
@@ -165,7 +165,8 @@ bool collector_set_interval(struct collector *collector, size_t source,
  */
 bool collector_fold(struct collector *collector);
 
-/* 2^32 hits in this time would be 70 million a second in one bucket. */
+/* Seconds within which counters must be folded. One of 32 bits wraps in them only at 70
+ * million hits a second in one bucket. */
 enum { COLLECTOR_FOLD_S = 60 };
 
 /*

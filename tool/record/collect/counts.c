@@ -85,7 +85,8 @@ counts_grow(struct counts *counts, size_t capacity)
 bool
 counts_make_room(struct counts *counts)
 {
-    /* Folds add the same buckets again and again, so merging may free enough. */
+    /* Folds add the same buckets again and again, so merging may free enough. Not while
+     * less than half of the entries are new: each call would sort the list. */
     if (counts->count == counts->capacity && counts->merged < counts->count / 2) {
         counts_merge(counts);
     }
@@ -141,8 +142,8 @@ counts_collect(struct counts *from, struct counts *to)
     while (from->count > 0 && counts_make_room(to)) {
         counts_add(to, &from->items[--from->count]);
     }
-    /* Entries were taken from the end, so those that are left of the merged ones still
-     * are the first. */
+    /* Entries were removed from the end, so those that are left of the merged ones
+     * still are the first. */
     if (from->merged > from->count) {
         from->merged = from->count;
     }

@@ -42,8 +42,9 @@ void counts_finish(struct counts *counts);
 /* Make room for one more entry. Returns false if memory runs out. */
 bool counts_make_room(struct counts *counts);
 
-/* Do the same without taking more memory, and only while that is quick: where the
- * entries differ so much that merging frees little, return false. */
+/* Make room for one more entry by merging only, without more memory. Returns false if
+ * the list is full and merging is not worth its time, as less than a quarter of the
+ * entries are new since the last merge, or frees nothing. */
 bool counts_make_room_within(struct counts *counts);
 
 /* Add an entry. The caller has made room for it. */

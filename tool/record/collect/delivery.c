@@ -18,9 +18,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The collector opens a file when its mapping is delivered. Delivering more often than
- * the session requires finds more short-lived processes, or their parents or
- * containers, still running. */
+/* The longest wait between two deliveries, or two looks. The collector opens a file
+ * when its mapping is delivered: delivering more often than the session requires finds
+ * more short-lived processes, or their parents or containers, still running. */
 static const int wait_most_ms = 50;
 
 /* If the session refuses to deliver, wait this long before the next attempt. */
@@ -60,7 +60,8 @@ delivery_unlock(struct delivery *delivery)
     pthread_mutex_unlock(&delivery->lock);
 }
 
-/* Deliver what is due. Returns false if the thread has to exit. */
+/* Deliver what is due, or look, and store in *wait_ms how long the next delivery can
+ * wait; < 0: any time. Returns false if the thread has to exit. */
 static bool
 deliver(struct delivery *delivery, int *wait_ms)
 {
@@ -82,12 +83,12 @@ deliver(struct delivery *delivery, int *wait_ms)
 }
 
 /* If a round takes this much longer than its work and its wait, this thread has waited
- * for a processor. */
+ * for a processor: timers alone are not so late. */
 static const uint64_t late_ms = 15;
 
 /*
- * Raise the priority of this thread, if the caller may: rings overflow while it waits
- * for a processor.
+ * Raise the priority of this thread, if the caller may: the session's rings overflow
+ * while it waits for a processor.
  *
  * It is raised only when needed. When a thread is switched off within an interval and a
  * thread of the same process follows it directly, the kernel hands the rest of the

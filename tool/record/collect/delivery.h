@@ -13,10 +13,10 @@
 #include <stdbool.h>
 
 struct delivery {
-    ntprof_session *session;     /* NULL: look is called instead */
+    ntprof_session *session;     /* NULL: preload objects count, and look is called */
     void (*look)(void *context); /* looks at what preload objects have counted */
     void *context;
-    void (*after)(void *context); /* or NULL */
+    void (*after)(void *context); /* called after each delivery; or NULL */
     void *after_context;
     pthread_mutex_t lock;
     pthread_t thread;
@@ -25,22 +25,27 @@ struct delivery {
     bool closing; /* the thread has to exit; guarded by lock */
 };
 
+/* Prepare a delivery whose thread does not run yet. session is NULL if preload objects
+ * count; then delivery_set_look is needed. */
 void delivery_init(struct delivery *delivery, ntprof_session *session);
 
-/* Have a function called instead, with the lock, about 20 times a second. */
+/* Have look called with the lock held, about 20 times a second, instead of delivering a
+ * session. Before delivery_start. */
 void delivery_set_look(struct delivery *delivery, void (*look)(void *context),
                        void *context);
 
-/* Have a function called after each delivery, with the lock. */
+/* Have after called with the lock held after each delivery or look.
+ * Before delivery_start. */
 void delivery_set_after(struct delivery *delivery, void (*after)(void *context),
                         void *context);
 
-/* Start a thread that delivers. Returns 0 or a negative errno. */
+/* Start the thread. Returns 0 or a negative errno. */
 int delivery_start(struct delivery *delivery);
 
 /* Stop and join the thread, if it runs. The caller must not hold the lock. */
 void delivery_stop(struct delivery *delivery);
 
+/* Stop the thread if it runs, and free everything. The session stays open. */
 void delivery_finish(struct delivery *delivery);
 
 void delivery_lock(struct delivery *delivery);

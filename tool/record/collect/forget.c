@@ -7,8 +7,8 @@
  */
 #include "record/collect/collectorp.h"
 
-/* Drop the hits that the last snapshot took: its profile contains them. Hits that were
- * folded since then are in fresh and stay. */
+/* Free the counts that the last snapshot moved to taken, since its profile contains
+ * them. Hits that were folded since then are in fresh and stay. */
 static void
 drop_taken(struct collector *collector)
 {
@@ -47,7 +47,7 @@ drop_images(struct collector *collector)
     }
 }
 
-/* Whether folds found hits of a program that no snapshot has taken yet. */
+/* Whether fresh, the counts that no snapshot has taken yet, has hits of a program. */
 static bool
 has_fresh_hits(const struct image_set *set, uint32_t program)
 {

@@ -33,13 +33,14 @@ static const uint32_t kernel_map_log2 = 21;
  * buckets. */
 static const uint64_t segment_bytes_max = UINT64_C(1) << 31;
 
-/* Images may use one FILES_SHARE-th of the descriptor limit, and at least FILES_MIN. */
+/* The open files of images may be one FILES_SHARE-th of the descriptor limit, and
+ * at least FILES_MIN. */
 enum { FILES_SHARE = 4, FILES_MIN = 64 };
 
-/* Perf maps that are kept open may use one MAPS_SHARE-th of as many. */
+/* Perf maps that are kept open may be one MAPS_SHARE-th of the files of images. */
 enum { MAPS_SHARE = 4 };
 
-/* "[anon:PID:path-too-long]" */
+/* of the longest path of an image without a file: "[anon:PID:path-too-long]" */
 enum { ANONYMOUS_PATH_BYTES = 48 };
 
 /* --- memory --- */
@@ -139,6 +140,8 @@ image_equal(const struct image *image, const struct image *wanted)
            strcmp(image->path, wanted->path) == 0;
 }
 
+/* Return a hash that is the same for images that are image_equal. It leaves out what
+ * may become known later, such as the generation. */
 static uint32_t
 image_hash(const struct image *image)
 {
@@ -225,6 +228,7 @@ image_set_get(struct image_set *set, const struct image *wanted, bool *added)
     return image;
 }
 
+/* Whether the set has an image equal to wanted. */
 static bool
 image_set_contains(const struct image_set *set, const struct image *wanted)
 {
@@ -233,7 +237,8 @@ image_set_contains(const struct image_set *set, const struct image *wanted)
 
 /* --- which images --- */
 
-/* Make an image that image_set_get may look for or copy. */
+/* Return an image of a kind and path that image_set_get can search for and copy. It
+ * owns nothing, path included. */
 static struct image
 image_wanted(enum image_kind kind, const char *path)
 {
@@ -249,7 +254,7 @@ image_wanted(enum image_kind kind, const char *path)
     return wanted;
 }
 
-/* The image of a mapped file. */
+/* Return what to search the set for to find the image of a mapped file. */
 static struct image
 file_wanted(const ntprof_notification *map)
 {
@@ -262,8 +267,9 @@ file_wanted(const ntprof_notification *map)
     return wanted;
 }
 
-/* The image of the code without a file of a process, or of all that are not apart; path
- * is for its name. */
+/* Return what to search the set for to find the image of a process's code without a
+ * file: that of all other processes (pid 0) if too many have one of their own. path is
+ * room for its name. */
 static struct image
 anonymous_wanted(const struct image_set *set, const ntprof_notification *map,
                  char path[static ANONYMOUS_PATH_BYTES])
@@ -283,10 +289,10 @@ anonymous_wanted(const struct image_set *set, const ntprof_notification *map,
     return wanted;
 }
 
-/* Whether a mapped file holds code that the process made, and no program or library: it
- * is in memory only, and is no ELF file. One that cannot be read counts as such. What
- * was found is remembered in code, the image of the process's code without a file, or
- * NULL. */
+/* Whether a mapped file holds code that the process made, and is no program or library:
+ * it is in memory only, and is no ELF file. A file in memory that cannot be opened
+ * counts as such code. code is the image of the code without a file of the process,
+ * which remembers the last such file, or NULL if it has none yet. */
 static bool
 is_code_of_process(const struct image_set *set, const ntprof_notification *map,
                    const uint32_t *ancestors, size_t count, const struct image *code)
@@ -304,8 +310,9 @@ is_code_of_process(const struct image_set *set, const ntprof_notification *map,
            !mapped_file_holds_elf(&wanted, map, ancestors, count);
 }
 
-/* Find or add the image of code without a file, and remember what leads to its
- * names. */
+/* Find or add the image of code without a file, and remember what leads to its names
+ * and, if map has an inode, which file in memory holds it. Returns NULL as
+ * image_set_get does. */
 static struct image *
 find_anonymous(struct image_set *set, const ntprof_notification *map,
                const uint32_t *ancestors, size_t count, const struct image *wanted)
@@ -328,8 +335,9 @@ find_anonymous(struct image_set *set, const ntprof_notification *map,
     return image;
 }
 
-/* The image of the vdso. That of 32-bit programs is another one, and gets no names,
- * because this process has no copy of it to read. */
+/* Return what to search the set for to find the image of the vdso. That of
+ * 32-bit programs is another one, and gets no names, because this process has no
+ * copy of it to read. */
 static struct image
 vdso_wanted(const ntprof_notification *map)
 {
@@ -373,7 +381,7 @@ image_set_remember(struct image_set *set, struct image *image,
 }
 
 void
-image_set_look(struct image_set *set)
+image_set_find_maps(struct image_set *set)
 {
     const uint64_t now_ns = clock_now_ns();
     struct jits *const jits = &set->jits;
@@ -384,13 +392,13 @@ image_set_look(struct image_set *set)
     jits->next_ns = UINT64_MAX;
     for (size_t i = 0; i < set->count; i++) {
         if (set->images[i]->kind == IMAGE_ANONYMOUS) {
-            jit_look(&set->images[i]->jit, set->images[i]->pid, now_ns);
+            jit_find_map(&set->images[i]->jit, set->images[i]->pid, now_ns);
         }
     }
 }
 
-/* Is it the image of this file? The device of a mapping differs from that of its file
- * on some file systems, so that of the opened file decides. */
+/* On some file systems the device of a mapping is not the st_dev of its file, so that
+ * of the opened file decides. */
 bool
 image_is_file(const struct image *image, uint64_t device, uint64_t inode)
 {
@@ -461,9 +469,9 @@ segment_covers(const struct image_segment *segment, uint64_t begin, uint64_t len
            (begin - segment->begin) % (UINT64_C(1) << segment->log2) == 0;
 }
 
-/* Find the segment that covers a range for a program. Most programs map an image once,
- * the others in the same order each time: so the one behind the program's last one is
- * tried first. */
+/* Most programs map an image once, the others in the same order each time. So
+ * the segment that was found last for the program is tried first, then the one
+ * behind it, then all. */
 struct image_segment *
 image_segment_look_up(struct image *image, uint64_t begin, uint64_t length,
                       uint32_t program)
@@ -615,8 +623,8 @@ map_bucket_was_hit(ULONG *bucket)
     return hits != 0;
 }
 
-/* Add the kernel's counters in segment to the totals, except those parts for which the
- * kernel map has no hits. Returns false if memory runs out. */
+/* Fold the kernel's counters in segment, except those parts for which the kernel map
+ * has no hits. Returns false if memory runs out. */
 static bool
 fold_mapped(const struct image_set *set, struct image *image,
             const struct image_segment *segment, uint32_t source,
@@ -640,8 +648,9 @@ fold_mapped(const struct image_set *set, struct image *image,
     return complete;
 }
 
-/* Return the segment of the kernel map (counters with buckets of kernel_map_log2, which
- * show where the kernel has hits) for the range of a kernel segment, or NULL. */
+/* Return the segment of the kernel map that covers the range of a segment of
+ * the kernel for the same program. Returns NULL if the image is not the
+ * kernel's, or there is none. */
 static const struct image_segment *
 find_kernel_map(struct image_set *set, const struct image *image,
                 const struct image_segment *segment)
@@ -658,8 +667,8 @@ find_kernel_map(struct image_set *set, const struct image *image,
     return found;
 }
 
-/* Fold a segment: with a kernel map only the parts where the map has hits, else all
- * pages with hits. */
+/* Fold the counters of one source in a segment: with a kernel map only the parts where
+ * the map has hits, else all pages with hits. Returns false if memory runs out. */
 static bool
 fold_segment(struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source)
@@ -766,7 +775,7 @@ image_drop_program(struct image_set *set, struct image *image, uint32_t program)
     return complete;
 }
 
-/* Does any image of the set use this root directory, to find its debug files? */
+/* Whether an image of the set searches this root directory for its debug files. */
 static bool
 uses_root(const struct image_set *set, int fd)
 {
@@ -778,7 +787,7 @@ uses_root(const struct image_set *set, int fd)
     return false;
 }
 
-/* Does the perf map of any image of the set lie in this folder? */
+/* Whether this folder is the /tmp where an image of the set has its perf map. */
 static bool
 uses_folder(const struct image_set *set, int fd)
 {

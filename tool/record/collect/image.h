@@ -64,7 +64,7 @@ struct image {
     uint64_t inode_generation;
     uint64_t read_generation; /* of the opened file; 0: unknown */
     int fd;                   /* the mapped file, checked by its inode, O_PATH; or -1 */
-    int taken_fd;             /* image_take moves fd here; deliveries do not use it */
+    int taken_fd;             /* image_take moves fd here; only snapshots use it */
     int root; /* in set->roots, to search for debug files; -1: only in our own root */
     int taken_root;       /* image_take copies root here */
     struct jit jit;       /* of IMAGE_ANONYMOUS: where its names are */
@@ -77,7 +77,7 @@ struct image {
     uint64_t opened_device; /* st_dev of fd; valid once opened is set */
     uint32_t misses;        /* failed attempts to open it */
     bool late;              /* its file system did not answer the last one in time */
-    /* number of mappings whose hits are counted in it; mapping.c maintains it */
+    /* mappings of processes whose hits are counted in it; mapping.c maintains it */
     uint64_t users;
     struct image_segment *segments;
     /* by program: the segment that image_segment_find returned last; the next search
@@ -95,7 +95,7 @@ struct image_set {
     struct hash_index index;
     size_t source_count;
     uint32_t bucket_log2;
-    size_t anonymous; /* images of this kind */
+    size_t anonymous; /* images of kind IMAGE_ANONYMOUS */
     struct roots roots;
     struct jits jits;
     size_t files_open; /* number of images with opened set */
@@ -120,6 +120,8 @@ enum {
 /* Initialise a set. Call it after the session was opened, which raises the limit of
  * descriptors. */
 void image_set_init(struct image_set *set, size_t source_count, uint32_t bucket_log2);
+
+/* Free all images, with their counters and descriptors. */
 void image_set_finish(struct image_set *set);
 
 /* Processes through which a file is searched for: the one that maps it, and
@@ -138,14 +140,16 @@ enum { IMAGE_ROOTS_MAX = 4 };
 struct image *image_set_find(struct image_set *set, const ntprof_notification *map,
                              const uint32_t *ancestors, size_t count);
 
-/* A process executed another program and maps code without a file: what leads to its
- * names is read anew. Parameters as of image_set_find. */
+/* Read anew what leads to the names of an image of code without a file, because its
+ * process has executed another program since it was read. Other images are left alone.
+ * Parameters as of image_set_find. */
 void image_set_remember(struct image_set *set, struct image *image,
                         const uint32_t *ancestors, size_t count);
 
-/* Look for perf maps that processes have created meanwhile, and keep them open. To be
- * called often: looks become rarer by themselves. */
-void image_set_look(struct image_set *set);
+/* Search for the perf maps of processes that had none so far, and keep those that are
+ * found open. To be called often: only searches that are due are made, and they
+ * become rarer (jit.c). */
+void image_set_find_maps(struct image_set *set);
 
 /* Return whether the image is the file with this st_dev and st_ino. */
 bool image_is_file(const struct image *image, uint64_t device, uint64_t inode);
@@ -197,8 +201,8 @@ bool image_fold(struct image_set *set, struct image *image, uint32_t source);
 void image_release(struct image_set *set, struct image *image);
 
 /* Fold the counters of an image that no mapping uses, and return whether it can be
- * deleted: it is not the kernel's, and it has no hits in counters, fresh or taken. No
- * delivery may run during the call. */
+ * deleted. It cannot if a mapping uses it, it is the kernel's, or it has hits in
+ * counters, fresh or taken. No delivery may run during the call. */
 bool image_fold_unused(struct image_set *set, struct image *image);
 
 /* Free an image that is unused. It must be removed from set->images. */
@@ -214,16 +218,18 @@ bool image_drop_program(struct image_set *set, struct image *image, uint32_t pro
  * file. */
 void image_set_tidy(struct image_set *set);
 
-/* Move the image's fresh counts to taken, and fd to taken_fd. No delivery may run
- * during the call. Returns false if memory runs out; no count was moved then. */
+/* Move the image's fresh counts to taken and fd to taken_fd, and hand what leads to its
+ * names to the snapshot too. No delivery may run during the call. Returns false if
+ * memory runs out; no count was moved then. */
 bool image_take(struct image *image);
 
 /* Move taken to totals and merge these. Returns false if memory runs out; no hit is
  * lost then. */
 bool image_total(struct image *image);
 
-/* Move taken to totals as counts_collect does; image_total merges totals later. Returns
- * false if memory runs out; no hit is lost then. */
+/* Move taken to totals entry by entry (counts_collect), which is quick where few are
+ * moved often; image_total merges totals later. Returns false if memory runs out; no
+ * hit is lost then. */
 bool image_keep(struct image *image);
 
 #endif

@@ -3,7 +3,7 @@
  * jit.c - remembers where the perf maps of processes are, and keeps them open.
  *
  * A JIT usually creates its perf map shortly before or after it maps its first code, so
- * looks for the file come soon at first and then every second. A map that is found
+ * searches for the file come soon at first and then every second. A map that is found
  * stays open as long as the image of its process exists: by O_PATH, since closing any
  * other descriptor may wait for its file system.
  */
@@ -17,8 +17,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Time to the second look for a perf map, which doubles with each further one, and its
- * limit. */
+/* Time from the first to the second search for a perf map: JITs create it within
+ * milliseconds. It doubles with each further search, up to its limit. */
 static const uint64_t wait_first_ns = 5000000;
 static const uint64_t wait_most_ns = 1000000000;
 
@@ -77,37 +77,37 @@ jit_remember(struct jits *jits, struct jit *jit, uint32_t pid,
                         .map = -1,
                         .next_ns = now_ns,
                         .wait_ns = wait_first_ns};
-    jit_look(jit, pid, now_ns);
+    jit_find_map(jit, pid, now_ns);
 }
 
-/* Take over the O_PATH descriptor of a perf map, if there is one, and keep it instead
- * of the previous one, unless too many are open. */
+/* Take over found->path_fd, the O_PATH descriptor of a perf map, if there is one, and
+ * keep it instead of the previous one, unless too many are open. */
 static void
 keep_map(struct jit *jit, const struct jit_file *found)
 {
     struct jits *const jits = jit->jits;
 
-    if (found->place < 0) {
+    if (found->path_fd < 0) {
         return;
     }
     if (jit->map >= 0 && jit->map_device == found->file.device &&
         jit->map_inode == found->file.inode) {
-        close(found->place);
+        close(found->path_fd);
         return;
     }
     jit_finish(jit);
     if (__atomic_fetch_add(&jits->maps_open, 1, __ATOMIC_RELAXED) < jits->maps_max) {
-        jit->map = found->place;
+        jit->map = found->path_fd;
         jit->map_device = found->file.device;
         jit->map_inode = found->file.inode;
     } else {
         __atomic_fetch_sub(&jits->maps_open, 1, __ATOMIC_RELAXED);
-        close(found->place);
+        close(found->path_fd);
     }
 }
 
-/* Open the perf map of a process whose sym_perf_target was read. Returns 0 or a
- * negative errno. */
+/* Open the perf map of a process whose sym_perf_target was read, and keep it open.
+ * Returns 0 or a negative errno. */
 static int
 open_known(struct jit *jit, uint32_t pid, struct sym_perf_file *file)
 {
@@ -133,7 +133,7 @@ has_exited(uint32_t pid)
 }
 
 void
-jit_look(struct jit *jit, uint32_t pid, uint64_t now_ns)
+jit_find_map(struct jit *jit, uint32_t pid, uint64_t now_ns)
 {
     struct jits *const jits = jit->jits;
     struct sym_perf_file file;
@@ -174,7 +174,7 @@ jit_take(struct jit *jit, struct jit *taken)
     taken->known = jit->known;
 }
 
-/* The key of our own /tmp for time limits (base/time_limit.h). */
+/* Return the key under which calls may wait for our own /tmp (base/time_limit.h). */
 static uint64_t
 own_key(void)
 {
@@ -183,7 +183,8 @@ own_key(void)
     return jit_file_key(&pid, 1);
 }
 
-/* Open the perf map of a process that exited before its sym_perf_target was read. */
+/* Open the perf map of a process that exited before its sym_perf_target was read, as a
+ * file of our own /tmp. Returns 0 or a negative errno. */
 static int
 open_guessed(uint32_t pid, struct sym_perf_file *file)
 {
@@ -193,8 +194,8 @@ open_guessed(uint32_t pid, struct sym_perf_file *file)
 
     if (error == 0) {
         *file = found.file;
-        if (found.place >= 0) {
-            close(found.place);
+        if (found.path_fd >= 0) {
+            close(found.path_fd);
         }
     }
     return error;

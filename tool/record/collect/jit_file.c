@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jit_file.c - finds and opens perf maps in limited time. A call that exceeds its time
- * continues in its thread when the caller has given up, so it has its own descriptors.
- */
+ * continues in its own thread after the caller has given up, so it works on duplicates
+ * of the descriptors that it gets. */
 #include "record/collect/jit_file.h"
 
 #include "base/open_regular.h"
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Close a descriptor unless it is negative. */
 static void
 close_any(int fd)
 {
@@ -40,7 +41,7 @@ jit_file_key(const uint32_t *pids, size_t count)
         found = stat(path, &status) == 0;
         mounts = found ? status.st_ino : mounts;
     }
-    return UINT64_C(1) << 63 | mounts; /* no device has it */
+    return UINT64_C(1) << 63 | mounts; /* unlike the key of any device */
 }
 
 /* ---- What leads to a perf map ---- */
@@ -56,7 +57,7 @@ struct reading {
 };
 
 /* Read what leads to the perf map of the first process or, if it has exited, to that of
- * an ancestor in our pid namespace. */
+ * an ancestor in our pid namespace. Returns 0, or -ESRCH if nothing can be read. */
 static int
 read_target(const uint32_t *pids, size_t count, struct sym_perf_target *target)
 {
@@ -75,6 +76,8 @@ read_target(const uint32_t *pids, size_t count, struct sym_perf_target *target)
     return -ESRCH;
 }
 
+/* Read the target of a struct reading, and device and inode of its folder:
+ * time_limit_run calls it in a thread. */
 static void
 reading_work(void *argument)
 {
@@ -85,13 +88,14 @@ reading_work(void *argument)
         return;
     }
     reading->folder.fd = reading->target.folder;
-    if (!roots_look(&reading->folder)) {
+    if (!roots_stat(&reading->folder)) {
         reading->target.folder = -errno;
         close(reading->folder.fd);
         reading->folder.fd = -1;
     }
 }
 
+/* Free a struct reading whose caller has given up waiting. */
 static void
 reading_drop(void *argument)
 {
@@ -132,8 +136,8 @@ struct opening {
     int error;
 };
 
-/* Read the user of a running process again: it may have changed since. Returns false if
- * it is the same, or the process has exited. */
+/* Read the user of a running process again, since it may have changed, and store a new
+ * one in *target. Returns false if it is the same, or the process has exited. */
 static bool
 read_user(uint32_t pid, struct sym_perf_target *target)
 {
@@ -153,6 +157,8 @@ read_user(uint32_t pid, struct sym_perf_target *target)
     return changed;
 }
 
+/* Open the perf map by its name, which fails with -EPERM if it is not owned by the user
+ * of the process: once more if that user has changed. Returns 0 or a negative errno. */
 static int
 open_by_name(struct jit_file *asked)
 {
@@ -164,9 +170,10 @@ open_by_name(struct jit_file *asked)
     return error;
 }
 
-/* Open the perf map of a process that exited before anything was read of it, as a file
- * of ours in our own /tmp. One of another user may be that of another process: -ESRCH.
- * */
+/* Open the perf map of a process that exited before anything was read of it, as a
+ * file of ours in our own /tmp. One of another user may be the map of another
+ * process: -ESRCH instead of -EPERM, since nothing is known of its user. Returns 0 or
+ * a negative errno. */
 static int
 open_guessed(struct jit_file *asked)
 {
@@ -177,7 +184,8 @@ open_guessed(struct jit_file *asked)
     return error == -EPERM ? -ESRCH : error;
 }
 
-/* Open the perf map that was kept. */
+/* Open the perf map that was kept. Returns 0 or a negative errno: -EIO if its
+ * size cannot be read. */
 static int
 open_kept(struct jit_file *asked)
 {
@@ -196,8 +204,10 @@ open_kept(struct jit_file *asked)
     return 0;
 }
 
+/* Open the file of a descriptor once more by O_PATH, for jit.c to keep. Returns the new
+ * descriptor, or -1. */
 static int
-open_place(int fd)
+open_path_fd(int fd)
 {
     char link[64];
 
@@ -205,6 +215,8 @@ open_place(int fd)
     return open(link, O_PATH | O_CLOEXEC);
 }
 
+/* Open the perf map of a struct opening: by its name, else the one that was kept.
+ * time_limit_run calls it in a thread. */
 static void
 opening_work(void *argument)
 {
@@ -213,7 +225,7 @@ opening_work(void *argument)
 
     opening->error = asked->guessed ? open_guessed(asked) : open_by_name(asked);
     if (opening->error == 0) {
-        asked->place = open_place(asked->file.fd);
+        asked->path_fd = open_path_fd(asked->file.fd);
         return;
     }
     asked->file.fd = -1;
@@ -222,7 +234,7 @@ opening_work(void *argument)
     }
 }
 
-/* Free the call's own copies and descriptors. */
+/* Free the call and its duplicates of the caller's descriptors. */
 static void
 opening_free(struct opening *opening)
 {
@@ -231,13 +243,14 @@ opening_free(struct opening *opening)
     free(opening);
 }
 
+/* Free a struct opening whose caller has given up waiting, and close what it opened. */
 static void
 opening_drop(void *argument)
 {
     struct opening *const opening = argument;
 
     close_any(opening->asked.file.fd);
-    close_any(opening->asked.place);
+    close_any(opening->asked.path_fd);
     opening_free(opening);
 }
 
@@ -263,14 +276,14 @@ jit_file_open(uint64_t key, struct jit_file *file)
     opening->asked = *file;
     opening->asked.target.folder = duplicate(file->target.folder);
     opening->asked.kept = duplicate(file->kept);
-    opening->asked.file.fd = opening->asked.place = -1;
+    opening->asked.file.fd = opening->asked.path_fd = -1;
     if (time_limit_run(key, opening_work, opening_drop, opening) != 0) {
         return -ETIMEDOUT;
     }
     file->target.uid = opening->asked.target.uid;
     file->target.root_uid = opening->asked.target.root_uid;
     file->file = opening->asked.file;
-    file->place = opening->asked.place;
+    file->path_fd = opening->asked.path_fd;
     error = opening->error;
     opening_free(opening);
     return error;

@@ -7,10 +7,13 @@
 
 /* Modules are within this distance of the kernel text. */
 static const uint64_t modules_distance = UINT64_C(1) << 31;
+
+/* A range begins at a multiple of 2 MB, the bucket of the kernel map (image.c). */
 static const uint64_t begin_mask = ~((UINT64_C(1) << 21) - 1);
 
-/* Return the address of a symbol where the kernel's text begins, or 0: the line has
- * none, or Linux hides addresses. Some kernels show one of the two only. */
+/* Return the address in a line of /proc/kallsyms if its symbol begins the kernel's
+ * text: _text or _stext, of which some kernels show only one. Returns 0 for other
+ * lines, or if Linux hides addresses. */
 static uint64_t
 text_address(const char *line)
 {
@@ -18,7 +21,7 @@ text_address(const char *line)
     char *kind;
     const uint64_t address = strtoull(line, &kind, 16);
 
-    /* " T _text", without a module behind it */
+    /* kind is " T _text", or longer for a symbol of a module */
     if (kind != line && kind[0] == ' ' && kind[1] != '\0') {
         for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
             if (strcmp(kind + 2, names[i]) == 0) {
@@ -48,7 +51,8 @@ kernel_range_around_text(FILE *symbols, struct kernel_range *range)
     return true;
 }
 
-/* Does a line show an address, or are they hidden from the caller? */
+/* Whether any line has an address that is not 0: Linux shows all as 0 to callers from
+ * whom it hides them. */
 static bool
 shows_addresses(FILE *symbols)
 {

@@ -19,11 +19,13 @@ struct kernel_range kernel_range_find(void);
  * of that form. Returns false, and does not change range, if it has no such address. */
 bool kernel_range_around_text(FILE *symbols, struct kernel_range *range);
 
-/* Return why kernel_range_find may not have the running kernel's range, which would put
- * its hits outside; NULL: it has. */
+/* Return why the range of kernel_range_find may not contain the code of the running
+ * kernel, whose hits would then be outside. Returns NULL if it does contain it. */
 const char *kernel_range_doubt(void);
 
-/* The same for a kernel whose text may be anywhere, by its symbols, or NULL. */
+/* Return the doubt for a kernel whose text may be anywhere, by its symbols:
+ * /proc/kallsyms, or text of that form, or NULL if it cannot be opened. Returns NULL
+ * if there is none. */
 const char *kernel_range_doubt_of(FILE *symbols);
 
 #endif

@@ -28,8 +28,8 @@
 /* Number of attempts to open an image, each through another process that maps it. */
 enum { MISSES_MAX = 8 };
 
-/* Whether a mapping has no file. Anonymous shared memory is notified with an inode and
- * a name, too; it is recognised by these names. */
+/* Linux notifies anonymous shared memory with an inode and a name, too: such memory is
+ * recognised by these names. */
 bool
 mapped_file_is_none(const ntprof_notification *map)
 {
@@ -61,29 +61,29 @@ struct paths {
     size_t count;
 };
 
-/* found - the result: the file of a mapping. */
+/* found - what a search for the file of a mapping has found. */
 struct found {
     int fd;              /* O_PATH, so that it can be closed without waiting; or -1 */
     uint64_t device;     /* st_dev */
     uint64_t generation; /* 0: unknown */
-    bool holds_elf;      /* of a file in memory only; else true */
-    struct root root;    /* of the process; fd is -1 if it is ours, or unknown */
+    bool holds_elf;      /* begins as ELF files do; true if it is not in memory only */
+    struct root root;    /* of the process; its fd is -1 if it is ours, or unknown */
 };
 
 /* opening - a search for the file of a mapping, made by another thread with a time
  * limit: each of its calls may wait for a file system that does not answer. */
 struct opening {
-    dev_t device; /* as notified */
+    dev_t device; /* of the mapping, as notified */
     uint64_t inode;
-    bool is_memory;
+    bool is_memory; /* mapped_file_is_memory */
     struct paths paths;
     uint32_t pids[IMAGE_ROOTS_MAX];
     size_t pid_count;
     struct found file;
 };
 
-/* Add one path. If memory runs out, it is left out: the file may be found by another
- * one. The caller adds no more than names has room for. */
+/* Add one path, in the form of printf. If memory runs out, it is left out: the file may
+ * be found by another one. The caller adds no more than names has room for. */
 __attribute__((format(printf, 2, 3))) static void
 paths_add(struct paths *paths, const char *format, ...)
 {
@@ -114,8 +114,8 @@ paths_fill(struct paths *paths, const ntprof_notification *map,
     paths_add(paths, "%s", map->name);
 }
 
-/* Whether the file begins as ELF files do. Only files in memory are read: on other file
- * systems a read may wait for ever. */
+/* Whether the file begins as ELF files do. True for one that is not in memory: it is
+ * not read, as on other file systems a read may wait for ever. */
 static bool
 begins_as_elf(int fd)
 {
@@ -131,8 +131,9 @@ begins_as_elf(int fd)
            memcmp(begin, magic, sizeof(magic)) == 0;
 }
 
-/* Return the generation number, which differs between files that had the same inode
- * number one after the other; 0 if the file system does not report it. */
+/* Return the generation number of an open file, which differs between files
+ * that had the same inode number one after the other; 0 if the file system
+ * does not report it. */
 static uint64_t
 read_generation(int fd)
 {
@@ -142,9 +143,10 @@ read_generation(int fd)
     return ioctl(fd, FS_IOC_GETVERSION, version) == 0 ? version[0] : 0;
 }
 
-/* Open path if it leads to the mapped inode and can be read, and look at the file.
- * Returns false if not. any_device: the file may be on another device than the mapping
- * reports, since on some file systems (overlay, btrfs) stat() reports another one. */
+/* Open path if it leads to the mapped inode and can be read, and store the file in
+ * opening->file. Returns false if not. any_device: accept the file on another device
+ * than the mapping reports, since on some file systems (overlay, btrfs) stat()
+ * reports another one. */
 static bool
 open_mapped(struct opening *opening, const char *path, bool any_device)
 {
@@ -152,20 +154,20 @@ open_mapped(struct opening *opening, const char *path, bool any_device)
     int fd = -1;
     /* The process chose the name and may have put anything there. Opening a device may
      * have side effects, so open a path descriptor and check it first. */
-    const int place = open(path, O_PATH | O_CLOEXEC);
+    const int path_fd = open(path, O_PATH | O_CLOEXEC);
 
-    if (place < 0) {
+    if (path_fd < 0) {
         return false;
     }
-    if (fstat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == opening->inode &&
-        (any_device || st.st_dev == opening->device)) {
-        fd = sym_open_found(place);
+    if (fstat(path_fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        st.st_ino == opening->inode && (any_device || st.st_dev == opening->device)) {
+        fd = sym_open_found(path_fd);
     }
     if (fd < 0) {
-        close(place);
+        close(path_fd);
         return false;
     }
-    opening->file.fd = place;
+    opening->file.fd = path_fd;
     opening->file.device = st.st_dev;
     opening->file.generation = read_generation(fd);
     opening->file.holds_elf = !opening->is_memory || begins_as_elf(fd);
@@ -173,8 +175,9 @@ open_mapped(struct opening *opening, const char *path, bool any_device)
     return true;
 }
 
-/* Open the file by the first path that leads to the mapped inode: first on the
- * mapping's device, then on any; and the root of its process. */
+/* Open the file by the first path that leads to the mapped inode: on the device of the
+ * mapping if any does, else on any. If it is found, open the root directory of its
+ * process too. time_limit_run calls it in a thread. */
 static void
 opening_work(void *argument)
 {
@@ -191,6 +194,7 @@ opening_work(void *argument)
     }
 }
 
+/* Close the descriptors of a file that was found. */
 static void
 found_close(const struct found *file)
 {
@@ -202,6 +206,8 @@ found_close(const struct found *file)
     }
 }
 
+/* Free a search and close what it still owns. time_limit_run calls it if its caller has
+ * given up waiting. */
 static void
 opening_delete(void *argument)
 {
@@ -214,6 +220,7 @@ opening_delete(void *argument)
     free(opening);
 }
 
+/* Create a search for the file of an image. Returns NULL if memory runs out. */
 static struct opening *
 opening_new(const struct image *image, const ntprof_notification *map,
             const uint32_t *ancestors, size_t count)
@@ -236,7 +243,9 @@ opening_new(const struct image *image, const ntprof_notification *map,
     return opening;
 }
 
-/* Open the file of an image. Returns 0, -ENOENT if it is not found, or -ETIMEDOUT. */
+/* Open the file of an image and store it in *file, which the caller closes. Returns 0,
+ * -ETIMEDOUT if its file systems did not answer in time, or -ENOENT if it was not found
+ * or memory runs out. */
 static int
 find_file(const struct image *image, const ntprof_notification *map,
           const uint32_t *ancestors, size_t count, struct found *file)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * mapped_file.h - the files of images, opened while a process leads to them. Each of
- * the calls for that may wait for a file system that does not answer, so their time is
- * limited (base/time_limit.h).
- */
+/* mapped_file.h - opens the files of images while a process leads to them. Each call
+ * for that may wait for a file system that does not answer, so the time of all is
+ * limited (base/time_limit.h). */
 #ifndef RECORD_COLLECT_MAPPED_FILE_H
 #define RECORD_COLLECT_MAPPED_FILE_H
 
 #include "record/collect/image.h"
 
-/* Return the key of calls that may wait for the file of an image. */
+/* Return the key of calls that may wait for the file of an image
+ * (base/time_limit.h): its device. */
 uint64_t mapped_file_key(const struct image *image);
 
 /* Open the file of an image unless it was opened before, so that the addresses in it
- * can be named later. If files_max files are open already, the image is never opened.
- * Parameters as of image_set_find. */
+ * can be named later, and set image->fd, root and what is known of the file. Failures
+ * are counted in image->misses; after some, or if files_max files are open already, the
+ * image is never opened. Parameters as of image_set_find. */
 void mapped_file_open(struct image_set *set, struct image *image,
                       const ntprof_notification *map, const uint32_t *ancestors,
                       size_t count);
@@ -27,7 +27,7 @@ bool mapped_file_is_none(const ntprof_notification *map);
 bool mapped_file_is_memory(const ntprof_notification *map);
 
 /* Whether a mapped file in memory, such as a memfd, holds a program or library. False
- * if it cannot be opened; true if it is on a disk, which is not read here. */
+ * if it cannot be opened; true if it is on a disk, whose files are not read here. */
 bool mapped_file_holds_elf(const struct image *image, const ntprof_notification *map,
                            const uint32_t *ancestors, size_t count);
 

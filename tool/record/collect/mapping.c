@@ -10,15 +10,16 @@
 
 #include <stdlib.h>
 
-/* Number of profile objects of one mapping. */
+/* Return the number of profile objects of one mapping: one for each source on each
+ * processor, or on all together. */
 static size_t
 profile_count(const struct collector *collector)
 {
     return collector->options.source_count * collector->cpu_count;
 }
 
-/* Return what image_segment.program is for a program on a processor; cpu_at is the
- * index of the processor in collector->cpus. */
+/* Return the number that image_segment.program has for a program on a processor; cpu_at
+ * is the index of the processor in collector->cpus. */
 static uint32_t
 program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu_at)
 {
@@ -140,8 +141,8 @@ mapping_start(struct collector *collector, const struct process *process,
     return any;
 }
 
-/* Add the counters of an image that no process maps any more to its totals, and free
- * them. */
+/* Fold the counters of an image that no process maps any more, and free them. If memory
+ * runs out they stay, with the hits that were not folded. */
 static void
 mapping_release_counters(struct collector *collector, struct image *image)
 {
@@ -150,7 +151,7 @@ mapping_release_counters(struct collector *collector, struct image *image)
     for (size_t i = 0; i < collector->options.source_count; i++) {
         complete = image_fold(&collector->images, image, (uint32_t)i) && complete;
     }
-    if (complete) { /* else memory ran out: the next fold tries again */
+    if (complete) { /* else the hits that are left are in the next fold */
         image_release(&collector->images, image);
     }
 }
@@ -220,8 +221,8 @@ mapping_make_kernel_counters(struct collector *collector, uint32_t of_program)
 
 /* Close each profile object of the kernel or of the kernel map whose counterpart was
  * not started: hits that only one of them counts would be in no row. The process's
- * mappings first and first + 1 are those of the kernel map and of the kernel; if one of
- * them could not be added, remove the other. */
+ * mappings with index first and first + 1 are those of the kernel map and of the
+ * kernel; if one of the two could not be added, remove the other. */
 static void
 mapping_pair_kernel(struct collector *collector, struct process *process, size_t first)
 {
@@ -245,9 +246,9 @@ mapping_pair_kernel(struct collector *collector, struct process *process, size_t
     }
 }
 
-/* Count in the kernel for a process. The profile objects of the kernel map start before
- * those of the kernel: a hit that only the kernel map counts costs a useless search,
- * but a hit that only the kernel's counters count would never be found. */
+/* The profile objects of the kernel map start before those of the kernel: a hit that
+ * only the kernel map counts costs a useless search, but a hit that only the kernel's
+ * counters count would never be found. */
 void
 mapping_add_kernel(struct collector *collector, struct process *process)
 {

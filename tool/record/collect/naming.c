@@ -45,7 +45,7 @@ enum { DELAYS_MAX = 3 };
 /* Rows between two calls of the progress callback. */
 enum { PROGRESS_ROWS = 256 };
 
-/* Images whose symbols are open at a time: a process of its own reads each of them. */
+/* Images whose symbols are open at a time: each is read by a process of its own. */
 enum { READERS_MAX = 256 };
 
 /* Places whose names are looked up at once: few images have more of them. */
@@ -53,7 +53,8 @@ enum { PLACES_MAX = 4096 };
 
 /* --- creation --- */
 
-/* Return how many bytes the names of one image may use; 0: no limit. */
+/* Return how many bytes the names of one image may use, of a process that may use
+ * memory_max; 0: no limit. */
 static uint64_t
 image_memory(uint64_t memory_max)
 {
@@ -167,7 +168,8 @@ namer_give_up(struct namer *namer, bool maps)
     }
 }
 
-/* Whether symbols take too much memory, or too many processes that read them. */
+/* Whether symbols take more than half of memory_max, or too many
+ * processes read them. */
 static bool
 naming_is_full(const struct naming *naming)
 {
@@ -260,8 +262,9 @@ naming_forget_hits(struct naming *naming, size_t number)
 
 /* --- opening --- */
 
-/* Return the path as the image's container sees it. For processes that ran before the
- * watch, the notified path starts with the path of the container's root. */
+/* Return the path of an image in the container whose root directory the link root, in
+ * /proc, leads to. For processes that ran before the watch, the notified path starts
+ * with that of the root, which is cut off. */
 static const char *
 path_below(const char *root, const char *path)
 {
@@ -273,8 +276,9 @@ path_below(const char *root, const char *path)
     return inside ? path + size : path;
 }
 
-/* Open the image, and have wanted looked up if it is not NULL; debug files are searched
- * for in the root of its container too. */
+/* Open the file of an image, and have wanted looked up if it is not NULL; debug files
+ * are searched for in the root of its container too. Returns NULL with errno set if
+ * it cannot be read. */
 static struct sym_image *
 open_image(const struct naming *naming, const struct image *image,
            const struct sym_wanted *wanted)
@@ -294,7 +298,8 @@ open_image(const struct naming *naming, const struct image *image,
     return sym_image_open_places(fd, path, root, &naming->symbols, wanted);
 }
 
-/* Report why names are missing by say or warn of the settings, unless that was done. */
+/* Report why names of an image are missing unless that was done for this image. report
+ * is say or warn of the settings, or NULL. */
 static void
 report_by(const struct naming *naming, struct namer *namer,
           void (*report)(void *context, const char *note), const char *why)
@@ -330,10 +335,12 @@ report_unreadable(const struct naming *naming, struct namer *namer,
     report_by(naming, namer, late ? naming->symbols.warn : naming->symbols.say, note);
 }
 
-/* Whether too many readers did not answer, so that the names of this image are left to
- * a later profile, if there will be one. */
+/* Leave the names of an image to a later profile, if there will be one, and report
+ * it, if too many readers did not answer while this profile was made. Returns
+ * whether it is so. */
 static bool
-is_hung(const struct naming *naming, struct namer *namer, const struct image *image)
+delay_if_hung(const struct naming *naming, struct namer *namer,
+              const struct image *image)
 {
     char note[800];
 
@@ -350,8 +357,8 @@ is_hung(const struct naming *naming, struct namer *namer, const struct image *im
     return true;
 }
 
-/* Whether no time is left for the names of this profile, and a later profile can have
- * them. */
+/* Whether the time of this profile for names is used up. Never without naming_set_time:
+ * then no later profile could have them. */
 static bool
 is_out_of_time(const struct naming *naming)
 {
@@ -377,7 +384,7 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
         return;
     }
     if (image->kind == IMAGE_FILE) {
-        if (is_hung(naming, namer, image) ||
+        if (delay_if_hung(naming, namer, image) ||
             (namer->delayed && naming->clock.over_ns >= naming->headers_ns)) {
             return;
         }
@@ -421,8 +428,8 @@ naming_bounded_images(const struct naming *naming)
     return bounded;
 }
 
-/* Charge the time that names of the previous profile took, and start the time of this
- * one. */
+/* Subtract the time that names of the previous profile took from what is left for all,
+ * and start the clock of this profile. */
 static void
 start_clock(struct naming *naming)
 {
@@ -479,7 +486,8 @@ open_kernel(const struct naming *naming, const struct counts *counts, uint64_t b
     return map;
 }
 
-/* Report once why the kernel's functions have no names; error: of reading them. */
+/* Report once why the kernel's functions have no names; error is the
+ * errno of reading them. */
 static void
 report_no_kernel(const struct naming *naming, struct namer *namer, int error)
 {
@@ -528,7 +536,8 @@ namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
     namer->missed = false;
 }
 
-/* Return the address of a place. */
+/* Return the link-time address of a place in a file; of other images the
+ * place is the address. */
 static uint64_t
 namer_address(const struct namer *namer, uint64_t place, uint64_t bytes)
 {
@@ -564,8 +573,9 @@ naming_add_module(struct profile *profile, const char *module, uint32_t *index)
     return profile_add_image(profile, &image, index);
 }
 
-/* Round down to the start of the bucket. Buckets start at multiples of their size in
- * the file; their addresses may be aligned differently. */
+/* Return the address where the bucket of a place begins; address is that of the
+ * place. Buckets start at multiples of their size in the file; their addresses may be
+ * aligned differently. */
 static uint64_t
 bucket_address(const struct profile *profile, uint64_t place, uint64_t address)
 {
@@ -605,7 +615,8 @@ naming_add_image(struct profile *profile, const struct image *image,
 }
 
 /* Add the hits of one count to the row of its place, which is made with its name if it
- * is new. Rows of kernel modules have images of their own. */
+ * is new. image is the index of the image in the profile, number that in the recording;
+ * rows of kernel modules have images of their own. Returns false if memory runs out. */
 static bool
 add_row(struct naming *naming, struct profile *profile, struct namer *namer,
         uint32_t image, size_t number, const struct count *count)
@@ -638,6 +649,8 @@ add_row(struct naming *naming, struct profile *profile, struct namer *namer,
     return naming_add_hits(naming, profile, &place, number, count);
 }
 
+/* Call the progress callback for each PROGRESS_ROWS-th row of an image;
+ * total is their number. */
 static void
 report_progress(const struct naming *naming, const struct image *image, size_t done,
                 size_t total)
@@ -650,8 +663,9 @@ report_progress(const struct naming *naming, const struct image *image, size_t d
 }
 
 /* Leave the names of an image to a later profile if the time for all of them ran out
- * meanwhile. If its process was ended for that it is read again: not without end, as it
- * would take the time of others each time. */
+ * while they were looked up. If its reader was ended for that the file is read again,
+ * but at most DELAYS_MAX times, as it would take the time of other images each time.
+ * Returns whether they were left. */
 static bool
 postpone_names(const struct naming *naming, struct namer *namer)
 {
@@ -683,10 +697,10 @@ namer_report(const struct naming *naming, struct namer *namer)
     }
 }
 
-/* Take the places of counts from first on, as many as are looked up at once. Returns
- * the first count behind them. */
+/* List the places of counts from index first on, each once, as many as are looked up at
+ * once, and set wanted to them. Returns the index of the first count behind them. */
 static size_t
-take_places(const struct counts *counts, size_t first, uint64_t places[PLACES_MAX],
+list_places(const struct counts *counts, size_t first, uint64_t places[PLACES_MAX],
             struct sym_wanted *wanted)
 {
     size_t at = first;
@@ -725,7 +739,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
         return true;
     }
     report_progress(naming, image, 0, counts->count);
-    next = take_places(counts, 0, places, &wanted);
+    next = list_places(counts, 0, places, &wanted);
     namer_open(naming, namer, image, &wanted);
     namer_read_map(naming, namer, image, counts, naming_counted_bytes(profile));
     if (namer->given_up) {
@@ -738,7 +752,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     for (size_t i = 0; complete && i < counts->count; i++) {
         report_progress(naming, image, i, counts->count);
         if (i == next) {
-            next = take_places(counts, i, places, &wanted);
+            next = list_places(counts, i, places, &wanted);
             namer_expect(namer, &wanted);
         }
         complete = add_row(naming, profile, namer, index, number, &counts->items[i]);
@@ -747,7 +761,8 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     if (naming->ending) {
         namer_give_up(namer, false);
     } else if (namer->elf != NULL) {
-        /* Of a reader that has ended, what it answered is all that later looks get. */
+        /* Of a reader that has ended, what it answered is all that
+         * later lookups get. */
         if (!sym_image_is_ended(namer->elf)) {
             sym_image_end_lookups(namer->elf);
         }

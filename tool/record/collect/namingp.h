@@ -14,20 +14,20 @@ struct namer {
     bool opened;         /* an attempt was made */
     bool missed;         /* map had no name for some place */
     bool from_file;      /* elf was read from a file and can be opened again */
-    bool given_up;       /* map was read and freed again */
+    bool given_up;       /* map was freed to save memory */
     bool kernel;         /* map is that of the kernel and its modules */
     bool partial;        /* map has only the names of the counts that it was read for */
     bool noted;          /* the reason for missing names was reported */
     bool refused;        /* a perf map exists, or may exist, and was not read */
     bool bounded;        /* some names or lines of elf would have cost too much */
     bool delayed;        /* its names are for a later profile: naming_set_time */
-    unsigned int delays; /* times that its process was ended as it took all time */
+    unsigned int delays; /* times that its reader was ended as it took all time */
     uint64_t bytes;      /* what elf took in memory after its last rows */
     uint64_t hits;       /* hits of the image when map was read */
     uint64_t read_s;     /* CLOCK_MONOTONIC: when map was read */
 };
 
-/* calls - those of the stacks of a profile. All zero: there are none. */
+/* calls - the call stacks of hits as a profile has them. All zero: there are none. */
 struct calls {
     uint32_t *stacks; /* by node of the cut: index of its call in the profile */
     uint8_t *ends;    /* by node: enum stack_end */
@@ -52,12 +52,13 @@ struct naming {
     char refused_why[128]; /* why a perf map was last not read */
     struct sym_settings symbols;
     struct sym_clock clock; /* limits the time for the names of one profile */
-    uint64_t given_ns;      /* to that clock */
+    uint64_t given_ns;      /* what the clock had left at the start of the profile */
     uint64_t left_ns;       /* for all profiles to come; UINT64_MAX: no limit */
-    uint64_t headers_ns;    /* the same, for headers when nothing is left */
+    uint64_t headers_ns;    /* for headers of files when left_ns is used up */
 };
 
-/* Return the namer of an image, which is empty at first, or NULL if memory runs out. */
+/* Return the namer of an image by its number, which is empty at first, or NULL
+ * if memory runs out. */
 struct namer *naming_get(struct naming *naming, size_t number);
 
 /* Report why names of an image are missing, unless that was done for this image. */
@@ -68,14 +69,14 @@ void naming_report_once(const struct naming *naming, struct namer *namer,
  * bucket is larger than a counter can be (counts.h). */
 uint64_t naming_counted_bytes(const struct profile *profile);
 
-/* Free symbols above half of memory_max. They use the most memory, and freeing them
- * loses no hits. */
+/* Free symbols while they take more than half of memory_max. They use the most memory,
+ * and freeing them loses no hits. */
 void naming_bound(struct naming *naming);
 
 /* Open the symbols of an image's file, or of the vdso, unless that was tried before,
- * and have what is wanted looked up. If the names are for a later profile, only headers
- * are read: by build-id and address a store gives the rows of this one their names
- * then. */
+ * and have what is wanted looked up. If the names are for a later profile, only
+ * headers are read: by the build-id and addresses in this profile's rows, a store
+ * later gives them names. */
 void namer_open(const struct naming *naming, struct namer *namer, struct image *image,
                 const struct sym_wanted *wanted);
 
@@ -83,8 +84,9 @@ void namer_open(const struct naming *naming, struct namer *namer, struct image *
  * many names as for one. */
 void namer_expect(const struct namer *namer, const struct sym_wanted *wanted);
 
-/* Read the names that change while the code runs: those of a JIT and of kernel
- * modules. */
+/* Read the names that change while the code runs, if that is due: those of a JIT whose
+ * map was freed, and those of the kernel and its modules. counts are those of the
+ * image, whose counters cover bytes of code each. */
 void namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
                     const struct counts *counts, uint64_t bytes);
 
@@ -93,7 +95,8 @@ void namer_read_map(struct naming *naming, struct namer *namer, struct image *im
 bool namer_look_up(const struct namer *namer, uint64_t place, uint64_t bytes,
                    struct sym_name *name, const char **module);
 
-/* Report once why names of the image are missing. */
+/* Once the rows of an image are complete: report why names of it are missing, unless
+ * that was done, or leave them to a later profile if the time for them ran out. */
 void namer_report(const struct naming *naming, struct namer *namer);
 
 /* Add an image to the profile, with the range of addresses from the page of its first
@@ -116,18 +119,14 @@ bool naming_add_hits(struct naming *naming, struct profile *profile,
                      struct profile_place *place, size_t image,
                      const struct count *count);
 
-/* Free the calls of the last profile. */
+/* Free the calls of a profile. */
 void calls_finish(struct calls *calls);
 
 /* --- perf_maps.c --- */
 
-/*
- * Read the perf maps of the processes whose code without a file has new hits. The
- * namers of all images exist. Returns false if memory runs out; maps that are not read
- * are reported.
- *
- *   bytes  of code that one count stands for
- */
+/* Read the perf maps of the processes whose code without a file has new hits; each
+ * count of it stands for bytes of code. The namers of all images exist. Returns false
+ * if memory runs out; maps that are not read for other reasons are reported. */
 bool perf_maps_read(struct naming *naming, struct image *const *images, size_t count,
                     uint64_t bytes);
 

@@ -19,8 +19,9 @@ enum { SEGMENTS_UNMEASURED = 64 };
 
 /* --- the list of processes --- */
 
-/* Check memory_max (collector_measure) if SEGMENTS_UNMEASURED segments were made since
- * the last check. Snapshots check it too, but many mappings may come between two. */
+/* Measure memory and check memory_max (collector_measure) if SEGMENTS_UNMEASURED
+ * segments were made since the last check. Snapshots check it too, but many mappings
+ * may come between two. */
 static void
 notify_measure(struct collector *collector)
 {
@@ -77,7 +78,7 @@ process_set_program(struct collector *collector, struct process *process,
 
 /* Give a process a program unless it has one. It gets one at its first code or hit:
  * most kernel threads never run, and machines with many processors have more of them
- * than there are numbers of programs. */
+ * than there are numbers of programs. Returns false if memory runs out. */
 static bool
 process_need_program(struct collector *collector, struct process *process)
 {
@@ -85,7 +86,8 @@ process_need_program(struct collector *collector, struct process *process)
            process_set_program(collector, process, process->name, NULL);
 }
 
-/* Find a process among those that exited last, the latest first. */
+/* Find a process among the EXITED_MAX that exited last, the latest first. All of the
+ * owner is zero if it is not among them. */
 static struct owner
 find_exited(const struct collector *collector, uint32_t pid)
 {
@@ -119,7 +121,8 @@ notify_forget_exited(struct collector *collector)
     memset(collector->exited, 0, sizeof(collector->exited));
 }
 
-/* Remember that a process has exited. */
+/* With options.machine, remember that a process with a program has exited: it still
+ * owns hits that are delivered later (EXITED_MAX). */
 static void
 note_exited(struct collector *collector, const struct process *process)
 {
@@ -203,8 +206,8 @@ process_map(struct collector *collector, struct process *process,
     } while (at < end);
 }
 
-/* A process mapped code: count in it from now on. The session delivers hits and
- * notifications in the order of time, so no hit in the mapping was delivered before. */
+/* Count in code that a process has mapped. The session delivers hits and notifications
+ * in the order of time, so no hit in the mapping was delivered before. */
 static void
 notify_map(struct collector *collector, const ntprof_notification *map)
 {
@@ -244,12 +247,11 @@ notify_map(struct collector *collector, const ntprof_notification *map)
     process_map(collector, process, map, image);
 }
 
-/*
- * A process unmapped code: close the profile objects of that mapping, which may have
- * been taken in several parts. Parts of files are remembered until the next change: the
- * program may move their code to anonymous memory at the same addresses (remapped.c).
- * Backwards, since a removed mapping is replaced by the last one.
- */
+/* Close the profile objects of code that a process has unmapped. Its mapping may be
+ * several in our list, one for each part (process_map). Parts of files are remembered
+ * until the next change: the program may move their code to anonymous memory at the
+ * same addresses (remapped.c). The loop runs backwards, since a removed mapping is
+ * replaced by the last one. */
 static void
 notify_unmap(struct collector *collector, const ntprof_notification *unmap)
 {
@@ -313,7 +315,8 @@ notify_start_machine(struct collector *collector)
 
 /* --- starts and executed programs --- */
 
-/* Return the unit of the process that forked this one; NULL if it has no program. */
+/* Return the unit of the process that forked the one which starts; NULL if the parent
+ * is not known or has no program yet. */
 static const char *
 parent_unit(struct collector *collector, const ntprof_notification *start)
 {
@@ -325,8 +328,8 @@ parent_unit(struct collector *collector, const ntprof_notification *start)
                : NULL;
 }
 
-/* Return the name of a process. Number 0 is what idle processors run or, in a pid
- * namespace, that and all processes outside of it. */
+/* Return the name of a process. Pid 0 stands for what idle processors run or, in a pid
+ * namespace, for that and all processes outside of it. */
 static const char *
 start_name(const ntprof_notification *start)
 {
@@ -336,7 +339,7 @@ start_name(const ntprof_notification *start)
     return strcmp(start->name, "(others)") == 0 ? "[others]" : "[idle]";
 }
 
-/* A process started, or a running one is watched from now on: add it to the table. */
+/* Add a process to the table: it started, or was running and is watched from now on. */
 static void
 notify_start(struct collector *collector, const ntprof_notification *start)
 {
@@ -379,9 +382,9 @@ notify_start(struct collector *collector, const ntprof_notification *start)
     mapping_add_kernel(collector, process);
 }
 
-/* A process executed another program. Its old code was notified as unmapped before
- * this. Only the mappings of the kernel's code are left, which mapping_add_kernel has
- * added: replace them by mappings for the new program. */
+/* Give a process that executed another program that program. Its old code was notified
+ * as unmapped before this. Only the mappings of the kernel's code are left, which
+ * mapping_add_kernel has added: replace them by mappings for the new program. */
 static void
 notify_exec(struct collector *collector, const ntprof_notification *exec)
 {
@@ -402,7 +405,7 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
     }
 }
 
-/* A process exited. */
+/* Remove a process that exited from the table. */
 static void
 notify_exit(struct collector *collector, const ntprof_notification *exit)
 {

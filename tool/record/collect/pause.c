@@ -16,7 +16,7 @@ static const size_t part_offsets[PAUSE_PARTS] = {
     offsetof(ntprof_source_info, unfinished),    offsetof(ntprof_source_info, excluded),
     offsetof(ntprof_source_info, outside_kernel)};
 
-/* Read a member by its index in part_offsets. */
+/* Return the value of a member by its index in part_offsets. */
 static uint64_t
 get_part(const ntprof_source_info *info, size_t part)
 {
@@ -26,6 +26,7 @@ get_part(const ntprof_source_info *info, size_t part)
     return value;
 }
 
+/* Set a member by its index in part_offsets. */
 static void
 set_part(ntprof_source_info *info, size_t part, uint64_t value)
 {
@@ -77,7 +78,7 @@ pause_apply(const struct pause *pause, ntprof_source_info *info)
         info->taken > 0 && events > 0 ? events / (double)info->taken : 0;
 }
 
-/* Begin a pause of all sources (apply is pause_begin) or end it (pause_end). Before,
+/* Begin a pause of all sources (apply is pause_begin) or end it (pause_end). First
  * collector_read folds the hits of each source up to the moment of its statistics, so
  * that both change at the same hit. While images.discarding is set, folds drop hits.
  * Returns false if nothing changed. */

@@ -14,22 +14,22 @@
 /* Number of members of the statistics that a pause reduces. */
 enum { PAUSE_PARTS = 9 };
 
-/* pause - of one source; all zero: never paused. */
+/* pause - the pauses of one source; all zero: there was none. */
 struct pause {
     bool paused;
-    ntprof_source_info begin; /* as of the last pause */
+    ntprof_source_info begin; /* the statistics when the last pause began */
     /* What pauses left out of the members of part_offsets, modulo 2^64, since a member
      * such as missed may also become smaller. */
     uint64_t left_out[PAUSE_PARTS];
     double events_left_out;
 };
 
-/* Begin or end a pause; now are the session's statistics at that moment. */
+/* Begin or end (pause_end) a pause; now are the session's statistics at that moment. */
 void pause_begin(struct pause *pause, const ntprof_source_info *now);
 void pause_end(struct pause *pause, const ntprof_source_info *now);
 
-/* Reduce the session's statistics to what was counted. Afterwards they add up as before
- * (source.h). */
+/* Reduce the session's statistics, of this moment, to those of the time without pauses.
+ * Afterwards they add up as before (source.h). */
 void pause_apply(const struct pause *pause, ntprof_source_info *info);
 
 #endif

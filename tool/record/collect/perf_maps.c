@@ -18,8 +18,8 @@
  * writes some megabytes. */
 #define PERF_MAPS_BYTES_MAX (UINT64_C(256) << 20)
 
-/* Hits of a process from which on it is reported that nobody knows whether it has a
- * perf map. */
+/* A process must have so many hits to be reported when it is not known whether
+ * it has a perf map. */
 enum { UNKNOWN_HITS_MIN = 20 };
 
 /* Return the hits of all counts together. */
@@ -54,7 +54,8 @@ report_unread_map(struct naming *naming, struct jit_map *jit, const char *why)
     naming_report_once(naming, jit->namer, note);
 }
 
-/* Say why a perf map could not be opened; error is a negative errno. */
+/* Return the words for why a perf map could not be opened; error is a negative
+ * errno. */
 static const char *
 why_not_opened(int error)
 {
@@ -87,15 +88,17 @@ is_worth_a_report(int error, uint64_t hits)
     return error != -ENOENT && hits >= UNKNOWN_HITS_MIN;
 }
 
-/* The key under which the perf map of a process is refused after its reader hung
- * (base/time_limit.h): no file system has it, since a reader may hang on purpose. */
+/* Return the key under which the perf map of a process is refused after its reader hung
+ * (base/time_limit.h). It is that of no file system, but of the process, since one may
+ * make its reader hang on purpose. */
 static uint64_t
 reader_key(const struct jit_map *jit)
 {
     return UINT64_C(1) << 62 | jit->image->pid;
 }
 
-/* Open the perf map. Returns false if there is none or it cannot be read. */
+/* Open the perf map of a process in jit->file. Returns false if there is none, or if it
+ * cannot be read, which is reported. */
 static bool
 open_map(struct naming *naming, struct jit_map *jit)
 {
@@ -110,6 +113,7 @@ open_map(struct naming *naming, struct jit_map *jit)
     return error == 0;
 }
 
+/* Whether two perf maps are one file. */
 static bool
 same_file(const struct sym_perf_file *left, const struct sym_perf_file *right)
 {
@@ -133,7 +137,7 @@ compare_jits(const void *left, const void *right)
 /* Write each place of the counts, which are sorted, once to places, which has room for
  * all. Returns their number. */
 static size_t
-put_places(const struct counts *counts, uint64_t *places)
+list_places(const struct counts *counts, uint64_t *places)
 {
     size_t count = 0;
 
@@ -146,8 +150,8 @@ put_places(const struct counts *counts, uint64_t *places)
     return count;
 }
 
-/* Read the map of the processes in jits, which share the open file of the first.
- * Returns NULL with errno set. */
+/* Read the perf map that the processes in jits share, with the names of their hits
+ * only; the first of them has it open. Returns NULL with errno set. */
 static struct sym_map *
 read_shared(const struct jit_map *jits, size_t count, uint64_t bytes)
 {
@@ -161,8 +165,8 @@ read_shared(const struct jit_map *jits, size_t count, uint64_t bytes)
     }
     places = calloc(room, sizeof(*places));
     for (size_t i = 0; places != NULL && i < count; i++) {
-        wanted.count += put_places(&jits[i].image->totals, places + wanted.count);
-        wanted.count += put_places(&jits[i].image->taken, places + wanted.count);
+        wanted.count += list_places(&jits[i].image->totals, places + wanted.count);
+        wanted.count += list_places(&jits[i].image->taken, places + wanted.count);
     }
     wanted.places = places;
     if (places != NULL) {
@@ -172,9 +176,9 @@ read_shared(const struct jit_map *jits, size_t count, uint64_t bytes)
     return map;
 }
 
-/* Have a process use a perf map instead of its previous one. */
+/* Have the namer of a process use a perf map instead of its previous one. */
 static void
-take_map(struct jit_map *jit, struct sym_map *map)
+set_map(struct jit_map *jit, struct sym_map *map)
 {
     sym_map_close(jit->namer->map);
     jit->namer->map = map;
@@ -204,15 +208,15 @@ read_for_all(struct naming *naming, struct jit_map *jits, size_t count, uint64_t
     }
     for (size_t i = 0; i < count; i++) {
         if (map != NULL) {
-            take_map(&jits[i], i == 0 ? map : sym_map_share(map));
+            set_map(&jits[i], i == 0 ? map : sym_map_share(map));
         } else {
             report_unread_map(naming, &jits[i], why);
         }
     }
 }
 
-/* Open the perf map of an image that has new hits. Returns false if there is nothing to
- * read. */
+/* Open the perf map of an image that has new hits, or whose map was freed. Returns
+ * false if there is nothing to read. */
 static bool
 find_map(struct naming *naming, struct image *image, size_t number, struct jit_map *jit)
 {

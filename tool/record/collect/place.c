@@ -2,11 +2,13 @@
 /* place.c - functions and frames of a profile from symbol names. */
 #include "record/collect/place.h"
 
-/* For inlined functions: no start, since the start in a name is that of the outermost
- * function. */
+/* What add_function gets for inlined functions, which have no start: the start in a
+ * name is that of the outermost function. */
 static const struct sym_name no_start = {.has_start = false};
 
-/* Find or add the function of a name that was looked up; outermost has its start. */
+/* Find or add the function of a frame of a name, and store its index. outermost is the
+ * name if the frame is the outermost, whose start the name has, else no_start. Returns
+ * false if memory runs out. */
 static bool
 add_function(struct profile *profile, const struct sym_frame *frame,
              const struct sym_name *outermost, uint32_t *index)
@@ -24,8 +26,9 @@ add_function(struct profile *profile, const struct sym_frame *frame,
     return profile_add_function(profile, &function, index);
 }
 
-/* Count the callers up to the first one without a name. Those beyond are left out: they
- * would appear to call the function inside it directly. */
+/* Return the number of callers up to the first one without a name. That one and
+ * those outside of it are left out: they would appear to call the function
+ * inside it directly. */
 static size_t
 named_callers(const struct sym_name *name)
 {
@@ -38,7 +41,8 @@ named_callers(const struct sym_name *name)
 }
 
 /* Add the functions that the code is inlined into, the outermost first, because each
- * frame of a profile refers to its caller. */
+ * frame of a profile refers to its caller. *caller becomes the index of the innermost,
+ * or 0. Returns false if memory runs out. */
 static bool
 add_callers(struct profile *profile, const struct sym_name *name, uint32_t *caller)
 {

@@ -14,7 +14,8 @@ program_set_finish(struct program_set *set)
     set->count = 0;
 }
 
-/* Find the number of a program by its name and unit. Returns false if it has none. */
+/* Find the number of a program by its name and unit. Returns false if the set
+ * does not have it. */
 static bool
 look_up(const struct program_set *set, const char *name, const char *unit,
         uint32_t *number)
@@ -31,7 +32,7 @@ look_up(const struct program_set *set, const char *name, const char *unit,
     return false;
 }
 
-/* Return a free number below max; set->max if there is none. */
+/* Return the lowest free number; at least set->max if there is none. */
 static uint32_t
 find_free(const struct program_set *set)
 {

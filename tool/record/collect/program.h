@@ -30,10 +30,11 @@ struct program_set {
     uint32_t max;
 };
 
+/* Free all programs. */
 void program_set_finish(struct program_set *set);
 
-/* Find or add a program and store its number. Once there are max, new ones become
- * "[other]". Returns false if memory runs out. */
+/* Find or add a program and store its number. Once the set has max programs, new ones
+ * become "[other]". Returns false if memory runs out. */
 bool program_set_find(struct program_set *set, const char *name, const char *unit,
                       uint32_t *number);
 

@@ -5,8 +5,8 @@
 
 #include "record/collect/collectorp.h"
 
-/* Reduce a mapping to its part of the region, if there is a region. Returns false if
- * they have no byte in common. */
+/* Reduce a mapping to its part in the region, if there is a region. Returns false,
+ * without change, if they have no byte in common. */
 bool region_cut(const struct collector_region *region, struct mapping *mapping);
 
 #endif

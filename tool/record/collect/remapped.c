@@ -12,9 +12,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Segments of one file may be this much further apart in memory than in the file. */
+/* If the distance of two segments of a file is this much larger in memory than in the
+ * file, they count as loaded separately. */
 static const uint64_t apart_bytes_max = UINT64_C(16) << 20;
 
+/* Whether what replaced has is of the same change of mappings as a notification: what
+ * one call unmaps and maps is notified with one time. */
 static bool
 is_same_change(const struct replaced *replaced, const ntprof_notification *change)
 {
@@ -57,6 +60,7 @@ open_maps(uint32_t pid)
     return fopen(path, "re");
 }
 
+/* Read the next line. Returns false at the end, or if it cannot be understood. */
 static bool
 read_line(FILE *maps, struct line *line)
 {
@@ -67,6 +71,7 @@ read_line(FILE *maps, struct line *line)
                   &line->device_minor, &line->inode) == 6;
 }
 
+/* Whether a line is a mapping of the file of an image. */
 static bool
 is_of_image(const struct line *line, const struct image *image)
 {
@@ -74,8 +79,8 @@ is_of_image(const struct line *line, const struct image *image)
            line->device_minor == image->device_minor;
 }
 
-/* Does the process still map the file of a mapping, at about the same addresses? If it
- * has exited, it counts as such. */
+/* Whether the process still maps the file of a mapping, at about the same addresses;
+ * true also if it has exited, since nothing says otherwise then. */
 static bool
 is_still_mapped(uint32_t pid, const struct mapping *mapping)
 {
@@ -97,8 +102,8 @@ is_still_mapped(uint32_t pid, const struct mapping *mapping)
     return found;
 }
 
-/* Return the end of the anonymous memory at an address if the file of the mapping right
- * before it continues right behind it; otherwise 0. */
+/* Return the end of the anonymous memory right behind a mapping of a file if the file
+ * continues right behind that memory, as if it were a part; otherwise 0. */
 static uint64_t
 find_end_of_gap(uint32_t pid, const struct mapping *before)
 {
@@ -126,7 +131,8 @@ find_end_of_gap(uint32_t pid, const struct mapping *before)
 
 /* ---- Candidates ---- */
 
-/* Find the first mapping of a file that has bytes of [base, base + length). */
+/* Find the first mapping of a file that has bytes of [base, base + length). Returns
+ * NULL if there is none. */
 static const struct mapping *
 find_first(const struct mapping *mappings, size_t count, uint64_t base, uint64_t length)
 {
@@ -144,8 +150,9 @@ find_first(const struct mapping *mappings, size_t count, uint64_t base, uint64_t
     return first;
 }
 
-/* Find the mapping of a file that ends where a part begins, whose file continues behind
- * anonymous memory. *found becomes a mapping of that memory. */
+/* Find the mapping of a file that ends where a part of a mapping begins, and whose file
+ * continues behind the anonymous memory there. *found becomes a mapping of the file at
+ * that memory. Returns false if there is none. */
 static bool
 find_gap(const struct process *process, const struct mapping *part,
          struct mapping *found)
@@ -170,7 +177,8 @@ find_gap(const struct process *process, const struct mapping *part,
     return false;
 }
 
-/* Find the first bytes of a part that are of a file. */
+/* Find the first bytes of a part of an anonymous mapping that belong to a file, and
+ * store that mapping of the file in *found. Returns false if there are none. */
 static bool
 find_original(const struct collector *collector, const struct process *process,
               const struct process *parent, const ntprof_notification *map,

@@ -30,7 +30,7 @@ open_root(uint32_t pid)
 }
 
 bool
-roots_look(struct root *root)
+roots_stat(struct root *root)
 {
     struct stat status;
 
@@ -48,7 +48,7 @@ is_own_root(struct root *root)
 {
     struct stat own;
 
-    return stat("/", &own) != 0 || !roots_look(root) ||
+    return stat("/", &own) != 0 || !roots_stat(root) ||
            (own.st_dev == root->device && own.st_ino == root->inode);
 }
 

@@ -15,18 +15,20 @@
 /* More are not searched: each uses a descriptor and keeps its file system busy. */
 enum { ROOTS_MAX = 64 };
 
+/* root - a directory: a root directory of a container, or a /tmp. */
 struct root {
     dev_t device;
     ino_t inode;
     int fd; /* O_PATH */
 };
 
-/* All zero is empty. */
+/* roots - directories that are kept open, each once. All zero is empty. */
 struct roots {
     struct root items[ROOTS_MAX];
     size_t count;
 };
 
+/* Close all directories. */
 void roots_finish(struct roots *roots);
 
 /*
@@ -42,10 +44,11 @@ bool roots_open(const uint32_t *pids, size_t count, struct root *root);
 
 /* Read device and inode of an opened directory. This may wait for its file system.
  * Returns false if that fails. */
-bool roots_look(struct root *root);
+bool roots_stat(struct root *root);
 
-/* Take over an opened directory that was looked at. Returns the list's descriptor of
- * that directory, or -1 if there are too many. */
+/* Take over an opened directory whose device and inode were read. Returns
+ * the descriptor of that directory in the list, or -1 if there are too many;
+ * then it is closed. */
 int roots_keep(struct roots *roots, const struct root *root);
 
 /* Close a directory that no image uses any more. The last one takes its index. */

@@ -35,14 +35,14 @@ struct work {
     size_t count;
 };
 
-/* Does a row's function have a name? */
+/* Whether the function of a row has a name. */
 static bool
 is_named(const struct work *work, const struct profile_row *row)
 {
     return work->profile->functions[row->function].name[0] != '\0';
 }
 
-/* Does a row lack its name or its line? Only such rows are named. */
+/* Whether a row lacks its name or its line; only such rows are named. */
 static bool
 lacks_name(const struct work *work, const struct profile_row *row)
 {
@@ -78,8 +78,8 @@ report_unusable(const struct work *work, const struct profile_image *image,
     }
 }
 
-/* Open the file of the image if it has the profile's build-id. Otherwise report why not
- * and return NULL. */
+/* Open the file of the image if it has the image's build-id in the profile. Otherwise
+ * report why not and return NULL. */
 static struct sym_image *
 open_image(const struct work *work, const struct profile_image *image)
 {
@@ -115,7 +115,8 @@ open_image(const struct work *work, const struct profile_image *image)
     return file;
 }
 
-/* Bytes of code that a row stands for; without buckets rows have single addresses. */
+/* Return the bytes of code that a row stands for; without buckets rows have
+ * single addresses. */
 static uint64_t
 bucket_bytes(const struct work *work)
 {
@@ -162,6 +163,7 @@ name_row(const struct work *work, struct sym_image *file, struct profile_row *ro
     return true;
 }
 
+/* Report that done rows have their names. */
 static void
 report_progress(const struct work *work, const struct profile_image *image, size_t done)
 {
@@ -171,8 +173,8 @@ report_progress(const struct work *work, const struct profile_image *image, size
     }
 }
 
-/* Do these rows have all the names that they can have? Code of the kernel and of JITs
- * has no lines. */
+/* Whether the rows order[first] to order[end - 1] have all the names that they can
+ * have: code of the kernel and of JITs has no lines. */
 static bool
 has_names(const struct work *work, const struct profile_image *image, size_t first,
           size_t end)

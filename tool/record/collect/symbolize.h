@@ -22,8 +22,8 @@ struct symbolize_statistics {
 bool symbolize(struct profile *profile, const struct sym_settings *settings,
                struct symbolize_statistics *statistics);
 
-/* Do it as a command with these options, which shows progress; about is what lacks the
- * names. Returns false after an error line. */
+/* Call symbolize for a command with these options, and show progress. about is the
+ * profile that lacks the names, for error lines. Returns false after an error line. */
 bool symbolize_for_command(const char *command, const char *about,
                            const struct names_options *options, struct profile *profile,
                            struct symbolize_statistics *statistics);

@@ -15,7 +15,8 @@ thread_set_finish(struct thread_set *set)
     *set = (struct thread_set){0};
 }
 
-/* Read the name of a thread. If it has ended, keep the one that was read before. */
+/* Read the name of a thread. If the thread has ended, it keeps the name
+ * that was read before. */
 static void
 read_name(struct thread *thread)
 {

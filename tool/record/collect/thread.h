@@ -30,6 +30,7 @@ struct thread_set {
     struct hash_index index;
 };
 
+/* Free all threads; the set is empty then. */
 void thread_set_finish(struct thread_set *set);
 
 /*

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Digits of a container's id, and how many of them engines show. */
+/* Digits of a container's id, how many of them engines show, and room for the text of
+ * /proc/PID/cgroup. */
 enum { ID_DIGITS = 64, ID_SHOWN = 12, CGROUP_BYTES = 8192 };
 
 /* rank - how well a part of a path names what the process belongs to. */
@@ -34,7 +35,7 @@ find_id(const char *part, size_t size)
     return part + end - ID_DIGITS;
 }
 
-/* Rank a part of a path, and shorten it to its name. */
+/* Return the rank of a part of a path, and shorten the part to what is shown of it. */
 static enum rank
 rank_part(const char **part, size_t *size)
 {
@@ -52,7 +53,7 @@ rank_part(const char **part, size_t *size)
     return text_ends_with(*part, *size, ".slice") ? RANK_SLICE : RANK_OTHER;
 }
 
-/* Take the unit from the path of a cgroup: the part with the highest rank, of equal
+/* The part of the path with the highest rank is the unit, of equal
  * ones the innermost. */
 void
 unit_of_path(const char *path, char unit[static UNIT_BYTES])

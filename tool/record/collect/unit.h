@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Room for a unit, with its NUL; longer ones are cut. */
 enum { UNIT_BYTES = 256 };
 
 /*
