@@ -676,6 +676,7 @@ server_fd(const struct http_server *server)
     return server->queue_fd;
 }
 
+/* The list begins with the newest request, so the last queued one is the oldest. */
 static struct http_request *
 server_take(struct http_server *server)
 {

@@ -144,6 +144,8 @@ bind_unit(struct adding *adding, sqlite3_stmt *statement, size_t index)
     database_bind_text(adding->store, statement, 1, adding->profile->units[index]);
 }
 
+/* Add the sources of the profile, and keep their ids. "DO UPDATE SET name = name"
+ * changes nothing, but makes INSERT return the id also if the row exists already. */
 static void
 add_sources(struct adding *adding)
 {
@@ -154,9 +156,7 @@ add_sources(struct adding *adding)
               NULL, adding->profile->source_count, bind_source);
 }
 
-/* Add the entries of all tables that rows refer to, and keep their ids. INSERT returns
- * no id if the row exists already and nothing is updated; "DO UPDATE SET name = name"
- * is an update without a change. */
+/* Add the entries of all tables that rows refer to, and keep their ids. */
 static void
 add_names(struct adding *adding)
 {

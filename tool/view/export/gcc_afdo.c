@@ -3,13 +3,13 @@
  * gcc_afdo.c - the file that gcc 12 reads by -fauto-profile: names, and for each
  * function a count for each of its lines and what was inlined into it.
  *
- * All is little-endian; counts have 64 bits, all else 32. Lines count from the one
- * where the function is declared. A line has the hits of all its code: where SQLite was
- * tried, their maximum gained half as much. How often a function was called is not
- * known: the count of its first line stands for it, without which gcc gains next to
- * nothing. Functions that gcc made of others, NAME.part.0 and the
- * like, are NAME again, as it looks for that. All of it is in the profile, so the
- * program need not be there.
+ * All is little-endian; counts have 64 bits, all else 32. A section begins with its tag
+ * and its length, which gcc skips: 0 here. Lines count from the one where the function
+ * is declared. A line has the hits of all its code: where SQLite was tried, their
+ * maximum gained half as much. How often a function was called is not known: the count
+ * of its first line stands for it, without which gcc gains next to nothing. Functions
+ * that gcc made of others, NAME.part.0 and the like, are NAME again, as it looks for
+ * that. All of it is in the profile, so the program need not be there.
  *
  * gcc 12 takes a function of name 0 for a fault of its own and ends, so name 0 is the
  * empty one, which no function has.

@@ -348,6 +348,7 @@ put_all(struct writer *writer, const struct export_options *options,
                           messages)) {
         return false;
     }
+    /* gprof has bins of an even number of bytes only. */
     writer->width = bucket_bytes > 1 ? bucket_bytes + bucket_bytes % 2 : WIDTH_UNKNOWN;
     writer->word_bytes =
         image_word_bytes(&writer->profile->images[writer->image.chosen]);

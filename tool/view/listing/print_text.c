@@ -347,6 +347,8 @@ put_line(struct printer *printer, const struct listing_line *line)
     }
 }
 
+/* Return the color of a line: for code and its source by its share of the hits, with
+ * the limits of perf annotate. */
 static const char *
 color_of(const struct printer *printer, const struct listing_line *line)
 {

@@ -107,6 +107,7 @@ hash_target(const struct listing_target *target)
                     target->address);
 }
 
+/* Make room for one more target and its hits. Returns false if memory runs out. */
 static bool
 make_room(struct search *search)
 {
