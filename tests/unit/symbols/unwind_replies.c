@@ -9,6 +9,7 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 enum { ROW_NUMBERS = 7 + 2 * SYM_SAVED_REGISTERS, ADDRESS = 0x1000 };
 
@@ -31,7 +32,10 @@ answer(struct wire *wire)
         wire_put(wire, numbers[i]);
     }
     wire_send(wire, -1);
-    while (!hangs_up && !wire->failed) { /* until nobody asks any more */
+    if (hangs_up) { /* and still reads: the question is sent before the answer ends */
+        shutdown(wire->fd, SHUT_WR);
+    }
+    while (!wire->failed) { /* until nobody asks any more */
         (void)wire_get(wire);
     }
 }
