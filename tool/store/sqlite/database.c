@@ -87,6 +87,10 @@ database_prepare(struct database *store, const char *sql)
 {
     sqlite3_stmt *statement = NULL;
 
+    if (sql == NULL) {
+        database_fail(store, "out of memory for a statement");
+        return NULL;
+    }
     log_statement(store, sql);
     if (!store->failed &&
         sqlite3_prepare_v2(store->db, sql, -1, &statement, NULL) != SQLITE_OK) {

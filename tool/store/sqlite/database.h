@@ -40,7 +40,8 @@ void database_start(struct database *store, struct pprof_error *error);
  * failure. */
 bool database_run(struct database *store, const char *sql);
 
-/* database_prepare - return a statement, for sqlite3_finalize; NULL after a failure. */
+/* database_prepare - return a statement, for sqlite3_finalize; NULL after a failure.
+ * sql: NULL: memory ran out for it, which is a failure. */
 sqlite3_stmt *database_prepare(struct database *store, const char *sql);
 
 /* database_bind_text, database_bind - bind a parameter, counted from 1. Numbers of 64

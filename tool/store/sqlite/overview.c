@@ -109,9 +109,7 @@ sqlite_get_timeline(struct store *store, const struct store_selection *selection
                  "ON source.id = accounting.source WHERE name = ?%d GROUP BY slot, "
                  "interval ORDER BY interval",
                  next + 2);
-    statement = buffer_text(&sql) != NULL
-                    ? database_prepare(database, buffer_text(&sql))
-                    : NULL;
+    statement = database_prepare(database, buffer_text(&sql));
     windows_bind(database, statement, selection);
     database_bind(database, statement, next, (uint64_t)overview->start_ns);
     database_bind(database, statement, next + 1, (uint64_t)overview->slot_ns);

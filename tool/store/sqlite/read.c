@@ -82,8 +82,7 @@ choose_windows(struct reading *reading)
     database_run(store, "CREATE TEMP TABLE chosen(id INTEGER PRIMARY KEY, host INTEGER "
                         "NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, "
                         "agent INTEGER NOT NULL)");
-    statement =
-        buffer_text(&sql) != NULL ? database_prepare(store, buffer_text(&sql)) : NULL;
+    statement = database_prepare(store, buffer_text(&sql));
     windows_bind(store, statement, reading->selection);
     database_execute(store, statement);
     sqlite3_finalize(statement);
@@ -558,16 +557,12 @@ static sqlite3_stmt *
 prepare_rows(struct reading *reading, const struct rows_query *query)
 {
     struct buffer sql = {0};
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *statement;
 
     buffer_append_text(&sql, query->columns);
     buffer_append_text(&sql, function_columns(reading->store));
     buffer_append_text(&sql, query->rest);
-    if (buffer_text(&sql) != NULL) {
-        statement = database_prepare(reading->store, buffer_text(&sql));
-    } else {
-        fail_memory(reading);
-    }
+    statement = database_prepare(reading->store, buffer_text(&sql));
     buffer_finish(&sql);
     return statement;
 }
