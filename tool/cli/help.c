@@ -20,7 +20,7 @@ static const char overview[] =
     "       ntprof PROGRAM [ARGUMENT...]     short for: ntprof run -- PROGRAM ..\n"
     "\n"
     "Counts where programs execute: a profiler with small files that\n"
-    "reports every loss. It counts addresses, not call stacks.\n"
+    "reports every loss. With -g it finds the callers as well.\n"
     "\n";
 
 static const char overview_end[] =
