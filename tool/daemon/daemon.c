@@ -102,7 +102,8 @@ start_sender(struct agent *agent)
                                            settings->store, settings->host);
 
     if (failure != 0) {
-        cmd_fail("agent", "cannot start a thread: %s", text_errno(-failure));
+        cmd_fail("agent", "cannot start the process that sends windows: %s",
+                 text_errno(-failure));
     }
     return failure == 0;
 }
