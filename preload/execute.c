@@ -27,8 +27,7 @@ static struct {
                         const posix_spawnattr_t *, char *const *, char *const *);
 } libc;
 
-/* Find libc's own functions, which those below call. Returns false if there are none.
- * */
+/* Find libc's own functions for those below. Returns false if one is missing. */
 static bool
 find_originals(void)
 {
@@ -48,7 +47,8 @@ preload_find_exec(void)
 
 /* ---- exec ---- */
 
-/* Let timers run again after an exec that returned, and so failed. Keeps errno. */
+/* Let timers run again after an exec that returned, and so failed. Returns result.
+ * Keeps errno. */
 static int
 exec_failed(int result, uint32_t process)
 {
@@ -59,6 +59,7 @@ exec_failed(int result, uint32_t process)
     return result;
 }
 
+/* Fail as a function that this libc does not have (ENOSYS). */
 static int
 refuse_exec(void)
 {
@@ -102,7 +103,7 @@ fexecve(int fd, char *const *arguments, char *const *environment)
     return exec_failed(libc.fexecve(fd, arguments, environment), process);
 }
 
-/* Not each libc has it. */
+/* Declared here, because not each libc does. */
 int execveat(int folder, const char *path, char *const arguments[],
              char *const environment[], int flags);
 
@@ -129,7 +130,8 @@ execvp(const char *file, char *const *arguments)
     return execvpe(file, arguments, environ);
 }
 
-/* Number of the arguments of execl and the like, with the NULL at their end. */
+/* Return the number of arguments of execl and the like: the first, which is not in
+ * list, those in list, and the NULL at their end. */
 static size_t
 count_arguments(va_list list)
 {
@@ -141,6 +143,7 @@ count_arguments(va_list list)
     return count;
 }
 
+/* Copy these count arguments to an array. */
 static void
 list_arguments(const char **arguments, const char *first, size_t count, va_list list)
 {
@@ -150,7 +153,9 @@ list_arguments(const char **arguments, const char *first, size_t count, va_list 
     }
 }
 
-/* On the stack, as in libc: malloc must not be called in a child of vfork. */
+/* Declare arguments, and fill it with those of a variadic function. The array is on the
+ * stack, as in libc: malloc must not be called in a child of vfork. The caller ends
+ * list. */
 #define LIST_ARGUMENTS(first)                                 \
     const char **arguments;                                   \
     size_t count;                                             \
@@ -192,8 +197,8 @@ execle(const char *path, const char *first, ...)
 
 /* ---- posix_spawn ---- */
 
-/* Record a child that posix_spawn made: libc's own clone does not come by here. Returns
- * failure, the result of libc's function. */
+/* Record a child that posix_spawn made: libc does that without a call of the functions
+ * above. Returns failure, the result of libc's function. */
 static int
 note_spawned(int failure, pid_t child, pid_t *pid)
 {

@@ -41,7 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 enum { LINE_MAX_BYTES = 4096 + 256, RANGES_MAX = 4096 };
 
-/* What is worked with at the start, in pages that are given back. */
+/* The working memory of images_open, in pages that are unmapped at its end. */
 struct scan {
     char text[2 * LINE_MAX_BYTES];
     size_t filled;
@@ -50,6 +50,7 @@ struct scan {
     struct range ranges[RANGES_MAX];
 };
 
+/* Read a hexadecimal number. Returns where it ends. */
 static const char *
 read_hex(const char *at, uint64_t *number)
 {
@@ -67,6 +68,7 @@ read_hex(const char *at, uint64_t *number)
     }
 }
 
+/* Read a decimal number. Returns where it ends. */
 static const char *
 read_decimal(const char *at, uint64_t *number)
 {
@@ -76,7 +78,8 @@ read_decimal(const char *at, uint64_t *number)
     return at;
 }
 
-/* Is it code of a file, or of the vdso? Code without a file counts by its addresses. */
+/* Is the path of a mapping that of a file, or of the vdso? Code of other mappings
+ * counts by its addresses. */
 static bool
 has_image(const char *path)
 {
@@ -86,7 +89,8 @@ has_image(const char *path)
            strcmp(path, "[vdso]") == 0;
 }
 
-/* Take a line: BEGIN-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH. */
+/* Record the segment that a line describes, and add its range, if it is code of an
+ * image. The line is BEGIN-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH. */
 static void
 take_line(struct preload_shared *shared, struct scan *scan, const char *line)
 {
@@ -121,8 +125,8 @@ take_line(struct preload_shared *shared, struct scan *scan, const char *line)
     }
 }
 
-/* Take the complete lines of the text, and keep the rest. A line that is too long is
- * left out. */
+/* Pass the complete lines of the text to take_line, and keep the rest. A line that is
+ * too long is left out. */
 static void
 take_lines(struct preload_shared *shared, struct scan *scan)
 {
@@ -142,6 +146,7 @@ take_lines(struct preload_shared *shared, struct scan *scan)
     }
 }
 
+/* Record the segments that /proc/self/maps lists; none if it cannot be opened. */
 static void
 scan_maps(struct preload_shared *shared, struct scan *scan)
 {
@@ -163,13 +168,14 @@ scan_maps(struct preload_shared *shared, struct scan *scan)
 
 /* ---- Without /proc: what the loader knows ---- */
 
+/* The context of take_object. */
 struct listing {
     struct preload_shared *shared;
     struct scan *scan;
 };
 
-/* Add the pages of an executable segment, as the loader has mapped them, to the ranges.
- * */
+/* Record an executable segment, and add its pages, as the loader has mapped them, to
+ * the ranges. */
 static void
 take_header(const struct listing *listing, const struct dl_phdr_info *object,
             const ElfW(Phdr) * header)
@@ -212,6 +218,7 @@ take_object(struct dl_phdr_info *object, size_t size, void *given)
 
 /* ---- The table ---- */
 
+/* Make a table of sorted ranges. NULL if memory runs out. */
 static struct table *
 new_table(const struct range *ranges, size_t count)
 {
@@ -268,6 +275,7 @@ images_open(struct preload_shared *shared, uint32_t process, const char *program
     (void)munmap(scan, sizeof(*scan));
 }
 
+/* Return the range that contains an address; NULL: none, or the table is NULL. */
 static const struct range *
 find_range(const struct table *known, uintptr_t pc)
 {
@@ -312,8 +320,8 @@ images_key(const struct preload_shared *shared, uintptr_t pc, uint32_t process)
     return key;
 }
 
-/* Replace the table; the caller is one of its readers. Replaced ones are unmapped when
- * there is no other. */
+/* Replace the table, with the lock held. The caller counts as a reader; if there is no
+ * other, all replaced tables are unmapped. */
 static void
 publish(struct table *replacing)
 {
@@ -404,8 +412,9 @@ images_drop_unloaded(void)
     if (kept == MAP_FAILED) {
         return;
     }
-    /* Not with the lock: a destructor that runs with the loader's lock may call
-     * dlclose, and come here. */
+    /* As a reader, which keeps the table mapped. Not with the lock, because
+     * dl_iterate_phdr takes the loader's lock: a destructor that runs with that may
+     * call dlclose, and so wait for our lock in drop_unloaded. */
     __atomic_fetch_add(&readers, 1, __ATOMIC_SEQ_CST);
     do {
         memset(kept->loaded, 0, sizeof(kept->loaded));

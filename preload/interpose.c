@@ -40,8 +40,9 @@ preload_find(const char *name, void *pointer)
     return symbol != NULL;
 }
 
-/* Find libc's own functions. Not in a constructor: those of other libraries may call
- * them before ours runs. */
+/* Find libc's own functions; returns false if one is missing. This is done at the first
+ * use, not in a constructor: constructors of other libraries may call the functions
+ * below before ours runs. */
 static bool
 find_all(void)
 {
@@ -75,11 +76,13 @@ preload_find_libc(struct preload_libc *found)
 
 /* ---- Threads ---- */
 
+/* The start routine that the program gave to pthread_create, and its argument. */
 struct start {
     void *(*function)(void *);
     void *argument;
 };
 
+/* The start routine of each new thread: arm it, then run the program's own. */
 static void *
 begin_thread(void *given)
 {
@@ -112,6 +115,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return failure;
 }
 
+/* The same as struct start and begin_thread, for threads of C11. */
 struct c11_start {
     thrd_start_t function;
     void *argument;
@@ -127,7 +131,8 @@ begin_c11_thread(void *given)
     return start.function(start.argument);
 }
 
-/* Not by pthread_create in libc, either. */
+/* Replaced besides pthread_create, because libc's thrd_create does not call the
+ * pthread_create above. */
 REPLACES int
 thrd_create(thrd_t *thread, thrd_start_t function, void *argument)
 {
@@ -193,6 +198,8 @@ sigaction(int number, const struct sigaction *action, struct sigaction *previous
     return libc.shared.sigaction(number, action, previous);
 }
 
+/* Set a handler by libc's function *set, signal() or a variant. set points to a member
+ * of libc, which is read only after it was found. */
 static sighandler_t
 set_handler(sighandler_t (*const *set)(int, sighandler_t), int number,
             sighandler_t handler)

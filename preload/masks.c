@@ -24,8 +24,7 @@ static struct {
     int (*signalfd)(int, const sigset_t *, int);
 } libc;
 
-/* Find libc's own functions, which those below call. Returns false if there are none.
- * */
+/* Find libc's own functions for those below. Returns false if one is missing. */
 static bool
 find_originals(void)
 {
@@ -55,8 +54,8 @@ has_all_realtime(const sigset_t *set)
     return true;
 }
 
-/* Return the set without the signal of the timers: copy, or the set itself if it does
- * not have it. errno stays. */
+/* Return a set without the signal of the timers: in copy, or the set itself if that
+ * signal is not in it. Keeps errno. */
 static const sigset_t *
 without_ours(const sigset_t *set, sigset_t *copy)
 {

@@ -26,6 +26,7 @@ static struct {
     bool has_ending;
 } state;
 
+/* Return the record of this process in the shared memory. */
 static struct preload_process *
 record(void)
 {
@@ -33,6 +34,8 @@ record(void)
     return &state.shared->processes[state.process];
 }
 
+/* Does state belong to the calling process? Not in a child of vfork, nor where the
+ * preload object does not work. */
 static bool
 is_ours(void)
 {
@@ -66,7 +69,8 @@ hit(void *context, uintptr_t pc, unsigned overrun)
     }
 }
 
-/* Count threads, with a timer or without. */
+/* Count a thread, with a timer or without. failure: 0, or the negative errno for which
+ * it has none. */
 static void
 count_armed(int failure)
 {
@@ -81,8 +85,8 @@ count_armed(int failure)
 
 /* ---- Threads ---- */
 
-/* Delete the timer of a thread that ends: it would stay, and there may be no more than
- * RLIMIT_SIGPENDING. */
+/* Delete the timer of a thread that ends: the kernel keeps it otherwise, and allows no
+ * more timers than RLIMIT_SIGPENDING. */
 static void
 end_thread(void *value)
 {
@@ -106,7 +110,8 @@ preload_begin_thread(void)
 
 /* ---- Processes ---- */
 
-/* What pthread_atfork is made of in glibc, which other libcs do not have. */
+/* The function that glibc's pthread_atfork calls. glibc exports only this one, other
+ * libcs only pthread_atfork. */
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void),
                              void (*child)(void), void *object) __attribute__((weak));
 
@@ -124,6 +129,8 @@ call_after_fork(void (*child)(void))
     }
 }
 
+/* In a child of fork, which inherits no timers, begin to profile it: record the
+ * process, and arm its only thread. */
 static void
 after_fork(void)
 {
@@ -153,6 +160,7 @@ preload_end_process(void)
 
 /* ---- Other programs ---- */
 
+/* Set in the record of a process whether it executes another program (1) or not (0). */
 static void
 set_leaving(uint32_t process, uint32_t leaving)
 {
@@ -201,6 +209,8 @@ preload_record_spawned(pid_t pid)
     }
 }
 
+/* Make the timers, without one for any thread yet. Returns false if no signal is
+ * free. */
 static bool
 start_timers(struct preload_shared *shared)
 {
@@ -215,8 +225,8 @@ start_timers(struct preload_shared *shared)
     return thread_timer_init(&state.timer, &options) == 0;
 }
 
-/* Unblock the timers' signal: what executed this program may have left all signals
- * blocked. */
+/* Unblock the timers' signal: the program that executed this one may have left all
+ * signals blocked. */
 static void
 unblock_signal(void)
 {
@@ -235,7 +245,7 @@ arm_threads(void)
     const int failure = thread_timer_arm_all(&state.timer);
     const size_t armed = thread_timer_count(&state.timer);
 
-    /* -ENOENT: /proc has other processes, but the calling thread is armed. */
+    /* -ENOENT: this process is not in /proc, and only the calling thread is armed. */
     count_armed(failure == -ENOENT ? 0 : failure);
     for (size_t i = 1; i < armed; i++) {
         count_armed(0);
@@ -246,7 +256,8 @@ __attribute__((constructor)) static void
 start(void)
 {
     const int saved_errno = errno;
-    /* Now, as dlsym may not be called in signal handlers and children of vfork. */
+    /* Found in advance, as dlsym may not be called in signal handlers and children of
+     * vfork. */
     const bool found =
         preload_find_libc(&state.libc) && preload_find_exec() && preload_find_masks();
     struct preload_shared *const shared = found ? record_open() : NULL;
@@ -264,6 +275,8 @@ start(void)
             unblock_signal();
             arm_threads();
         } else {
+            /* Report a thread without a timer: all signals are in use (EBUSY).
+             * count_armed needs state.shared for that; then the object stays off. */
             state.shared = shared;
             count_armed(-EBUSY);
             state.shared = NULL;

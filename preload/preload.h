@@ -25,41 +25,48 @@ struct preload_libc {
     int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *previous);
 };
 
-/* preload_find_libc - find them. false: one is missing, and the preload object
- * cannot work. */
+/* preload_find_libc - find these functions of libc. Returns false if one is missing:
+ * then the preload object cannot work. */
 bool preload_find_libc(struct preload_libc *libc);
 
-/* preload_leave_signal - let the timers take another signal, if this one is theirs.
- * Without another one nothing more is counted. */
+/* preload_leave_signal - leave a signal to the program: if the timers use it, they use
+ * another one from now on. If no other is free, they are deleted, and nothing more is
+ * counted. */
 void preload_leave_signal(int number);
 
-/* preload_timer - the timers of this process; NULL: there are none, or it is a child of
- * vfork, which shares the memory of its parent. */
+/* preload_timer - return the timers of this process. NULL: there are none, or this
+ * process is a child of vfork, which shares the memory of its parent. */
 struct thread_timer *preload_timer(void);
 
-/* preload_find - find a function of libc that the preload object replaces. false: there
- * is none.
+/* preload_find - find libc's own function of a name that the preload object replaces.
+ * Returns false if libc has none.
  *
  *   pointer  out: a pointer to a function
  */
 bool preload_find(const char *name, void *pointer);
 
-/* preload_find_exec - find the functions of execute.c, which children of vfork call. */
+/* preload_find_exec - find libc's own functions for execute.c in advance: children of
+ * vfork call these, and may not search for them. Returns false if one is missing. */
 bool preload_find_exec(void);
 
-/* preload_find_masks - find the functions of masks.c, which signal handlers call. */
+/* preload_find_masks - do the same for masks.c, whose functions signal handlers
+ * call. */
 bool preload_find_masks(void);
 
-/* preload_begin_thread - arm the calling thread until it ends. */
+/* preload_begin_thread - give the calling thread a timer, which is deleted when the
+ * thread ends. */
 void preload_begin_thread(void);
 
-/* preload_end_process - record the processor time of this process, also in the signal
- * handler. Later hits count. */
+/* preload_end_process - record the processor time that this process has used, as it may
+ * be about to exit. Called in signal handlers too. Hits after this call still count. */
 void preload_end_process(void);
 
 /*
- * preload_begin_exec - before a call of exec, in any process. Returns the number of the
- * process, for preload_end_exec: exec has failed.
+ * preload_begin_exec - to be called before exec, also in a child of vfork: record that
+ * the process is leaving its program, and pause the timers. Returns the number of its
+ * record; 0: it has none.
+ *
+ * preload_end_exec - undo this after exec has failed. process: in, that number.
  */
 uint32_t preload_begin_exec(void);
 void preload_end_exec(uint32_t process);
@@ -78,19 +85,22 @@ void preload_record_spawned(pid_t pid);
  */
 void images_open(struct preload_shared *shared, uint32_t process, const char *program);
 
-/* images_key - the key of an address; in the signal handler. */
+/* images_key - return the key (shared.h) of the slot for hits at an address. Called in
+ * signal handlers. */
 uint64_t images_key(const struct preload_shared *shared, uintptr_t pc,
                     uint32_t process);
 
 /* images_drop_unloaded - what dlclose unmapped is not known any more. */
 void images_drop_unloaded(void);
 
-/* images_after_fork - no other thread has the lock in a child of fork. */
+/* images_after_fork - in a child of fork, make the lock free: a thread of the parent
+ * may have held it, and that thread is not in the child. */
 void images_after_fork(void);
 
 /* ---- record.c: what is appended to the shared memory ---- */
 
-/* record_open - map the memory that the environment leads to; NULL: there is none. */
+/* record_open - map the shared memory that the environment leads to. NULL: there is
+ * none. */
 struct preload_shared *record_open(void);
 
 /* record_process - number of a new process, which is the calling one, or with
@@ -98,8 +108,8 @@ struct preload_shared *record_open(void);
 uint32_t record_process(struct preload_shared *shared, uint32_t kind, pid_t pid,
                         const char *program);
 
-/* record_segment - number of the segment, which may be one that is there already; 0:
- * there is no place. The path is copied. */
+/* record_segment - record a segment, unless the same one is recorded already. Returns
+ * its number; 0: there is no room for it. The path is copied. */
 uint32_t record_segment(struct preload_shared *shared,
                         const struct preload_segment *wanted, const char *path);
 

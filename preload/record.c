@@ -27,7 +27,8 @@ enum { FCNTL = SYS_fcntl64 };
 enum { FCNTL = SYS_fcntl };
 #endif
 
-/* Is it a memfd of the command, which nobody can shorten while it is mapped? */
+/* Is a descriptor that of the shared memory: a memfd of its size and magic, which
+ * nobody can shorten while it is mapped? */
 static bool
 is_memory(int fd)
 {
@@ -42,6 +43,7 @@ is_memory(int fd)
            magic == PRELOAD_MAGIC;
 }
 
+/* Map the shared memory, and leave it out of core dumps. NULL if memory runs out. */
 static struct preload_shared *
 map(int fd)
 {
@@ -56,7 +58,8 @@ map(int fd)
     return memory;
 }
 
-/* Read a decimal number; NULL: there is none. */
+/* Read a decimal number of at most 9 digits. Returns where it ends; NULL: there is
+ * none. */
 static const char *
 read_number(const char *text, unsigned *number)
 {
@@ -69,6 +72,7 @@ read_number(const char *text, unsigned *number)
     return at != text ? at : NULL;
 }
 
+/* Write a decimal number, without a NUL. Returns where it ends. */
 static char *
 put_number(char *to, unsigned number)
 {
@@ -142,7 +146,8 @@ record_open(void)
 
 /* ---- Records ---- */
 
-/* Take the next number, from 1 on; 0: there is no place. */
+/* Return the next number of an array of so many places, from 1 on; 0: the array is
+ * full. */
 static uint32_t
 take_number(uint32_t *count, uint32_t places)
 {
@@ -151,7 +156,8 @@ take_number(uint32_t *count, uint32_t places)
     if (number < places) {
         return number;
     }
-    /* The count stays what was asked for, and must not wrap. */
+    /* The command reads the count to find out how many were refused. It must not wrap,
+     * so it ends at twice the places. */
     if (number > 2 * places) {
         (void)__atomic_sub_fetch(count, 1, __ATOMIC_RELAXED);
     }
@@ -167,7 +173,7 @@ process_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The number that /proc gives to the calling process; 0: none. */
+/* Return the pid of the calling process in /proc; 0: it is not in /proc. */
 static uint32_t
 pid_in_proc(void)
 {
@@ -179,8 +185,8 @@ pid_in_proc(void)
     return read_number(digits, &pid) != NULL ? pid : 0;
 }
 
-/* The number of the calling process, which is pid here, in the command's PID namespace;
- * 0: unknown. */
+/* Return the pid of the calling process in the command's PID namespace; 0: unknown.
+ * namespace, pid: in, its own. */
 static uint32_t
 find_outer_pid(const struct preload_shared *shared, uint32_t namespace, uint32_t pid)
 {
@@ -221,13 +227,13 @@ record_process(struct preload_shared *shared, uint32_t kind, pid_t pid,
     return number;
 }
 
-/* Is a segment that is recorded the wanted one, of this path? */
+/* Is this recorded segment the same as the wanted one, with this path? */
 static bool
 is_same(const struct preload_shared *shared, const struct preload_segment *segment,
         const struct preload_segment *wanted, const char *path)
 {
     const bool ready = __atomic_load_n(&segment->ready, __ATOMIC_ACQUIRE) == 1;
-    /* Once: a process with fewer rights than this one may be writing. */
+    /* Read once: a process with fewer rights than this one may change it meanwhile. */
     const uint32_t at = __atomic_load_n(&segment->path, __ATOMIC_RELAXED);
 
     return ready && segment->inode == wanted->inode &&
@@ -239,6 +245,7 @@ is_same(const struct preload_shared *shared, const struct preload_segment *segme
            strncmp(&shared->paths[at], path, PRELOAD_PATH_MAX) == 0;
 }
 
+/* Return the number of a segment that is recorded already; 0: it is not. */
 static uint32_t
 find_segment(const struct preload_shared *shared, const struct preload_segment *wanted,
              const char *path)
@@ -256,7 +263,8 @@ find_segment(const struct preload_shared *shared, const struct preload_segment *
     return 0;
 }
 
-/* Copy a path. Returns where it is; PRELOAD_PATHS_BYTES: there is no room. */
+/* Copy a path to the shared memory. Returns its index in paths; PRELOAD_PATHS_BYTES:
+ * there is no room. */
 static uint32_t
 record_path(struct preload_shared *shared, const char *path)
 {
@@ -281,7 +289,7 @@ record_segment(struct preload_shared *shared, const struct preload_segment *want
     struct preload_segment *segment;
     uint32_t at;
 
-    /* What is copied must not publish itself. */
+    /* With ready set, the copy below would publish itself before it is complete. */
     RTL_ASSERT(wanted->ready == 0 && wanted->length > 0);
     RTL_ASSERT(wanted->process < PRELOAD_PROCESSES);
     if (number != 0) {

@@ -6,7 +6,9 @@
  * It is a memfd of a fixed size, most of which is never touched. The command fills in
  * the header; preload objects append processes, segments and paths, and count in slots.
  * Nobody locks: a record is written, then published by its member ready, and never
- * changed afterwards, except for its counters.
+ * changed afterwards, except for its counters. The first record has number 1; number 0
+ * stands for a process or segment for which there was no room. All such processes count
+ * in processes[0].
  *
  * The command believes nothing of it: programs can write here. Layout and size are the
  * same for 32 and 64 bits.
@@ -27,7 +29,7 @@
 enum {
     PRELOAD_SLOTS_LOG2 = 19,
     PRELOAD_SLOTS = 1 << PRELOAD_SLOTS_LOG2,
-    PRELOAD_PROBES = 64, /* slots that are looked at for one key */
+    PRELOAD_PROBES = 64, /* slots that one key may have; the search ends behind them */
     PRELOAD_PROCESSES = 1 << 15,
     PRELOAD_SEGMENTS = 1 << 15,
     PRELOAD_PATHS_BYTES = 4 << 20,
@@ -36,9 +38,11 @@ enum {
 };
 
 /*
- * A key says which bucket a slot counts; 0: the slot is free. Its number is that of a
- * segment, or with PRELOAD_KEY_PLAIN that of a process whose address belongs to no
- * known segment; then the bucket is the address without its last bits.
+ * A key says which bucket a slot counts; 0: the slot is free. Its lowest 48 bits are
+ * the bucket's number in a segment, and the next 15 the number of the segment. With
+ * PRELOAD_KEY_PLAIN, the highest bit, the address belongs to no known segment: then the
+ * 15 bits are the number of the process, and the bucket is the address without its
+ * lowest bucket_log2 bits.
  */
 #define PRELOAD_KEY_PLAIN (UINT64_C(1) << 63)
 enum { PRELOAD_KEY_NUMBER_BIT = 48 };
@@ -53,13 +57,13 @@ struct preload_slot {
 /* preload_segment - code of one file, as programs of one name map it. */
 struct preload_segment {
     uint32_t ready;
-    uint32_t path; /* where in paths; it ends with a 0 */
+    uint32_t path; /* index in paths of its first character; it ends with a 0 */
     uint64_t offset;
     uint64_t length;
     uint64_t inode;
     uint32_t device_major;
     uint32_t device_minor;
-    uint32_t process; /* number of the one that recorded it */
+    uint32_t process; /* number of the process that recorded it */
     uint32_t unused;
     char program[PRELOAD_NAME_BYTES];
 };
@@ -85,7 +89,7 @@ struct preload_process {
     uint32_t plain;  /* hits with PRELOAD_KEY_PLAIN */
     uint32_t threads;
     uint32_t unarmed; /* threads without a timer */
-    uint32_t error;   /* errno of the first of them */
+    uint32_t error;   /* errno of the last of them */
     uint32_t leaving; /* 1: it executes another program */
     /* pid as in the command's PID namespace; 0: unknown, as it always is in a record by
      * the parent. Of a process whose number is unknown, each hit updates end_ns. */
@@ -97,7 +101,8 @@ struct preload_shared {
     uint64_t magic;
     uint64_t interval_ns;
     uint32_t bucket_log2;
-    /* records taken so far; more than there are places for: the others were refused */
+    /* How many records were asked for; those beyond the ends of the arrays below were
+     * refused. */
     uint32_t process_count;
     uint32_t segment_count;
     uint32_t paths_bytes;
