@@ -35,6 +35,7 @@ typedef struct _HAL_PROCESSORS {
     KAFFINITY (*ActiveProcessors)(void *Context, USHORT Group);
 } HAL_PROCESSORS;
 
+/* HAL_OPEN - what a session gives to a back end that it opens, and wants of it. */
 typedef struct _HAL_OPEN {
     struct _KE_SYSTEM *Ke; /* for KeProfileInterruptWithSource */
     HAL_PROCESSORS Processors;
@@ -46,8 +47,9 @@ typedef struct _HAL_OPEN {
      * StackBytes is not 0. */
     void (*Stack)(void *NotifyContext, const ntprof_stack *Stack);
     ULONG StackBytes; /* most bytes of user stack that are copied with a hit */
-    /* Sleep for WaitNs without the session's lock: Begin, SetInterval and Watch wait
-     * for threads so. Meanwhile only QuerySource and QueryStatistics are called. */
+    /* Sleep for WaitNs without the session's lock: so BeginProfileInterrupts,
+     * SetInterval and Watch wait for threads. Meanwhile only QuerySource and
+     * QueryStatistics are called. */
     void (*Pause)(void *NotifyContext, ULONG64 WaitNs);
     BOOLEAN UserOnly;
     /* Directory of a cgroup: only hits in it count. Open as long as the back end is;
@@ -60,6 +62,7 @@ typedef struct _HAL_OPEN {
     HAL_PROBE *Probe; /* out: result of Probe, or why Open fails; may be NULL */
 } HAL_OPEN;
 
+/* HalpCopyText - copy a text, cut to Room bytes with its NUL. Room is not 0. */
 static inline void
 HalpCopyText(char *To, SIZE_T Room, const char *From)
 {
@@ -69,7 +72,7 @@ HalpCopyText(char *To, SIZE_T Room, const char *From)
     *To = '\0';
 }
 
-/* HalExplainFailure - set the reason and remedy of a failed Open. */
+/* HalExplainFailure - set the reason and remedy of a failed HAL_BACKEND.Open. */
 static inline void
 HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
 {
@@ -81,6 +84,7 @@ HalExplainFailure(const HAL_OPEN *Open, const char *Reason, const char *Remedy)
     }
 }
 
+/* HAL_WATCH - which process to watch, and what to count of it: HAL_BACKEND.Watch. */
 typedef struct _HAL_WATCH {
     ULONG64 ProcessId; /* 0: all processes, without flags */
     ULONG Flags;       /* NTPROF_WATCH_... */
@@ -109,17 +113,18 @@ typedef struct _HAL_SOURCE_STATISTICS {
     ULONG64 OutsideKernel; /* taken in kernel mode, and matched by no profile */
 } HAL_SOURCE_STATISTICS;
 
+/* HAL_STATISTICS - statistics of a back end that are not of one source. */
 typedef struct _HAL_STATISTICS {
     ULONG64 Processes;  /* in the process table */
     ULONG64 Late;       /* records delivered after newer ones */
     ULONG64 RingBytes;  /* memory for records or hits */
     ULONG64 Unread;     /* processes whose threads or mappings could not all be read */
     ULONG64 Unnumbered; /* hits in user mode of processes outside the pid namespace */
-    ULONG64 CounterBytes; /* of HAL_PAGES, taken or not */
+    ULONG64 CounterBytes; /* of HAL_PAGES, in use or not */
     ULONG64 StackBytes;   /* that are copied with a hit; 0: none, or not settled yet */
 } HAL_STATISTICS;
 
-/* A kind of notification that only the core gets: an unwatched process execs. */
+/* A kind of ntprof_notification that only the core gets: an unwatched process execs. */
 enum { HAL_UNWATCHED_EXEC = 0x100 };
 
 /*
@@ -135,6 +140,7 @@ typedef struct _HAL_PAGES {
     int (*Map)(void *Context, const void *Memory, size_t Bytes, void **Mapping);
 } HAL_PAGES;
 
+/* HAL_BACKEND - a back end, as a session chooses and calls it. */
 typedef struct _HAL_BACKEND {
     const char *Name;
     const HAL_TABLE *Hal;

@@ -14,12 +14,14 @@ typedef struct _HOST {
     void *Context;
 } HOST;
 
+/* HostAllocate - zeroed memory of the host's; NULL if there is none. */
 static inline void *
 HostAllocate(const HOST *Host, SIZE_T Bytes)
 {
     return Host->Table->Allocate(Host->Context, Bytes);
 }
 
+/* HostFree - free memory of HostAllocate; NULL is ignored. Bytes: in, as allocated. */
 static inline void
 HostFree(const HOST *Host, void *Memory, SIZE_T Bytes)
 {

@@ -50,7 +50,8 @@ static _Thread_local struct {
 
 /* ---- queues ---- */
 
-/* Returns false if there is no room for so many bytes more. */
+/* Make room for so many bytes more. Returns false if memory runs out, or the queue
+ * would have more than QUEUE_BYTES_MAX. */
 static bool
 queue_reserve(struct queue *queue, size_t bytes)
 {
@@ -72,6 +73,7 @@ queue_reserve(struct queue *queue, size_t bytes)
     return true;
 }
 
+/* Append a message; one for which there is no room is counted as dropped. */
 static void
 queue_put(struct queue *queue, int level, const char *text)
 {
@@ -124,6 +126,8 @@ log_add(int level, const char *format, ...)
 
 /* ---- the receiver ---- */
 
+/* Pass each message of a queue to a receiver, and then how many were dropped, if any.
+ * The lock is not held. */
 static void
 receiver_call(ntprof_log *function, void *context, const struct queue *queue)
 {
@@ -142,7 +146,8 @@ receiver_call(ntprof_log *function, void *context, const struct queue *queue)
     }
 }
 
-/* Pass on the messages of the calling thread. */
+/* Pass the messages of the calling thread to the receiver, and free them. Without a
+ * receiver they are lost. */
 static void
 pass_on(void)
 {
@@ -233,8 +238,9 @@ leave_after_fork(void)
     pthread_mutex_unlock(&receiver.lock);
 }
 
-/* Unlock in the child of a fork. Only the thread that forked is there: its messages are
- * the parent's, and nobody else calls the receiver or waits. */
+/* Unlock in the child of a fork. Only the thread that forked is there, so no other
+ * calls the receiver or waits. The messages in its queue are passed on in the
+ * parent. */
 static void
 leave_in_child(void)
 {

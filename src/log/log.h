@@ -34,10 +34,12 @@ log_wants(int level)
     } while (0)
 #define LOG_DEBUG(...) LOG(NTPROF_LOG_DEBUG, __VA_ARGS__)
 
+/* log_add - put a message into the calling thread's queue; only LOG calls it. Keeps
+ * errno. */
 void log_add(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* log_enter - the calling thread enters a call of the library, or has taken a lock that
- * messages may be logged under. */
+/* log_enter - note that the calling thread enters a call of the library, or has taken a
+ * lock that messages may be logged under. */
 void log_enter(void);
 
 /* log_leave - undo a log_enter, after the lock was released. The outermost one passes

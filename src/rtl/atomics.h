@@ -8,20 +8,19 @@
 #include <ntprof/nt_types.h>
 
 /* Adds one to a counter that other processors and the caller may read or write. Wraps
- * at 2^32. Relaxed: counters order nothing. */
+ * at 2^32. Relaxed: a counter's value says nothing about other memory. */
 static inline void
 RtlIncrementCounter(ULONG *Counter)
 {
     (void)__atomic_fetch_add(Counter, 1, __ATOMIC_RELAXED);
 }
 
-/* A number of 64 bits, which its owner aligns to 8 bytes. On x86 ULONG64 itself is
+/* A ULONG64 that whoever defines it has aligned to 8 bytes. On x86 ULONG64 itself is
  * aligned to 4 bytes only, and clang would call a library function for each access. */
 typedef ULONG64 __attribute__((aligned(8))) RTL_NUMBER;
 
-/* Adds to a number that only one processor writes and others read: without a lock, and
- * readers see no torn value.
- */
+/* Adds to a number that only one processor writes, and others read: without a locked
+ * instruction, but readers see no torn value. */
 static inline void
 RtlAddOwned(ULONG64 *Number, ULONG64 Amount)
 {
@@ -38,6 +37,7 @@ RtlAddShared(ULONG64 *Number, ULONG64 Amount)
     (void)__atomic_fetch_add((RTL_NUMBER *)Number, Amount, __ATOMIC_RELAXED);
 }
 
+/* Reads a number that other processors may be writing: no torn value. */
 static inline ULONG64
 RtlReadNumber(const ULONG64 *Number)
 {
@@ -54,7 +54,8 @@ RtlExchangeIfZero(ULONG *Number, ULONG Value)
                                        __ATOMIC_RELAXED);
 }
 
-/* Pairs with RtlReadPublished: a reader of the pointer sees what was written before. */
+/* Stores a value that other processors read by RtlReadPublished, with which it pairs:
+ * one that reads it sees all that was written before. */
 #define RtlPublish(Location, Value) \
     __atomic_store_n((Location), (Value), __ATOMIC_RELEASE)
 #define RtlReadPublished(Location) __atomic_load_n((Location), __ATOMIC_ACQUIRE)
