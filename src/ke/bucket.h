@@ -11,12 +11,12 @@
 
 #define KI_BUCKET_NONE (~(ULONG64)0)
 
-/* The minimum is that of sessions with fine buckets; NT's is PROFILE_BUCKET_LOG2_MIN.
- */
+/* The minimum is that of sessions with fine buckets; NT's is PROFILE_BUCKET_LOG2_MIN,
+ * which is 2. */
 enum { KI_BUCKET_LOG2_MIN = 0, KI_BUCKET_LOG2_MAX = 31, KI_COUNTER_BYTES = 4 };
 
-/* KiBucketNumber - the same as KiBucketIndex for an address that is known to be inside.
- */
+/* KiBucketNumber - the same as KiBucketIndex, for an address that is known to be
+ * inside. */
 static inline ULONG64
 KiBucketNumber(ULONG64 Address, ULONG64 Base, ULONG Log2)
 {

@@ -9,18 +9,22 @@
 #include "rtl/assert.h"
 #include "rtl/atomics.h"
 
+/* Returns which tree of its process a profile is in. */
 static ULONG
 KiTreeOf(const KPROFILE *Profile)
 {
     return Profile->Segment == 0 ? KI_TREE_ADDRESSES : KI_TREE_SEGMENTS;
 }
 
+/* Can any hit count in this profile? Not if its region is empty, unless the region's
+ * end counts as inside. */
 static BOOLEAN
 KiCanCount(const KPROFILE *Profile)
 {
     return Profile->RangeSize != 0 || Profile->LimitInside;
 }
 
+/* Returns the places of a profile's region. */
 static KI_SPAN
 KiSpanOf(const KPROFILE *Profile)
 {

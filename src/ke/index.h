@@ -27,7 +27,7 @@ struct _KPROFILE;
 enum {
     KI_NODE_BYTES = 1024,
     KI_FANOUT = 16,       /* entries of a node */
-    KI_LEAST_ENTRIES = 4, /* but of a root */
+    KI_LEAST_ENTRIES = 4, /* of a node that is no root */
     KI_DEPTH_MAX = 13, /* nodes from a root to a leaf; ke/pool.h has too few for more */
     KI_LEAF = 1        /* in the number of a node */
 };
@@ -39,6 +39,8 @@ enum {
 enum { KI_TREE_ADDRESSES, KI_TREE_SEGMENTS, KI_TREES };
 #define KI_OFFSET_MAX 0xFFFFFFFFu
 
+/* KiSegmentPlace - return the place of an offset in a segment. With selector 0 it is
+ * Offset, which is then an address and may have 64 bits. */
 static inline ULONG64
 KiSegmentPlace(ULONG Selector, ULONG64 Offset)
 {
@@ -99,8 +101,8 @@ enum { KI_LINE_BYTES = 64 };
 _Static_assert(sizeof(KI_RANGE) == 32, "no range lies in two cache lines");
 _Static_assert(sizeof(KI_NODE) == KI_NODE_BYTES, "nodes are whole cache lines");
 
-/* KiFindSpan - the first entry from From on whose span contains Place, or KI_FANOUT.
- * Level: interrupt. */
+/* KiFindSpan - return the index of the first entry from From on whose span contains
+ * Place, or KI_FANOUT. Level: interrupt. */
 static inline ULONG
 KiFindSpan(const KI_NODE *Node, ULONG64 Place, ULONG From)
 {
@@ -133,9 +135,9 @@ KiFetchNode(const KI_NODE *Node, BOOLEAN Leaf)
 }
 
 /*
- * KiDescend - the child in which a search of an inner node continues; 0 if nothing
- * below contains Place; or Number, the node's own, if there may be several: then a
- * KI_SEARCH is needed. Level: interrupt.
+ * KiDescend - return the child in which a search of an inner node continues; 0 if
+ * nothing below contains Place; or Number, that of the node itself, if several children
+ * may: then a KI_SEARCH is needed. Level: interrupt.
  */
 static inline ULONG
 KiDescend(const KI_NODE *Node, ULONG Number, ULONG64 Place)
@@ -163,6 +165,7 @@ typedef struct _KI_SEARCH {
     ULONG Froms[KI_DEPTH_MAX];
 } KI_SEARCH;
 
+/* KiBeginSearch - begin to search a tree for Place. Level: interrupt. */
 static inline void
 KiBeginSearch(KI_SEARCH *Search, ULONG Root, ULONG64 Place)
 {
@@ -192,6 +195,8 @@ KiNextNode(KI_SEARCH *Search)
     return Search->Next;
 }
 
+/* KiLeaveLeaf - end the search of a leaf; it continues in a stacked node. Level:
+ * interrupt. */
 static inline void
 KiLeaveLeaf(KI_SEARCH *Search)
 {

@@ -13,6 +13,7 @@ KiInterruptBytes(ULONG Processors)
     return sizeof(KI_INTERRUPT) + (SIZE_T)Processors * sizeof(ULONG);
 }
 
+/* Returns the record of a source for a process, or NULL. */
 static KI_INTERRUPT *
 KiFindInterrupt(const KPROCESS *Process, KPROFILE_SOURCE Source)
 {
@@ -27,7 +28,8 @@ KiFindInterrupt(const KPROCESS *Process, KPROFILE_SOURCE Source)
     return NULL;
 }
 
-/* Returns the record of a source, large enough for Processors; NULL without memory. */
+/* Returns the record of a source, large enough for Processors, which is made or
+ * replaced if necessary. NULL if memory runs out. */
 static KI_INTERRUPT *
 KiReserveInterrupt(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE_SOURCE Source,
                    ULONG Processors)
@@ -55,6 +57,8 @@ KiReserveInterrupt(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE_SOURCE Source,
     return Interrupt;
 }
 
+/* Counts one profile less that needs the interrupt on a processor; after the last the
+ * HAL stops it. */
 static void
 KiReleaseProcessor(KE_SYSTEM *Ke, KPROCESS *Process, KI_INTERRUPT *Interrupt,
                    ULONG Processor)

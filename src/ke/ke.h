@@ -128,10 +128,11 @@ typedef struct _KE_SYSTEM {
 NTSTATUS KeInitializeSystem(KE_SYSTEM *Ke, const HOST *Host, const HAL *Hal,
                             ULONG ProfileIrql);
 
-/* KeFinishSystem - undo it. No profile may be started. */
+/* KeFinishSystem - undo KeInitializeSystem. No profile may be started. */
 void KeFinishSystem(KE_SYSTEM *Ke);
 
-/* KeInitializeProcess - ProcessId 0 is for KE_SYSTEM.Global alone. */
+/* KeInitializeProcess - make a KPROCESS without profiles for a pid. ProcessId 0 is only
+ * for KE_SYSTEM.Global. */
 void KeInitializeProcess(KPROCESS *Process, ULONG64 ProcessId);
 
 /* KeFinishProcess - free its index and interrupt records. None of its profiles may be
@@ -154,17 +155,17 @@ void KeFlushHits(KE_SYSTEM *Ke);
  */
 NTSTATUS KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
 
-/* KeStopProfile - undo it. When it returns, no hit touches Profile or its buffer any
- * more. Call KeFlushHits before, or earlier hits may be missing. */
+/* KeStopProfile - undo KeStartProfile. When it returns, no hit touches Profile or its
+ * buffer any more. Call KeFlushHits before, or earlier hits may be missing. */
 void KeStopProfile(KE_SYSTEM *Ke, KPROFILE *Profile);
 
-/* KeDetachProcess - the process runs a new program: its started profiles stay started
- * but never count again, and their interrupts are stopped. Called within the delivery
- * of that event. */
+/* KeDetachProcess - note that a process runs a new program: its started profiles stay
+ * started but never count again, and their interrupts are stopped. Called within the
+ * delivery of that event. */
 void KeDetachProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
-/* KeEndProcess - the process has ended: as KeDetachProcess, also for profiles that are
- * started later. */
+/* KeEndProcess - note that a process has ended: does what KeDetachProcess does, also
+ * for profiles that are started later. */
 void KeEndProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
 /*
@@ -176,14 +177,15 @@ void KeHalt(KE_SYSTEM *Ke, const KE_HALT *Halt);
 /* KeQueryHalt - has KeHalt been called? Halt may be NULL. Level: interrupt. */
 BOOLEAN KeQueryHalt(const KE_SYSTEM *Ke, KE_HALT *Halt);
 
-/* KeRegisterSource - allocate the statistics of Source. STATUS_INSUFFICIENT_RESOURCES.
- */
+/* KeRegisterSource - allocate the statistics of Source, unless it has them.
+ * STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source);
 
 /* KeNoteUnwritten - add to the counts of Source that did not reach their buffer. */
 void KeNoteUnwritten(KE_SYSTEM *Ke, KPROFILE_SOURCE Source, ULONG64 Counts);
 
-/* KeQueryStatistics - all zero for a source that is not registered. */
+/* KeQueryStatistics - add up the statistics of Source over all processors. They are all
+ * zero for a source that is not registered, unless the HAL counts it by itself. */
 void KeQueryStatistics(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source,
                        KE_STATISTICS *Statistics);
 

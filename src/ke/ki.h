@@ -16,7 +16,11 @@ typedef struct _KI_INTERRUPT {
     ULONG Counts[];
 } KI_INTERRUPT;
 
-/* KiStartInterrupts - start interrupts on each processor of the profile, or on none. */
+/*
+ * KiStartInterrupts - start interrupts on each processor of the profile, or on none.
+ * STATUS_INSUFFICIENT_RESOURCES, or the HAL's status. KiStopInterrupts undoes it.
+ * KiFinishInterrupts frees the records of a process without started profiles.
+ */
 NTSTATUS KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiStopInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiFinishInterrupts(KE_SYSTEM *Ke, KPROCESS *Process);
@@ -31,8 +35,8 @@ enum { KI_UPDATE_NODES = 2 * KI_DEPTH_MAX + 1 };
  */
 NTSTATUS KiReserveNodes(KE_SYSTEM *Ke);
 
-/* KiTakeNode - return one of the free nodes; there must be one. Its content is
- * undefined. */
+/* KiTakeNode - return the number, without KI_LEAF, of a node that was free; there must
+ * be one. Its content is undefined. */
 ULONG KiTakeNode(KI_POOL *Pool);
 
 /* KiFreeNode - free a node that no hit can see any more. KiRetireNode - free it later,
@@ -40,7 +44,8 @@ ULONG KiTakeNode(KI_POOL *Pool);
 void KiFreeNode(KI_POOL *Pool, ULONG Number);
 void KiRetireNode(KI_POOL *Pool, ULONG Number);
 
-/* KiRecycleNodes - wait for the hits that may see retired nodes, if there are any. */
+/* KiRecycleNodes - make retired nodes free, if there are any, after a wait for the hits
+ * that may still see them. */
 void KiRecycleNodes(KE_SYSTEM *Ke);
 
 /* KiFinishPool - free all memory. No node may be used. */
@@ -58,9 +63,14 @@ ULONG KiRemoveFromTree(KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence
 /* KiFreeTree - free all its nodes. No hit may see it any more. */
 void KiFreeTree(KI_POOL *Pool, ULONG Root);
 
-/* KiInsertRange, KiRemoveRange - publish Process's index with or without Profile.
+/*
+ * KiInsertRange, KiRemoveRange - publish Process's index with or without Profile.
  * Removing needs no memory and cannot fail; when it returns, no hit sees Profile any
- * more. */
+ * more. KiInsertRange: STATUS_INSUFFICIENT_RESOURCES, or the HAL's status.
+ *
+ * KiRemoveAllRanges does the same for all profiles of Process at once. KiFinishIndex
+ * does that too, and frees the pool if no process has nodes any more.
+ */
 NTSTATUS KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile);
 void KiRemoveRange(KE_SYSTEM *Ke, KPROCESS *Process, const KPROFILE *Profile);
 void KiRemoveAllRanges(KE_SYSTEM *Ke, KPROCESS *Process);
@@ -70,6 +80,7 @@ void KiFinishIndex(KE_SYSTEM *Ke, KPROCESS *Process);
 void KiHashProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 void KiUnhashProcess(KE_SYSTEM *Ke, KPROCESS *Process);
 
+/* KiFinishSources - free the statistics of all sources. */
 void KiFinishSources(KE_SYSTEM *Ke);
 
 #endif

@@ -13,7 +13,8 @@ KiChunkNodes(ULONG Chunk)
     return (ULONG64)KI_POOL_FIRST_CHUNK << Chunk;
 }
 
-/* With padding to align the nodes to a cache line. */
+/* Returns the size of a chunk in the host's memory, with padding: its nodes are aligned
+ * to a cache line. */
 static ULONG64
 KiChunkBytes(ULONG Chunk)
 {
@@ -27,6 +28,7 @@ KiNodeNumber(ULONG Chunk, ULONG Offset)
     return (Chunk << KI_NUMBER_CHUNK_SHIFT) + (Offset << 1);
 }
 
+/* Returns the size of a chunk of a HAL that counts by itself, which aligns it. */
 static SIZE_T
 KiBareChunkBytes(ULONG Chunk)
 {
@@ -46,6 +48,7 @@ KiAllocateChunk(KE_SYSTEM *Ke, ULONG Chunk)
     return HostAllocate(&Ke->Host, (SIZE_T)KiChunkBytes(Chunk));
 }
 
+/* Frees the memory of a chunk; a HAL without FreeNodes keeps it. */
 static void
 KiFreeChunk(KE_SYSTEM *Ke, ULONG Chunk)
 {
@@ -59,6 +62,7 @@ KiFreeChunk(KE_SYSTEM *Ke, ULONG Chunk)
     }
 }
 
+/* Adds the next chunk. FALSE if there are all, or memory runs out. */
 static BOOLEAN
 KiGrowPool(KE_SYSTEM *Ke)
 {
@@ -107,7 +111,9 @@ KiReserveNodes(KE_SYSTEM *Ke)
         return STATUS_SUCCESS;
     }
     KiRecycleNodes(Ke);
-    /* With few free nodes nearly each start would have to wait for hits. */
+    /* If the pool did not grow until it must, nearly each start would have to wait for
+     * hits in order to recycle nodes. So as many as an eighth of the used nodes are
+     * kept free, too. */
     if (Pool->Free < Needed + Pool->Used / 8 && !KiGrowPool(Ke) &&
         Pool->Free < Needed) {
         return STATUS_INSUFFICIENT_RESOURCES;
@@ -115,7 +121,7 @@ KiReserveNodes(KE_SYSTEM *Ke)
     return STATUS_SUCCESS;
 }
 
-/* The number behind that of a node that was never taken. */
+/* Returns the number of the node behind this one, perhaps in the next chunk. */
 static ULONG
 KiNextUntaken(ULONG Number)
 {

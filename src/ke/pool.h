@@ -33,7 +33,8 @@ _Static_assert(KI_POOL_FIRST_CHUNK << KI_POOL_CHUNKS <
                "no tree is deeper than KI_DEPTH_MAX");
 
 /*
- * KI_POOL - the node at offset 0 of the first chunk is never used: number 0 means none.
+ * KI_POOL - all nodes of a system, and which of them are free. The node at offset 0 of
+ * the first chunk is never used: number 0 means none.
  *
  * A node is used (in a tree), free, or retired: no longer in a tree, but a hit that
  * started before may still read it. Retired nodes are free after HAL_TABLE.Synchronize.
@@ -48,9 +49,9 @@ typedef struct _KI_POOL {
     ULONG Used;
     ULONG Free; /* those that were never taken included */
     ULONG Retired;
-    ULONG Untaken;  /* number of the first that was never taken */
-    ULONG FreeHead; /* those that were */
-    ULONG RetiredHead;
+    ULONG Untaken;     /* number of the first node that was never taken */
+    ULONG FreeHead;    /* of the list of free nodes that were taken before; 0: empty */
+    ULONG RetiredHead; /* of the list of retired nodes; 0: empty */
     ULONG RetiredTail;
     ULONG64 Sequence; /* of the last start */
     /* Ranges contain the HAL's number of their counters (LocateCounters), not the
@@ -58,7 +59,8 @@ typedef struct _KI_POOL {
     BOOLEAN Located;
 } KI_POOL;
 
-/* KiNodeAt - of a number with or without KI_LEAF. Level: interrupt. */
+/* KiNodeAt - return the node with this number, with or without KI_LEAF. Level:
+ * interrupt. */
 static inline KI_NODE *
 KiNodeAt(const KI_POOL *Pool, ULONG Number)
 {

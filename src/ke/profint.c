@@ -45,10 +45,10 @@ KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
                      KiSegmentPlace(Hit->Selector, Hit->Offset), Overrun);
 }
 
-/* Halts the session as NT would behave. It maps the pages that the buffer is on. So a
- * write beyond the counters but on the last of these pages changes the caller's memory
- * unnoticed, and on any other page it faults. The address is reported in the caller's
- * mapping, since the host's mapping means nothing to the caller. */
+/* NT maps the pages that the buffer is on. So its write beyond the counters would
+ * change the caller's memory unnoticed if it were on the last of these pages, and fault
+ * on any other. The halt that is reported is the one of these two. The address in it is
+ * the caller's, since the host's mapping means nothing to the caller. */
 void
 KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
 {
@@ -70,7 +70,8 @@ KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
     KeHalt(Ke, &Halt);
 }
 
-/* Counts in all profiles that match, without statistics. */
+/* Counts a hit in all matching profiles, without statistics. Returns how many counters
+ * were incremented. */
 static ULONG
 KiCountHit(KE_SYSTEM *Ke, const KE_HIT *Hit)
 {

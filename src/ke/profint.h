@@ -21,11 +21,12 @@ typedef struct _KI_PROCESSOR_STATISTICS {
     ULONG64 Padding[5]; /* one cache line for each */
 } KI_PROCESSOR_STATISTICS;
 
+/* KI_SOURCE - the statistics of a registered source. */
 typedef struct _KI_SOURCE {
     KPROFILE_SOURCE Source;
     ULONG Processors;
-    ULONG64 Unwritten;                    /* passive calls alone */
-    KI_PROCESSOR_STATISTICS Statistics[]; /* Processors, and one for all above */
+    ULONG64 Unwritten;                    /* only passive calls write it */
+    KI_PROCESSOR_STATISTICS Statistics[]; /* by processor; the last: all above */
 } KI_SOURCE;
 
 /*
@@ -44,13 +45,14 @@ void KiNoteOverrun(KI_OVERRUN *Overrun, KPROFILE *Profile, ULONG64 Number);
  * have made. */
 void KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun);
 
+/* KiSourceHash - return the slot of KE_SYSTEM.Sources at which a search begins. */
 static inline ULONG
 KiSourceHash(KPROFILE_SOURCE Source)
 {
     return (Source ^ Source >> 7) & (KE_SOURCE_SLOTS - 1);
 }
 
-/* KiFindSource - NULL if it is not registered. */
+/* KiFindSource - return the statistics of a source; NULL if it is not registered. */
 static inline KI_SOURCE *
 KiFindSource(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
 {
@@ -67,14 +69,15 @@ KiFindSource(const KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
     return NULL;
 }
 
+/* KiProcessHash - return the chain of KE_SYSTEM.ProcessTable that a process is in. */
 static inline ULONG
 KiProcessHash(ULONG64 ProcessId)
 {
     return (ULONG)ProcessId & (KE_PROCESS_BUCKETS - 1);
 }
 
-/* KiFindProcess - the process whose profiles the hits of ProcessId count in, or NULL.
- */
+/* KiFindProcess - return the process whose profiles the hits of ProcessId count in, or
+ * NULL. */
 static inline KPROCESS *
 KiFindProcess(const KE_SYSTEM *Ke, ULONG64 ProcessId)
 {
@@ -104,8 +107,8 @@ KiRangeMatches(const KI_NODE *Leaf, ULONG At, const KE_HIT *Hit, ULONG Segment)
                         Hit->Processor);
 }
 
-/* KiCountInLeaf - count a hit in each matching profile of one leaf of the pool; returns
- * how many. */
+/* KiCountInLeaf - count a hit in each matching profile of one leaf of the pool. Returns
+ * how many counters were incremented. */
 static inline ULONG
 KiCountInLeaf(const KI_POOL *Pool, const KI_NODE *Leaf, const KE_HIT *Hit,
               ULONG Segment, ULONG64 Place, KI_OVERRUN *Overrun)
@@ -134,16 +137,17 @@ KiCountInLeaf(const KI_POOL *Pool, const KI_NODE *Leaf, const KE_HIT *Hit,
     return Matches;
 }
 
-/* KiCountBelow - the same in all leaves below an inner node. */
+/* KiCountBelow - do the same in all leaves below an inner node, Root. */
 ULONG KiCountBelow(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
                    ULONG64 Place, KI_OVERRUN *Overrun);
 
 /*
  * KiCountAt - count a hit in each matching profile of one tree.
  *
- *   Segment  in: 0 for the address space
+ *   Root     in: of the tree; 0: it is empty
+ *   Segment  in: code selector of the hit; 0 for the tree of addresses
  *   Place    in: address, or KiSegmentPlace
- *   Overrun  in, out
+ *   Overrun  in, out: is set if the hit is beyond the counters of a profile
  *
  * Returns how many counters were incremented.
  */
@@ -158,13 +162,13 @@ KiCountAt(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit, ULONG Segment,
     return Root != 0 ? KiCountBelow(Pool, Root, Hit, Segment, Place, Overrun) : 0;
 }
 
-/* KiCountInSegment - count a hit in each matching profile of its segment; returns how
- * many. */
+/* KiCountInSegment - count a hit in each matching profile of its segment. Returns how
+ * many counters were incremented; 0 if the hit has no selector. */
 ULONG KiCountInSegment(const KI_POOL *Pool, ULONG Root, const KE_HIT *Hit,
                        KI_OVERRUN *Overrun);
 
-/* KiCountInProcess - count a hit in each matching profile of one list; returns how
- * many. */
+/* KiCountInProcess - count a hit in each matching profile of one process, or of
+ * KE_SYSTEM.Global. Returns how many counters were incremented. */
 static inline ULONG
 KiCountInProcess(KE_SYSTEM *Ke, const KPROCESS *Process, const KE_HIT *Hit)
 {
@@ -183,7 +187,8 @@ KiCountInProcess(KE_SYSTEM *Ke, const KPROCESS *Process, const KE_HIT *Hit)
     return Matches;
 }
 
-/* KiKeepStatistics - Taken = Counted + Outside, on the hit's own processor. */
+/* KiKeepStatistics - add a hit, which counted in Matches profiles, to the statistics of
+ * its source on its processor: to Taken, and to Counted or Outside. */
 static inline void
 KiKeepStatistics(const KE_SYSTEM *Ke, const KE_HIT *Hit, ULONG Matches)
 {

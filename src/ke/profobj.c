@@ -2,9 +2,10 @@
 /*
  * ke/profobj.c - starting and stopping kernel profile objects. Level: passive.
  *
- * Invariant: a process is hashed while it has started profiles that are not detached,
- * at most until the last of all is stopped; the global one and one that has ended never
- * are. A detached profile is in no index and needs no interrupts.
+ * Invariant: a process is hashed while it has started profiles that are not detached.
+ * It may stay hashed longer, until its last started profile is stopped. The global one,
+ * and one that has ended, is never hashed. A detached profile is in no index and needs
+ * no interrupts.
  */
 #include "ke/ki.h"
 #include "ke/profint.h"

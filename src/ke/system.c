@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* ke/system.c - one instance of ke, and the statistics of its sources. Level: passive.
- */
+/* ke/system.c - one instance of ke, the statistics of its sources, and its halt. Level:
+ * passive, except for KeHalt and KeQueryHalt. */
 #include "ke/ki.h"
 #include "ke/profint.h"
 
 static const SIZE_T KiTableBytes = KE_PROCESS_BUCKETS * sizeof(KPROCESS *);
 
+/* Returns how many processors have statistics of their own: all of each group. */
 static ULONG
 KiCountProcessors(const HOST *Host)
 {

@@ -14,7 +14,7 @@
 #include "ke/ki.h"
 #include "rtl/memory.h"
 
-/* KI_ENTRY - of a leaf or of an inner node. */
+/* KI_ENTRY - an entry of a leaf or of an inner node. */
 typedef struct _KI_ENTRY {
     KI_SPAN Span;
     ULONG64 Sequence;
@@ -71,8 +71,8 @@ KiEntriesUpTo(const KI_NODE *Node, ULONG64 Base, ULONG64 Sequence)
     return Count;
 }
 
-/* Finds the path to a key's leaf, and in the leaf the number of entries up to the key.
- */
+/* Finds the path to the leaf that a key belongs to. In the leaf, At is the number of
+ * entries up to the key. */
 static void
 KiFindPath(const KI_POOL *Pool, ULONG Root, ULONG64 Base, ULONG64 Sequence,
            KI_PATH *Path)
@@ -124,6 +124,7 @@ KiTakeEntries(KI_POOL *Pool, ULONG Number, KI_BUNDLE *Bundle, ULONG At)
     KiRetireNode(Pool, Number);
 }
 
+/* Fills a bundle with the entries of one node, and retires the node. */
 static void
 KiBundleNode(KI_POOL *Pool, ULONG Number, KI_BUNDLE *Bundle)
 {
@@ -215,8 +216,8 @@ KiPackBundle(KI_POOL *Pool, const KI_BUNDLE *Bundle, KI_ENTRY Made[2])
 static ULONG
 KiJoinNeighbour(KI_POOL *Pool, const KI_NODE *Parent, ULONG At, KI_BUNDLE *Bundle)
 {
-    /* No entry was added at an end: with equal halves the next join is farthest away.
-     */
+    /* Neither end of the bundle has changed, so KiSplitBundle makes equal halves: then
+     * most removals pass until a node has too few entries again. */
     Bundle->ChangedAt = 1;
     Bundle->ChangedEnd = 1;
     if (At == 0) {
