@@ -25,8 +25,8 @@ NTSTATUS MmProbeForWrite(const HOST *Host, ULONG64 Address, ULONG64 Bytes,
 NTSTATUS MmProbeForRead(const HOST *Host, ULONG64 Address, ULONG64 Bytes,
                         ULONG Alignment);
 
-/* MmCopyFromCaller, MmCopyToCaller - STATUS_ACCESS_VIOLATION on a fault. The range is
- * checked. */
+/* MmCopyFromCaller, MmCopyToCaller - copy from or to the caller's memory.
+ * STATUS_ACCESS_VIOLATION if the range is not in user space, or an access faults. */
 NTSTATUS MmCopyFromCaller(const HOST *Host, void *To, ULONG64 From, SIZE_T Bytes);
 NTSTATUS MmCopyToCaller(const HOST *Host, ULONG64 To, const void *From, SIZE_T Bytes);
 
@@ -40,6 +40,9 @@ NTSTATUS MmCopyToCaller(const HOST *Host, ULONG64 To, const void *From, SIZE_T B
  */
 NTSTATUS MmLockAndMap(const HOST *Host, MDL *Mdl, ULONG64 Buffer, ULONG Bytes,
                       ULONG64 MostBytes);
+
+/* MmUnmapAndUnlock - undo MmLockAndMap. Counts that the caller's memory does not have
+ * then are in Mdl->Unwritten. */
 void MmUnmapAndUnlock(const HOST *Host, MDL *Mdl);
 
 /* MmFlush - make the counts so far visible to the caller. */

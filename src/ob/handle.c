@@ -12,8 +12,9 @@
  *   bits 0-1    ignored; 0 in handles that are given out
  *
  * A closed handle stays invalid when its slot is used again, until the generation
- * wraps: with the slot's use number OBP_GENERATIONS from then. Slots are used again
- * oldest first, so that this takes as many uses of all other free slots too.
+ * wraps: after OBP_GENERATIONS uses of the slot an old handle equals the new one. The
+ * slot that has been free for longest is used next, so that all other free slots are
+ * used as often before that.
  *
  * Invariant: free slots are linked from FirstFree to LastFree in the order in which
  * they became free; all others have a Body, whose PointerCount includes one for the
@@ -35,6 +36,7 @@ enum {
 
 _Static_assert(OBP_GENERATION_SHIFT + OBP_GENERATION_BITS == 31, "bit 31 is 0");
 
+/* Returns the handle of a slot (counted from 0) in a generation. */
 static ULONG
 ObpEncode(ULONG Slot, ULONG Generation)
 {
@@ -82,6 +84,7 @@ ObpNextCount(ULONG Count)
     return Count > OBP_MOST_ENTRIES / 2 ? OBP_MOST_ENTRIES : Count * 2;
 }
 
+/* Makes the table larger; its new slots are free. */
 static NTSTATUS
 ObpGrowTable(OB_SYSTEM *Ob)
 {
@@ -115,6 +118,7 @@ ObInitializeSystem(OB_SYSTEM *Ob, const HOST *Host)
         (OB_SYSTEM){.Host = *Host, .FirstFree = OBP_NO_ENTRY, .LastFree = OBP_NO_ENTRY};
 }
 
+/* Counts one more handle to an object, and of its type. */
 static void
 ObpCountHandle(OBJECT_HEADER *Header)
 {
@@ -194,6 +198,7 @@ ObQueryHandle(const OB_SYSTEM *Ob, HANDLE Handle, OB_HANDLE_FACTS *Facts)
     return STATUS_SUCCESS;
 }
 
+/* Frees a slot, whose next handle is of another generation, and drops its reference. */
 static void
 ObpCloseEntry(OB_SYSTEM *Ob, OBP_ENTRY *Entry)
 {

@@ -12,6 +12,7 @@
 #include "host/host.h"
 #include "se/se.h"
 
+/* OBJECT_TYPE - what all objects of one type have in common. */
 typedef struct _OBJECT_TYPE {
     const char *Name;
     ACCESS_MASK GenericRead;
@@ -42,29 +43,32 @@ typedef struct _OB_SYSTEM {
     ULONG64 ObjectCount;
 } OB_SYSTEM;
 
+/* ObInitializeSystem - make an instance without objects and handles. */
 void ObInitializeSystem(OB_SYSTEM *Ob, const HOST *Host);
 
 /* ObFinishSystem - close every handle and free the table. */
 void ObFinishSystem(OB_SYSTEM *Ob);
 
-/* ObCreateObject - a zeroed body with one reference. STATUS_INSUFFICIENT_RESOURCES. */
+/* ObCreateObject - make an object with a zeroed body and one reference, which is the
+ * caller's. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS ObCreateObject(OB_SYSTEM *Ob, OBJECT_TYPE *Type, SIZE_T BodyBytes,
                         void **Body);
 
+/* ObReferenceObject - add a reference. */
 void ObReferenceObject(void *Body);
 
 /* ObDereferenceObject - drop a reference; the last one deletes the object. NULL is
  * allowed. */
 void ObDereferenceObject(OB_SYSTEM *Ob, void *Body);
 
-/* ObOpenHandle - a handle with GrantedAccess and no attributes, holding a reference of
- * its own. STATUS_INSUFFICIENT_RESOURCES. */
+/* ObOpenHandle - make a handle with GrantedAccess and no attributes, which has a
+ * reference of its own. STATUS_INSUFFICIENT_RESOURCES. */
 NTSTATUS ObOpenHandle(OB_SYSTEM *Ob, void *Body, ACCESS_MASK GrantedAccess,
                       HANDLE *Handle);
 
 /*
- * ObReferenceObjectByHandle - the object behind a handle, with a reference for the
- * caller.
+ * ObReferenceObjectByHandle - find the object behind a handle, and add a reference for
+ * the caller.
  *
  *   Mode  in: whose request it is; kernel mode has any access
  *
@@ -86,8 +90,8 @@ typedef struct _OB_HANDLE_FACTS {
     ULONG Attributes;
 } OB_HANDLE_FACTS;
 
-/* ObQueryHandle - takes no reference: Body lives as long as the handle.
- * STATUS_INVALID_HANDLE. */
+/* ObQueryHandle - get the object, access and attributes of a handle. Adds no reference:
+ * Body lives as long as the handle. STATUS_INVALID_HANDLE. */
 NTSTATUS ObQueryHandle(const OB_SYSTEM *Ob, HANDLE Handle, OB_HANDLE_FACTS *Facts);
 
 /* OB_OBJECT_FACTS - an object; its references include one for each handle. */
@@ -97,9 +101,10 @@ typedef struct _OB_OBJECT_FACTS {
     ULONG64 HandleCount;
 } OB_OBJECT_FACTS;
 
+/* ObQueryObject - get type and counts of an object. */
 void ObQueryObject(const void *Body, OB_OBJECT_FACTS *Facts);
 
-/* ObCloseHandle - STATUS_INVALID_HANDLE. */
+/* ObCloseHandle - close a handle and drop its reference. STATUS_INVALID_HANDLE. */
 NTSTATUS ObCloseHandle(OB_SYSTEM *Ob, HANDLE Handle);
 
 /*

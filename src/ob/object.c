@@ -67,11 +67,11 @@ ObMapDesiredAccess(const OBJECT_TYPE *Type, ACCESS_MASK Desired, ACCESS_MASK Mos
         ACCESS_MASK Asked;
         ACCESS_MASK Mapped;
     } Rows[] = {
-        {0x80000000u, Type->GenericRead},
-        {0x40000000u, Type->GenericWrite},
-        {0x20000000u, Type->GenericExecute},
-        {0x10000000u, Type->GenericAll},
-        {0x02000000u, Most}, /* MAXIMUM_ALLOWED */
+        {0x80000000u, Type->GenericRead},    /* GENERIC_READ */
+        {0x40000000u, Type->GenericWrite},   /* GENERIC_WRITE */
+        {0x20000000u, Type->GenericExecute}, /* GENERIC_EXECUTE */
+        {0x10000000u, Type->GenericAll},     /* GENERIC_ALL */
+        {0x02000000u, Most},                 /* MAXIMUM_ALLOWED */
     };
 
     for (ULONG i = 0; i < sizeof(Rows) / sizeof(Rows[0]); i++) {

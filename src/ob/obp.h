@@ -15,6 +15,7 @@ typedef struct _OBJECT_HEADER {
 
 enum { OBP_HEADER_BYTES = (sizeof(OBJECT_HEADER) + 15) / 16 * 16 };
 
+/* ObpHeader - return the header of an object. */
 static inline OBJECT_HEADER *
 ObpHeader(void *Body)
 {

@@ -50,6 +50,7 @@ PsFinishSystem(PS_SYSTEM *Ps)
     Ps->ActiveProcesses = NULL;
 }
 
+/* Returns the list of active processes that this pid is in, if it is in any. */
 static LIST_ENTRY *
 PspHead(PS_SYSTEM *Ps, ULONG64 ProcessId)
 {
