@@ -28,6 +28,7 @@ ExpAddGroup(KSYSTEM *System, const GROUP_AFFINITY *Element, ULONG64 *Words,
     return STATUS_SUCCESS;
 }
 
+/* Sets Words, one word for each group, to all processors that are active now. */
 static void
 ExpAddAllActive(KSYSTEM *System, ULONG64 *Words, ULONG WordCount)
 {
@@ -38,6 +39,7 @@ ExpAddAllActive(KSYSTEM *System, ULONG64 *Words, ULONG WordCount)
     }
 }
 
+/* Reads Count elements of the caller's array. */
 static NTSTATUS
 ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64 From,
               ULONG Count)
@@ -67,8 +69,7 @@ ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
     if (OnPage >= Most) {
         return Most;
     }
-    return OnPage != 0 ? (ULONG)OnPage : 1; /* a single one that crosses a page boundary
-                                             */
+    return OnPage != 0 ? (ULONG)OnPage : 1; /* 1: it crosses a page boundary */
 }
 
 /* Reads the caller's array a few elements at a time, and adds the processors of each to

@@ -44,8 +44,10 @@ ExpDivideByZero(KSYSTEM *System)
     return STATUS_SYSTEM_SHUTDOWN;
 }
 
-/* Check 2: BucketSize 0 and a small ProfileBase are a segment, whose buckets NT
- * chooses. */
+/* BucketSize 0 and a small ProfileBase are a segment, whose buckets NT chooses: changes
+ * P accordingly. *Segment is its selector, or 0. Rules create-segment,
+ * create-segment-bucket, create-segment-short-buffer-old and
+ * create-segment-division. */
 static NTSTATUS
 ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
@@ -65,9 +67,10 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
         return System->Version->RefusesEmptyBuffer ? STATUS_SUCCESS
                                                    : ExpDivideByZero(System);
     }
-    /* As published, in 32 bits: a region smaller than the counters wraps to 32, which
-     * check 3 refuses; the rounding may give one counter too few, which check 4 finds.
-     */
+    /* As published, in 32 bits: a region smaller than the number of counters gives
+     * BucketSize 32, which create-bucket-range refuses. The division may give one
+     * counter too few (create-segment-rounding), which create-buffer-too-small
+     * finds. */
     BytesEach = (ULONG)P->ProfileSize / Counters;
     P->BucketSize = ExpLog2(BytesEach - 1) + 1;
     if (P->BucketSize < PROFILE_BUCKET_LOG2_MIN) {
@@ -78,8 +81,9 @@ ExpConvertSegment(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
     return STATUS_SUCCESS;
 }
 
-/* Check 4. The defective one compares quarters of buckets with bytes, and ignores a
- * partial bucket. */
+/* Does the buffer have a counter for each bucket? Rule create-buffer-too-small. The
+ * defective check, create-buffer-too-small-defect, compares quarters of buckets with
+ * bytes, and ignores a partial bucket. */
 static BOOLEAN
 ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
 {
@@ -90,7 +94,8 @@ ExpBucketsFit(const KSYSTEM *System, const EX_CREATE_PROFILE *P)
     return KiBucketsFit(P->ProfileSize, P->BucketSize, P->BufferSize);
 }
 
-/* Makes checks 1 to 6: arithmetic, and whether the HAL has the source. */
+/* Makes the checks from create-buffer-size-zero to create-source-unsupported:
+ * arithmetic, and whether the HAL has the source. Changes P for a segment. */
 static NTSTATUS
 ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
 {
@@ -128,7 +133,9 @@ ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
                     Source.Supported ? STATUS_SUCCESS : STATUS_NOT_SUPPORTED);
 }
 
-/* Check 8: the addresses of a user-mode caller. */
+/* Probes the addresses of a user-mode caller: rules create-handle-pointer,
+ * create-buffer-alignment, create-buffer-pointer, and of AffinityArray
+ * create-affinity-alignment and create-affinity-pointer. */
 static NTSTATUS
 ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                   const GROUP_AFFINITY *OwnGroup)
@@ -158,7 +165,8 @@ ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE
 
 /* ---- rights ---- */
 
-/* Makes checks 10 to 12: all processes, and kernel space. */
+/* Checks the rights to profile all processes, and kernel space: rules
+ * create-segment-global, create-global-privilege and create-restricted. */
 static NTSTATUS
 ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                ULONG Segment)

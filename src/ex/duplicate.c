@@ -12,6 +12,7 @@ enum {
         DUPLICATE_CLOSE_SOURCE | DUPLICATE_SAME_ACCESS | DUPLICATE_SAME_ATTRIBUTES
 };
 
+/* Checks TargetHandle's address, Options and HandleAttributes. */
 static NTSTATUS
 ExpCheckDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
 {
@@ -83,6 +84,8 @@ ExpChooseAccess(const EX_DUPLICATE_OBJECT *P, const OB_HANDLE_FACTS *Source,
                               Source->GrantedAccess & Object.Type->ValidAccess, Access);
 }
 
+/* Opens another handle to the object of Source, and writes it to the variable of the
+ * caller. */
 static NTSTATUS
 ExpOpenDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P,
                  const OB_HANDLE_FACTS *Source)
@@ -105,6 +108,8 @@ ExpOpenDuplicate(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJEC
     return ExpGiveHandle(System, Mode, Handle, P->TargetHandle);
 }
 
+/* Checks the target process, then duplicates SourceHandle. SourceIsOwn: its process is
+ * the caller's own. */
 static NTSTATUS
 ExpDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P,
                    BOOLEAN SourceIsOwn)

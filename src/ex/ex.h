@@ -158,8 +158,8 @@ NTSTATUS ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                        ULONG InformationLength, ULONG64 ReturnLength);
 
 /*
- * ExReferenceProcess - the process behind a handle (or pseudo handle) with
- * PROCESS_QUERY_INFORMATION; the caller calls ObDereferenceObject.
+ * ExReferenceProcess - find the process behind a handle (or pseudo handle), which must
+ * have PROCESS_QUERY_INFORMATION. The caller calls ObDereferenceObject.
  */
 NTSTATUS ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                             EPROCESS **Process);
@@ -178,12 +178,12 @@ void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);
 
-/* ExFlushBuffers - the same for hits that have been delivered, without delivering more.
- * Returns whether there is a started buffer that needs it.
- */
+/* ExFlushBuffers - bring the buffers up to date with the hits that have been delivered,
+ * without delivering more. Returns whether any started profile's buffer needs
+ * flushes. */
 BOOLEAN ExFlushBuffers(KSYSTEM *System);
 
-/* ExCountProcessors - active now. */
+/* ExCountProcessors - return how many processors are active now. */
 ULONG ExCountProcessors(const KSYSTEM *System);
 
 /*

@@ -40,8 +40,8 @@ NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
  */
 NTSTATUS ExpEnter(KSYSTEM *System, BOOLEAN Known);
 
-/* ExpOpenHandle - a handle to Body, written to the caller's variable; closed again if
- * that faults. */
+/* ExpOpenHandle - open a handle to Body, and write it to the caller's variable; if that
+ * faults, it is closed again. */
 NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
                        ACCESS_MASK GrantedAccess, ULONG64 HandleAddress);
 
@@ -60,13 +60,13 @@ ExpCheck(KSYSTEM *System, EX_CHECK Check, NTSTATUS Status)
     return Status;
 }
 
-/* ExpReferenceProcess - as ExReferenceProcess, with any access. */
+/* ExpReferenceProcess - do ExReferenceProcess with any DesiredAccess. */
 NTSTATUS ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                              ACCESS_MASK DesiredAccess, EPROCESS **Process);
 
 /*
- * ExpReferenceHandle - any handle of the session, or the pseudo handle; the caller
- * calls ObDereferenceObject for its Body. STATUS_INVALID_HANDLE.
+ * ExpReferenceHandle - find the object of any handle of the session, or of the pseudo
+ * handle. The caller calls ObDereferenceObject for its Body. STATUS_INVALID_HANDLE.
  */
 NTSTATUS ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts);
 
@@ -95,9 +95,8 @@ NTSTATUS ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode,
                           const EX_CREATE_PROFILE *P, const GROUP_AFFINITY *OwnGroup,
                           ULONG64 *Words, ULONG WordCount);
 
-/* ExpActOnAffinity - set the processors of a profile from an unchecked mask, at its
- * start.
- */
+/* ExpActOnAffinity - at the start of a profile, set its processors from its
+ * AffinityMask, in versions that did not check that when it was created. */
 void ExpActOnAffinity(KSYSTEM *System, EPROFILE *Profile);
 
 #endif

@@ -174,8 +174,8 @@ ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
     }
 }
 
-/* The start of a process is notified: it has one reference until its exit is notified.
- */
+/* Makes the object of a process whose start is notified. It has a reference
+ * (StreamReference) until the exit of the process is notified. */
 static void
 ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
 {

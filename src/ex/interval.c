@@ -4,6 +4,8 @@
 #include "ex/exp.h"
 #include "mm/mm.h"
 
+/* Returns the interval of a source in 32 bits, or 0 if the HAL lacks it. That of
+ * ProfileAlignmentFixup is what was last set (rule query-alignment-fixup). */
 static ULONG
 ExpQueryInterval(KSYSTEM *System, KPROFILE_SOURCE ProfileSource)
 {
@@ -19,6 +21,7 @@ ExpQueryInterval(KSYSTEM *System, KPROFILE_SOURCE ProfileSource)
     return Source.Interval > 0xFFFFFFFFu ? 0xFFFFFFFFu : (ULONG)Source.Interval;
 }
 
+/* Does both queries of an interval, that of 3.10 and the later one. */
 static NTSTATUS
 ExpQueryIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
                         KPROFILE_SOURCE ProfileSource, ULONG64 Interval)
@@ -60,6 +63,7 @@ ExpClampInterval(const KSYSTEM *System, ULONG Interval, KPROFILE_SOURCE ProfileS
     return Interval;
 }
 
+/* Does both calls that set an interval, that of 3.10 and the later one. */
 static NTSTATUS
 ExpSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
                       KPROFILE_SOURCE ProfileSource)
@@ -71,6 +75,7 @@ ExpSetIntervalProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Interval,
             return Status;
         }
     }
+    /* Kept without clamping; the HAL gets it too (rule set-alignment-fixup). */
     if (ProfileSource == ProfileAlignmentFixup) {
         System->AlignmentFixupInterval = Interval;
     }

@@ -24,6 +24,7 @@ typedef struct _EXP_OBJECT_INFORMATION {
     ULONG Bytes;
 } EXP_OBJECT_INFORMATION;
 
+/* Probes the addresses of a user-mode caller; ReturnLength may be 0. */
 static NTSTATUS
 ExpProbeQuery(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 Information, ULONG Length,
               ULONG64 ReturnLength)
@@ -58,6 +59,7 @@ ExpNameBytes(const OBJECT_TYPE *Type)
     return (USHORT)(Units * sizeof(USHORT));
 }
 
+/* Bytes of the answer to a query for this type, with its name and a zero. */
 static ULONG
 ExpTypeBytes(const OBJECT_TYPE *Type)
 {
@@ -65,6 +67,7 @@ ExpTypeBytes(const OBJECT_TYPE *Type)
                    sizeof(USHORT));
 }
 
+/* Answers a query for basic information. Object has one reference by the query. */
 static void
 ExpFillBasic(const OB_HANDLE_FACTS *Handle, const OB_OBJECT_FACTS *Object,
              EXP_OBJECT_INFORMATION *Information)
@@ -109,21 +112,23 @@ ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
     }
 }
 
-/* Answers a query for an object's name: all of it is 0, because objects have no names.
- * */
+/* Answers a query for an object's name: the answer is all zeros, because objects have
+ * no names. Information is all zeros before. */
 static void
 ExpFillName(EXP_OBJECT_INFORMATION *Information)
 {
     Information->Bytes = sizeof(OBJECT_NAME_INFORMATION);
 }
 
-/* Is the caller's length sufficient? Basic information must have exactly its own. */
+/* Is the caller's length sufficient? For basic information it must be exact. */
 static BOOLEAN
 ExpLengthFits(OBJECT_INFORMATION_CLASS Class, ULONG Length, ULONG Needed)
 {
     return Class == ObjectBasicInformation ? Length == Needed : Length >= Needed;
 }
 
+/* Makes the answer to a query. Address is where the caller wants it.
+ * STATUS_INVALID_INFO_CLASS, or the status of ExpReferenceHandle. */
 static NTSTATUS
 ExpGetInformation(KSYSTEM *System, HANDLE Handle, OBJECT_INFORMATION_CLASS Class,
                   ULONG64 Address, EXP_OBJECT_INFORMATION *Information)

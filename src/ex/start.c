@@ -64,6 +64,7 @@ ExpIsSilent(KSYSTEM *System, KPROFILE_SOURCE Source)
     return !Information.Supported;
 }
 
+/* Sets the members of a kernel profile, whose MDL is locked and mapped. */
 static void
 ExpFillKernelProfile(KSYSTEM *System, const EPROFILE *Profile, KPROFILE *Kernel)
 {

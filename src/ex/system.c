@@ -12,6 +12,8 @@ enum { EXP_INVALID_ATTRIBUTES = 0x0100 };
 /* Type Process: what this facility needs of it. */
 enum { EXP_PROCESS_READ = 0x00020410, EXP_PROCESS_ALL = 0x001FFFFF };
 
+/* Is called when the last reference on a profile is dropped: stops it, and drops its
+ * own reference on the process. */
 static void
 ExpDeleteProfile(void *DeleteContext, void *Body)
 {
@@ -65,6 +67,7 @@ ExpInitializeTypes(KSYSTEM *System)
 enum { EXP_HIGHEST_USER_32 = 0x7FFEFFFF };
 static const ULONG64 ExpSystemRangeStart32 = 0x80000000u;
 
+/* Sets what a 32-bit NT of the session's version has. */
 static void
 ExpSetAbi32(KSYSTEM *System)
 {
@@ -85,6 +88,7 @@ ExpSetAbi32(KSYSTEM *System)
     }
 }
 
+/* Sets what a 64-bit NT of the session's version has. */
 static void
 ExpSetAbi64(KSYSTEM *System)
 {

@@ -20,13 +20,14 @@ typedef struct _EX_VERSION {
 
     /* Create. */
     BOOLEAN RefusesEmptyBuffer;
-    BOOLEAN RefusesShortSegmentBuffer; /* as it does an empty one */
+    BOOLEAN RefusesShortSegmentBuffer; /* with the status of an empty one */
     BOOLEAN ForgetsPartialBucket;      /* defect: the size check by quarter buckets */
     BOOLEAN ChecksSource;
     ULONG RestrictedRule; /* HOST_RESTRICTED_...; 0: no caller is restricted */
 
     /* Start. */
-    BOOLEAN InactiveMeansAll;     /* a mask without active processors; else only 0 */
+    BOOLEAN InactiveMeansAll;     /* a mask without active processors means all
+                                   * processors; else only mask 0 does */
     BOOLEAN NarrowsSource;        /* to 16 bits */
     BOOLEAN LimitInside;          /* defect: a region's end counts as inside */
     BOOLEAN LocksWholeBuffer;     /* else only what the counters need */
@@ -46,7 +47,7 @@ typedef struct _EX_VERSION {
 /* ExFindVersion - return the rules of the version with this number, or NULL. */
 const EX_VERSION *ExFindVersion(ULONG Number);
 
-/* ExNextVersion - the Index-th of the table, newest first, or NULL. */
+/* ExNextVersion - return the Index-th row of the table, newest first, or NULL. */
 const EX_VERSION *ExNextVersion(ULONG Index);
 
 #endif
