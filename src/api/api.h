@@ -22,18 +22,18 @@
 #include <stdbool.h>
 
 struct ntprof_session {
-    pthread_mutex_t lock; /* recursive; guards all members that are not only set at open
-                           */
-    bool paused;          /* a call has released the lock and continues soon */
+    /* Recursive; guards all members but those that are set at open and never again. */
+    pthread_mutex_t lock;
+    bool paused;            /* a call has released the lock and continues soon */
     pthread_cond_t resumed; /* signalled when paused becomes false */
     KSYSTEM system;
     HOST host;                  /* set at open */
     const HAL_BACKEND *backend; /* set at open */
     void *backend_context;      /* set at open */
-    int cgroup_fd;              /* set at open: only hits of this cgroup count; -1: all
-                                 */
-    pid_t owner; /* set at open: a forked child has a copy of the memory, but not the
-                  * rings */
+    int cgroup_fd; /* set at open: only hits of this cgroup count; -1: all */
+    /* Set at open: the process that opened the session. A forked child has a copy of
+     * the memory, but not the rings. */
+    pid_t owner;
     ntprof_notify *notify;
     void *notify_context;
     ntprof_on_hit *on_hit;
@@ -43,20 +43,22 @@ struct ntprof_session {
     bool stacks; /* set at open: hits have stacks */
     /* stack frame that calls notify, on_hit or on_stack; NULL while none runs */
     void *notify_frame;
-    bool abandoned;  /* one of them was left by longjmp or pthread_exit; atomic */
+    /* One of these callbacks was left by longjmp or pthread_exit: the session is of no
+     * use any more. Atomic. */
+    bool abandoned;
     ntprof_log *log; /* set at open */
     void *log_context;
-    pthread_t thread; /* set at open, if threaded */
-    bool threaded;    /* set at open */
-    bool closing;
-    bool idle;          /* the thread sleeps without a time limit */
-    int wake_fd;        /* eventfd that wakes the thread; -1 if not threaded */
-    int64_t flushed_ms; /* when buffers were last brought up to date */
-    uint64_t delivery_ns;
+    pthread_t thread;     /* set at open, if threaded */
+    bool threaded;        /* set at open */
+    bool closing;         /* the thread is to end */
+    bool idle;            /* the thread sleeps without a time limit */
+    int wake_fd;          /* eventfd that wakes the thread; -1 if not threaded */
+    int64_t flushed_ms;   /* when buffers were last brought up to date */
+    uint64_t delivery_ns; /* processor time of all deliveries */
     uint64_t deliveries;
     bool halt_logged;
-    char better[512];
-    char limits[512];
+    char better[512]; /* why back ends were refused that were tried first; or "" */
+    char limits[512]; /* what the back end in use cannot do here; or "" */
 };
 
 /* api_current_session - return the calling thread's session, or the default one, which
@@ -80,8 +82,8 @@ pid_t api_process_id(void);
  */
 bool api_lock(ntprof_session *session);
 
-/* api_lock_beside - the same, but also while a call is paused: for calls that neither
- * deliver nor change what is started. */
+/* api_lock_beside - do what api_lock does, but also while a call is paused: for calls
+ * that neither deliver nor change what is started. */
 bool api_lock_beside(ntprof_session *session);
 
 /* api_unlock - unlock a session. The outermost unlock of a thread passes on what it has
@@ -96,7 +98,7 @@ bool api_unlock(ntprof_session *session);
  */
 bool api_enter(ntprof_session *session);
 
-/* api_enter_beside - the same with api_lock_beside. */
+/* api_enter_beside - do what api_enter does, with api_lock_beside. */
 bool api_enter_beside(ntprof_session *session);
 
 /*
@@ -127,8 +129,8 @@ NTSTATUS api_lack(const char *what, int error);
 /* api_leave - unlock; sets the error text if status is a failure. Returns status. */
 NTSTATUS api_leave(ntprof_session *session, NTSTATUS status);
 
-/* api_leave_because - the same; format is why the call failed, used if no lower layer
- * has set a reason. */
+/* api_leave_because - do what api_leave does. format: in, why the call failed; used if
+ * no lower layer has set a reason. */
 NTSTATUS api_leave_because(ntprof_session *session, NTSTATUS status, const char *format,
                            ...) __attribute__((format(printf, 3, 4)));
 

@@ -85,6 +85,8 @@ control_fill_processors(const ntprof_session *session, bool all,
     return STATUS_SUCCESS;
 }
 
+/* Gives each source that is to be watched its statistics. STATUS_NOT_SUPPORTED if the
+ * back end lacks one. */
 static NTSTATUS
 control_register_sources(ntprof_session *session, const ntprof_watch_options *options)
 {
@@ -165,7 +167,8 @@ control_refuse_options(HANDLE process, const ntprof_watch_options *options)
     return NULL;
 }
 
-/* Explains statuses for which no lower layer sets an error text. */
+/* Explains why a watch failed, for statuses for which no lower layer sets an error
+ * text; else "". */
 static const char *
 control_explain_watch(const ntprof_session *session, NTSTATUS status)
 {
@@ -281,6 +284,7 @@ ntprof_session_poll(ntprof_session *session, int *wait_ms)
 
 /* ---- information ---- */
 
+/* Fills in why the simulated NT has halted, if it has. */
 static void
 control_fill_halt(const ntprof_session *session, ntprof_session_info *info)
 {

@@ -19,7 +19,8 @@ nt_enter_by(bool (*enter)(ntprof_session *session), NTSTATUS *status)
         return NULL;
     }
     if (!enter(session)) {
-        /* the session of a forked child's parent */
+        /* The session belongs to the parent of this forked child, which has none of its
+         * handles, or is abandoned: api_refuse says which. */
         *status = api_refuse(session, STATUS_INVALID_HANDLE, "%s", "");
         return NULL;
     }
@@ -40,8 +41,9 @@ nt_enter_beside(NTSTATUS *status)
     return nt_enter_by(api_enter_beside, status);
 }
 
-/* Enter a session for a create call. Where there are segments that may halt the
- * session, which stops all profiles, so it waits for a paused call. */
+/* Enter a session for a create call. Where there are segments, the call may halt the
+ * session (rule create-segment-division), which stops all profiles: so it waits for a
+ * paused call. */
 static bool
 nt_enter_create(ntprof_session *session)
 {
@@ -49,6 +51,7 @@ nt_enter_create(ntprof_session *session)
                                         : api_enter_beside(session);
 }
 
+/* Return a caller's pointer as the number that the core takes. */
 static ULONG64
 nt_address(const void *pointer)
 {
@@ -237,8 +240,8 @@ NtClose(HANDLE Handle)
 
 /* ---- processes and handles ---- */
 
-/* The arguments of NtOpenProcess are in the caller's memory, so they are copied before
- * they are checked. */
+/* Get the pid that NtOpenProcess is to open. Its arguments are in the caller's memory,
+ * so they are copied before they are checked. */
 static NTSTATUS
 nt_read_client(ntprof_session *Session, const OBJECT_ATTRIBUTES *ObjectAttributes,
                const CLIENT_ID *ClientId, ULONG64 *ProcessId)
@@ -297,6 +300,7 @@ NtOpenProcess(HANDLE *ProcessHandle, ACCESS_MASK DesiredAccess,
                                  : "");
 }
 
+/* Explain why NtDuplicateObject failed; "" if the status or a lower layer does. */
 static const char *
 nt_explain_duplicate(NTSTATUS Status)
 {

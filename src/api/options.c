@@ -84,6 +84,7 @@ options_check_rules(const ntprof_session_options *options)
     return STATUS_SUCCESS;
 }
 
+/* Checks the members about stacks. */
 static NTSTATUS
 options_check_stacks(const ntprof_session_options *options)
 {

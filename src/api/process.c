@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process.c - the pid of the calling process, mostly without a system call: each call
- * checks whether its session belongs to this process, and system calls are most of what
- * a call costs.
+ * api/process.c - the pid of the calling process, mostly without a system call: each
+ * call checks whether its session belongs to this process, and system calls are most of
+ * what a call costs.
  *
  * The pid is kept in a page that the kernel clears in each child of fork and of a bare
  * clone (MADV_WIPEONFORK). A child of vfork, which shares all memory, is taken for its

@@ -3,8 +3,8 @@
  * api/reason.c - error texts: why a call failed, where its status does not say.
  *
  * Each thread has a text of its own, because another thread's failure must not change
- * it. It comes from the host or the back end that refused, else from the entry point,
- * else from the status.
+ * it. The text comes from the host or the back end that refused, else from the function
+ * that the program called, else from the status.
  */
 #include "api/api.h"
 #include "ex/version.h"
@@ -23,6 +23,7 @@ static _Thread_local struct {
     char text[1024];
 } thread_reason;
 
+/* Set the calling thread's text, and the session of the call that failed. */
 static void
 reason_set(const ntprof_session *session, const char *format, va_list arguments)
 {
@@ -30,7 +31,7 @@ reason_set(const ntprof_session *session, const char *format, va_list arguments)
     vsnprintf(thread_reason.text, sizeof(thread_reason.text), format, arguments);
 }
 
-/* Set the text of the calling thread's reason. */
+/* Set the calling thread's text; the session that it is about stays. */
 static void
 reason_say(const char *format, ...)
 {
@@ -107,6 +108,7 @@ api_describe_halt(const ntprof_session *session, char *text, size_t size)
 
 /* ---- what the host refused ---- */
 
+/* Set the text "what: reason; to allow: remedy" for a negative errno of the kernel. */
 static void
 explain_error(const char *what, int error, enum perf_scope scope)
 {
@@ -117,6 +119,7 @@ explain_error(const char *what, int error, enum perf_scope scope)
                refusal.remedy[0] != '\0' ? "; to allow: " : "", refusal.remedy);
 }
 
+/* Explain why a process could not be looked up or inspected. */
 static void
 explain_process(const struct host_linux_refusal *refusal)
 {
@@ -135,6 +138,7 @@ explain_process(const struct host_linux_refusal *refusal)
     explain_error(what, refusal->error, PERF_SCOPE_PROCESS);
 }
 
+/* Explain why a buffer could not be locked. */
 static void
 explain_lock(const struct host_linux_refusal *refusal)
 {
@@ -172,7 +176,8 @@ api_lack(const char *what, int error)
     return STATUS_INSUFFICIENT_RESOURCES;
 }
 
-/* Returns false if status does not come from a refusal by the host. */
+/* Explain a refusal by the host. Returns false, and does nothing, if the status does
+ * not come from one. */
 static bool
 explain_host(const ntprof_session *session, NTSTATUS status)
 {
@@ -242,7 +247,8 @@ explain_status(const ntprof_session *session, NTSTATUS status)
     }
 }
 
-/* Sets why the call failed; format is the entry point's text, or "". */
+/* Sets why the call failed. format: the text of the function that the program called,
+ * or "". */
 static void
 explain(const ntprof_session *session, NTSTATUS status, const char *format,
         va_list arguments)

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As many back ends as there may be at most. */
+/* Room in a list of back ends: at least as many as HalBackends has. */
 enum { MOST_BACKENDS = 8 };
 
 /* What a program without perf events can do about it, and what that costs it. */
@@ -55,6 +55,8 @@ api_copy_out(void *to, const void *from, size_t bytes, size_t least)
 
 /* ---- entering ---- */
 
+/* Note that a callback did not return: no thread gets the session's lock any more, as
+ * what the callback interrupted is never finished. */
 static void
 session_abandon(ntprof_session *session)
 {
@@ -79,7 +81,8 @@ api_lock_beside(ntprof_session *session)
     if (failure != 0) {
         session_abandon(session);
         if (failure == EOWNERDEAD) {
-            /* From now on no thread can lock it. */
+            /* The thread that had the lock has ended. Unlocked without
+             * pthread_mutex_consistent, the lock fails for all threads from now on. */
             pthread_mutex_unlock(&session->lock);
         }
         return false;
@@ -92,9 +95,8 @@ api_lock_beside(ntprof_session *session)
     if (!session->abandoned) {
         return true;
     }
-    /* Also releases the lock that the abandoned delivery took; fails when it is not
-     * locked any more.
-     */
+    /* Unlock as often as this thread has locked, also in the abandoned delivery:
+     * api_unlock fails when the thread does not have the lock any more. */
     while (api_unlock(session)) {
     }
     return false;
@@ -114,6 +116,7 @@ api_lock(ntprof_session *session)
     return false;
 }
 
+/* Forget why earlier calls failed, in back end and host. */
 static void
 clear_errors(ntprof_session *session)
 {
@@ -299,7 +302,8 @@ session_report_stack(void *context, const ntprof_stack *stack)
 
 /* ---- choice of a back end ---- */
 
-/* Appends "reason; remedy" to text, after what is there already. */
+/* Appends "name: reason; to allow: remedy" to text, after what is there already. A
+ * probe without a reason adds nothing. */
 static void
 session_add_reason(char *text, size_t size, const char *name, const HAL_PROBE *probe)
 {
@@ -312,6 +316,8 @@ session_add_reason(char *text, size_t size, const char *name, const HAL_PROBE *p
     }
 }
 
+/* Opens a back end for the session. If that fails, notes why in session->better:
+ * STATUS_INSUFFICIENT_RESOURCES means that a later try may succeed. */
 static NTSTATUS
 session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
                     const HAL_OPEN *open)
@@ -341,6 +347,7 @@ session_try_backend(ntprof_session *session, const HAL_BACKEND *backend,
     return status;
 }
 
+/* Refuses a name that no back end has, and lists their names. */
 static NTSTATUS
 session_refuse_backend(const char *name, size_t length)
 {
@@ -357,6 +364,7 @@ session_refuse_backend(const char *name, size_t length)
                       length < 32 ? (int)length : 32, name, names);
 }
 
+/* Returns the back end with a name of this length, or NULL. */
 static const HAL_BACKEND *
 session_find_backend(const char *name, size_t length)
 {
@@ -464,6 +472,7 @@ session_choose_backend(ntprof_session *session, const ntprof_session_options *op
 
 /* ---- open and close ---- */
 
+/* Sets the intervals that the options ask for. Refuses unknown sources. */
 static NTSTATUS
 session_set_intervals(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -513,6 +522,7 @@ session_check_stacks(const ntprof_session *session,
     return STATUS_SUCCESS;
 }
 
+/* Makes the lock and the condition variable of a session. */
 static NTSTATUS
 session_init_lock(ntprof_session *session)
 {
@@ -563,7 +573,7 @@ session_use_pages(ntprof_session *session)
     }
 }
 
-/* The host must not use the back end's pages any more when these are freed. */
+/* Closes the back end. The host leaves its pages before, since closing frees them. */
 static void
 session_close_backend(ntprof_session *session)
 {
@@ -571,6 +581,8 @@ session_close_backend(ntprof_session *session)
     session->backend->Close(session->backend_context);
 }
 
+/* Opens the directory of the cgroup that the session is limited to; NULL: it is not
+ * limited. Refuses what is no directory of a cgroup file system. */
 static NTSTATUS
 session_open_cgroup(ntprof_session *session, const char *directory)
 {
@@ -604,8 +616,8 @@ session_close_cgroup(const ntprof_session *session)
     }
 }
 
-/* Creates host, back end, core and thread, in this order; on failure all are undone.
- */
+/* Creates host, back end, core and thread, in this order. After a failure none of them
+ * is left. */
 static NTSTATUS
 session_build(ntprof_session *session, const ntprof_session_options *options)
 {
@@ -629,8 +641,8 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
     hal = (HAL){.Table = session->backend->Hal, .Context = session->backend_context};
     status = ExInitializeSystem(&session->system, &session->host, &hal, &rules);
     if (!NT_SUCCESS(status)) {
-        (void)api_lack("no session", -ENOMEM); /* the options have been checked before
-                                                */
+        /* Only memory can be missing: api_read_options has checked the rules. */
+        (void)api_lack("no session", -ENOMEM);
         goto close_backend;
     }
     status = session_set_intervals(session, options);
@@ -773,8 +785,8 @@ ntprof_session_use(ntprof_session *session)
 
 /* ---- the default session ---- */
 
-/* Hold the lock during fork: if a thread forks while another opens the default session,
- * the child would wait for the lock for ever. */
+/* Hold default_lock during fork: if a thread forked while another one holds the lock,
+ * the child would wait for it for ever. */
 static void
 default_take_for_fork(void)
 {
@@ -787,6 +799,7 @@ default_leave_after_fork(void)
     pthread_mutex_unlock(&default_lock);
 }
 
+/* Register the fork handlers of the host, of the log and of default_lock. */
 static void
 default_prepare(void)
 {

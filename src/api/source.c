@@ -64,6 +64,7 @@ ntprof_source_next(ntprof_session *session, uint32_t index, KPROFILE_SOURCE *sou
     return api_leave(session, status);
 }
 
+/* Fills in all but the number of a source. */
 static void
 source_fill(ntprof_source_info *info, const HAL_SOURCE *hal,
             const HAL_SOURCE_STATISTICS *statistics, const KE_STATISTICS *hits)
@@ -91,7 +92,7 @@ source_fill(ntprof_source_info *info, const HAL_SOURCE *hal,
     info->missed = statistics->Missed;
     info->unfinished = statistics->Unfinished;
     info->excluded = statistics->Excluded;
-    /* Back end bpf counts on while both are read. */
+    /* Back end bpf goes on counting while the two are read one after the other. */
     info->outside_kernel = statistics->OutsideKernel < hits->Outside
                                ? statistics->OutsideKernel
                                : hits->Outside;
@@ -160,7 +161,8 @@ ntprof_source_set_interval(ntprof_session *session, KPROFILE_SOURCE source,
         return api_refuse(session, STATUS_INVALID_PARAMETER,
                           "session is NULL, or the interval is 0");
     }
-    /* Only this says whether the back end knows the source. */
+    /* The statistics are not used: SetInterval ignores a source that the back end does
+     * not know, and only this call reports it. */
     status = session->backend->QuerySourceStatistics(session->backend_context, source,
                                                      0, &statistics);
     if (NT_SUCCESS(status)) {
@@ -173,6 +175,8 @@ ntprof_source_set_interval(ntprof_session *session, KPROFILE_SOURCE source,
 NTSTATUS
 ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
 {
+    /* A struct that ends with the name asks for no probe, which takes time; any other
+     * has at least the members of the first version. */
     const size_t name_alone = offsetof(ntprof_backend_info, usable);
     const size_t least_whole = offsetof(ntprof_backend_info, error);
     ntprof_backend_info full = {0};

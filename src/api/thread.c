@@ -18,7 +18,7 @@
  * at most: the header of NtStartProfile promises 150. */
 enum { FLUSH_MS = 100, FRESH_MS = 140 };
 
-/* Deliveries from this on are logged. */
+/* A delivery that takes at least this long is logged. */
 enum { LONG_DELIVERY_MS = 50 };
 
 static uint64_t
@@ -40,9 +40,13 @@ clock_ms(void)
 }
 
 /*
- * Brings buffers that are not live up to date after a delivery, but not after each of
- * many, because going through all started profiles takes time. Too early a flush is
- * postponed, except after the last delivery.
+ * Brings buffers that are not live (MDL.Live) up to date after a delivery, but not
+ * after each of many, because going through all started profiles takes time. A flush
+ * within FLUSH_MS of the last one is postponed, unless no delivery is to follow.
+ *
+ *   wait_ms  in: time until the next delivery; -1: none is needed
+ *
+ * Returns the time until the next delivery, which may be shorter because of a flush.
  */
 static int
 deliver_to_buffers(ntprof_session *session, int wait_ms)
@@ -60,7 +64,7 @@ deliver_to_buffers(ntprof_session *session, int wait_ms)
     return ExFlushBuffers(&session->system) && wait_ms > FRESH_MS ? FRESH_MS : wait_ms;
 }
 
-/* Logs a delivery that took long. */
+/* Logs a delivery if it took long. */
 static void
 log_delivery(int64_t took_ms, uint64_t cpu_ns)
 {
@@ -90,6 +94,9 @@ api_deliver(ntprof_session *session)
     return wait_ms;
 }
 
+/* The session's thread: delivers what is due, then sleeps until the back end's
+ * descriptor or wake_fd is readable, or more is due. Ends when the session closes, or
+ * is abandoned. */
 static void *
 thread_main(void *argument)
 {
@@ -149,6 +156,7 @@ api_start_thread(ntprof_session *session)
     return STATUS_SUCCESS;
 }
 
+/* Make wake_fd readable, which ends the thread's sleep. */
 static void
 thread_signal(const ntprof_session *session)
 {
