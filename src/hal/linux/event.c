@@ -117,6 +117,8 @@ perf_call_event_open(struct perf_event_attr *attr, int pid, int processor, bool 
         fd = try_event_open(attr, pid, processor, cgroup);
     }
     log_opened(attr, pid, processor, cgroup, fd);
+    /* The source was tried before without the cgroup, so ENOENT is about the cgroup. Of
+     * a source it means that the machine lacks it: EBADF keeps the two apart. */
     return cgroup && fd == -ENOENT ? -EBADF : perf_descriptor_own(fd);
 }
 

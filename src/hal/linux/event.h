@@ -90,7 +90,7 @@ void perf_features_probe(struct perf_features *features, bool selectors);
  *   processor  in: -1 for any that the process runs on, or PERF_ANY_ONLINE
  *
  * Returns the descriptor, which is owned (descriptor.h), or negative errno; -EBADF if
- * the cgroup has been removed.
+ * the cgroup has been removed, or its hierarchy has no perf_event controller.
  */
 int perf_call_event_open(struct perf_event_attr *attr, int pid, int processor,
                          bool cgroup);

@@ -154,9 +154,11 @@ static const struct {
     {EOPNOTSUPP, NTPROF_CAUSE_MACHINE, NO_PMU, GIVE_PMU},
     {EBUSY, NTPROF_CAUSE_BUSY, "another program has the counter for itself alone",
      "end what uses it, such as another profiler or a watchdog"},
-    {EBADF, NTPROF_CAUSE_OTHER, "perf events cannot be limited to this cgroup",
-     "choose a cgroup of version 2, or, with version 1, a cgroup of the hierarchy that "
-     "has the perf_event controller"},
+    {EBADF, NTPROF_CAUSE_OTHER,
+     "perf events cannot be limited to this cgroup: it has been removed, or its "
+     "hierarchy has no perf_event controller",
+     "choose a cgroup that exists, of version 2, or, with version 1, of the hierarchy "
+     "that has the perf_event controller"},
     {ENOSPC, NTPROF_CAUSE_BUSY, "all breakpoint registers are taken",
      "use fewer breakpoints at a time"},
     {EAGAIN, NTPROF_CAUSE_BUSY, "threads are being created in it",

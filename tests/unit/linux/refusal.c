@@ -42,7 +42,7 @@ static const struct {
     {EAGAIN, PERF_SCOPE_SELF, NTPROF_CAUSE_MEMORY, "too many processes or threads"},
     {ENOMEM, PERF_SCOPE_SELF, NTPROF_CAUSE_MEMORY, "memory"},
     {ESRCH, PERF_SCOPE_PROCESS, NTPROF_CAUSE_OTHER, "gone"},
-    {EBADF, PERF_SCOPE_ALL, NTPROF_CAUSE_OTHER, "cgroup"},
+    {EBADF, PERF_SCOPE_ALL, NTPROF_CAUSE_OTHER, "cgroup: it has been removed, or its"},
     {EIO, PERF_SCOPE_SELF, NTPROF_CAUSE_OTHER, "Input/output error"},
     {EPERM, PERF_SCOPE_RING, NTPROF_CAUSE_LOCKED_MEMORY, "RLIMIT_MEMLOCK ("},
 };
