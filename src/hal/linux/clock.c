@@ -97,7 +97,8 @@ namespace_by_pidfd(void)
     return file.st_ino;
 }
 
-/* Set the text of a refusal. Returns error. */
+/* Set the text of a refusal. error: the negative errno of a call that failed; -ENODATA:
+ * none failed, and reason says all. Returns error. */
 static int
 refuse_clock(struct perf_refusal *refusal, int error, const char *reason)
 {

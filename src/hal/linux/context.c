@@ -156,7 +156,7 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
     (void)perf_source_answer(source, result);
     source->shortage = perf_is_shortage(result) ? result : 0;
     if (source->shortage < 0) {
-        source->reason[0] = 0; /* none for good */
+        source->reason[0] = 0; /* the next try may succeed: no reason that lasts */
     }
 }
 

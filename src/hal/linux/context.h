@@ -48,7 +48,8 @@ int perf_context_refuse(struct perf_context *context, int error, enum perf_scope
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* perf_context_require - can the caller use a source? The first call finds out by
- * opening an event. Returns 0, or -EOPNOTSUPP with the error text set. */
+ * opening an event. Returns 0; or with the error text set -EOPNOTSUPP, or another
+ * negative errno if descriptors or memory ran out. */
 int perf_context_require(struct perf_context *context, struct perf_source *source);
 
 /* perf_context_find - clear the error text, and return the source with this number; the
@@ -75,8 +76,8 @@ void perf_context_clear_error(void *context);
 /* perf_status_of - convert 0 or negative errno to NTSTATUS. */
 NTSTATUS perf_status_of(int result);
 
-/* perf_status_of_open - the same for a call that opens events of a process. With pid 0
- * they are of all processes: a denial is STATUS_PRIVILEGE_NOT_HELD then. */
+/* perf_status_of_open - convert the result of a call that opens events of a process.
+ * With pid 0 they are of all processes: then a denial is STATUS_PRIVILEGE_NOT_HELD. */
 NTSTATUS perf_status_of_open(int result, ULONG64 pid);
 
 #endif

@@ -116,6 +116,7 @@ notify_process(struct process_table *table, uint32_t kind,
     process_table_notify(table, &notification);
 }
 
+/* Notify that an image was mapped or unmapped. tid: as in notify_process. */
 static void
 notify_mapping(struct process_table *table, uint32_t kind,
                const struct perf_process *process, const struct perf_mapping *mapping,
@@ -168,7 +169,8 @@ process_set_name(struct perf_process *process, const char *name)
     process->name[length] = 0;
 }
 
-/* Add a process with one thread and no mapping. It is not reported yet. */
+/* Add a process with one thread and no mapping. It is not reported yet. NULL if memory
+ * runs out. */
 static struct perf_process *
 process_create(struct process_table *table, uint32_t pid, uint32_t tid,
                uint64_t time_ns)
@@ -301,8 +303,8 @@ are_children_watched(const struct perf_process *process)
  * A process created another one. Add the child if it is to be watched. If the table has
  * its pid, the record is one of these:
  *
- *   older than the reading of /proc that added the process: it is ignored, as who
- *       attached the process gave it its watchers;
+ *   older than the reading of /proc that added the process: it is ignored, since
+ *       process_table_attach has given the process its watchers;
  *   written by a second event, within FORK_TWIN_NS: ignored;
  *   at most FORK_LATE_NS newer than that reading: of this child, which was in /proc
  *       before its record was written: parent, start and watchers are filled in;

@@ -21,7 +21,8 @@ struct perf_tids {
     size_t count;
 };
 
-/* perf_tids_add - returns 0 or -ENOMEM. perf_tids_contain - is tid in the list? */
+/* perf_tids_add - append tid, even if it is in the list. Returns 0 or -ENOMEM.
+ * perf_tids_contain - is tid in the list? perf_tids_finish - free the list. */
 int perf_tids_add(struct perf_tids *tids, uint32_t tid);
 bool perf_tids_contain(const struct perf_tids *tids, uint32_t tid);
 void perf_tids_finish(struct perf_tids *tids);
@@ -90,7 +91,8 @@ uint64_t perf_procfs_pid_namespace(uint32_t pid);
  * no such file. */
 int perf_read_text(int directory, const char *path, char **text);
 
-/* perf_procfs_setting - a number below /proc/sys/; fallback if it cannot be read. */
+/* perf_procfs_setting - return the number in a file below /proc/sys/; fallback if it
+ * cannot be read. */
 long perf_procfs_setting(const char *name, long fallback);
 
 #endif

@@ -50,7 +50,8 @@ struct rest {
     size_t size;
 };
 
-/* Take so many bytes. Returns them, or NULL if there are fewer. */
+/* Remove so many bytes from the front of the rest. Returns them, or NULL if there are
+ * fewer. */
 static const void *
 take(struct rest *rest, uint64_t size)
 {
@@ -64,7 +65,8 @@ take(struct rest *rest, uint64_t size)
     return taken;
 }
 
-/* Take a number; it is aligned, except behind a stack. */
+/* Take a number, which behind a stack may be unaligned. Returns false if there are too
+ * few bytes. */
 static bool
 take_number(struct rest *rest, uint64_t *number)
 {
@@ -76,6 +78,8 @@ take_number(struct rest *rest, uint64_t *number)
     return bytes != NULL;
 }
 
+/* Take a call chain: a number, and so many addresses. Returns false if it has more than
+ * there are bytes. */
 static bool
 take_chain(struct rest *rest, struct perf_sample_parts *parts)
 {
@@ -89,6 +93,8 @@ take_chain(struct rest *rest, struct perf_sample_parts *parts)
     return true;
 }
 
+/* Take registers: their abi, and count of them unless that says there are none. Returns
+ * false if there are too few bytes. */
 static bool
 take_registers(struct rest *rest, size_t count, struct perf_sample_parts *parts)
 {
@@ -102,6 +108,8 @@ take_registers(struct rest *rest, size_t count, struct perf_sample_parts *parts)
     return parts->registers != NULL;
 }
 
+/* Take a stack: the size that Linux asked for, so many bytes, and how many of them it
+ * could read. Returns false if there are too few bytes, or the two sizes disagree. */
 static bool
 take_stack(struct rest *rest, struct perf_sample_parts *parts)
 {

@@ -264,6 +264,7 @@ lookup_parameter(struct perf_sources *sources, const char *prefix, uint32_t type
     return result;
 }
 
+/* Return the source of a uprobe at the same offset of the same image; NULL: none. */
 static struct perf_source *
 find_uprobe(const struct perf_sources *sources, const struct perf_uprobe *uprobe)
 {

@@ -56,10 +56,13 @@ perf_stack_record_bytes(size_t stack_bytes, bool chain)
     /* The chain begins with its length and PERF_CONTEXT_KERNEL. */
     const size_t chain_words = chain ? 2 + PERF_STACK_CHAIN_MAX : 0;
 
+    /* The registers follow their abi. Before the stack is its size, and behind it how
+     * many bytes of it Linux could read. */
     return sizeof(struct perf_sample) + chain_words * word +
            (1 + PERF_STACK_REGISTERS) * word + word + stack_bytes + word;
 }
 
+/* Return the smaller one. */
 static size_t
 least(size_t one, size_t other)
 {
@@ -69,11 +72,12 @@ least(size_t one, size_t other)
 size_t
 perf_stack_grant(size_t asked, size_t ring_bytes, uint64_t period_ns, bool chain)
 {
-    const size_t beside = perf_stack_record_bytes(0, chain);
+    const size_t without_stack = perf_stack_record_bytes(0, chain);
+    /* The ring has room for the records of RING_NS, if each has this size. */
     const uint64_t of_ring = ring_bytes * period_ns / RING_NS;
     const size_t record =
         of_ring < RECORD_BYTES_MAX ? (size_t)of_ring : RECORD_BYTES_MAX;
-    const size_t bytes = record > beside ? record - beside : 0;
+    const size_t bytes = record > without_stack ? record - without_stack : 0;
 
     return least(least(asked, ring_bytes / 8), bytes) / 8 * 8;
 }

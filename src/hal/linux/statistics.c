@@ -17,7 +17,8 @@ scale(uint64_t a, uint64_t b, uint64_t c)
     return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* Return how many hits throttling prevented. */
+/* Return how many hits throttling prevented. counts: in, of the period in which the
+ * source was throttled for throttled_ns. */
 static uint64_t
 throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t period,
                bool is_time)

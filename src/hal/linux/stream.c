@@ -57,6 +57,7 @@ oldest_of(const struct perf_stream *stream, size_t index)
     return oldest;
 }
 
+/* Exchange two heads of the heap. */
 static void
 swap(struct perf_stream *stream, size_t one, size_t other)
 {

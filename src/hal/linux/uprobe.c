@@ -73,6 +73,7 @@ write_command(int tracefs, const char *command)
     return result;
 }
 
+/* Have tracefs remove an event. Returns 0 or negative errno. */
 static int
 remove_event(int tracefs, const char *event)
 {
@@ -216,7 +217,7 @@ make_event(struct perf_uprobe *uprobe, int tracefs, int image, uint64_t *id)
     int result;
 
     if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number)) {
-        return -EAGAIN;
+        return -EAGAIN; /* no unique name: randomness is not ready, or refused */
     }
     uprobe->owner = getpid();
     snprintf(uprobe->event, sizeof(uprobe->event), "u%" PRIu64 "_%d_%016" PRIx64,
