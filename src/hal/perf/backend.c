@@ -93,6 +93,7 @@ static const HAL_TABLE perf_table = {
 
 /* ---- probe ---- */
 
+/* Set error, reason and remedy of a refusal in probed. */
 static void
 explain(int error, enum perf_scope scope, HAL_PROBE *probed)
 {

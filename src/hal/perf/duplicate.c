@@ -6,11 +6,11 @@
  * the map counted_by has the event that counts them. What a hit of event E does, by the
  * event that the map has:
  *
- *     none       E takes the thread, and the hit counts.
+ *     none       The map gets E for the thread, and the hit counts.
  *     E          The hit counts.
  *     another O  If O was closed before the hit: as with none. Else O has counted the
  *                thread until now, so the hit does not count, and the newer of the two,
- *                with the larger id, is ended. If that is O, E takes the thread.
+ *                with the larger id, is ended. If that is O, the map gets E.
  *
  * An ended event is CLOSED (target.h), or was already, and until_ns is the time of the
  * hit; what it counted is out of the statistics. assert_duplicate_state() checks the
@@ -48,7 +48,7 @@ assert_duplicate_state(const struct perf *perf, const struct perf_event *event,
 }
 #endif
 
-/* Subtract what, but not below 0. */
+/* Subtract what from *from, which becomes no less than 0. */
 static void
 subtract(uint64_t *from, uint64_t what)
 {

@@ -41,7 +41,8 @@ static const uint64_t ATTACH_MAX_NS = 1000000000; /* for all rounds */
 /* ---- one event ---- */
 
 /* Have an open descriptor write into its processor's ring, and make the event findable
- * by the id in its records. Takes fd over on success. */
+ * by the id in its records. Returns 0, and then fd is the event's; or negative
+ * errno. */
 static int
 event_adopt(struct perf *perf, const struct perf_ring *ring, int fd,
             struct perf_event *event)

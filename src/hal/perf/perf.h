@@ -48,7 +48,7 @@ struct perf {
     struct perf_throttles throttles;
 
     struct perf_ring **rings; /* by processor; NULL: none */
-    uint32_t processor_limit; /* above the highest possible processor */
+    uint32_t processor_limit; /* number of the highest possible processor, plus 1 */
     size_t ring_bytes;        /* of data, each; 0 until rings are there */
     size_t ring_bytes_wanted; /* 0: as many as are allowed */
     int epoll_fd;

@@ -49,6 +49,8 @@ make_ring(struct perf *perf, uint32_t processor, size_t bytes)
     }
     result = perf_ring_map(ring, fd, processor, bytes);
     if (result < 0) {
+        /* EPERM of mmap means that a smaller ring may be allowed, EPERM of
+         * perf_event_open above that none is: ENOBUFS keeps the two apart. */
         result = result == -EPERM ? -ENOBUFS : result;
         goto close_fd;
     }
@@ -177,6 +179,7 @@ perf_make_rings(struct perf *perf, bool large)
             break;
         }
     }
+    /* ENOBUFS was EPERM (make_ring), by which perf_refusal_explain knows the limit. */
     perf_context_refuse(&perf->context, result == -ENOBUFS ? -EPERM : result,
                         result == -ENOBUFS ? PERF_SCOPE_RING : PERF_SCOPE_SELF,
                         "make rings");

@@ -28,13 +28,14 @@ perf_stacks_init(struct perf *perf, const HAL_OPEN *open)
                                         .chain_depth = (uint16_t)depth};
 }
 
-/* Return the time between two hits. */
+/* Return the time between two hits of ProfileTime. */
 static uint64_t
 period_ns(const struct perf *perf)
 {
     return perf_source_period(perf_sources_find(&perf->context.sources, ProfileTime));
 }
 
+/* Return for how many bytes of stack rings of this size have room. */
 static size_t
 grant(const struct perf *perf, size_t ring_bytes)
 {
@@ -42,7 +43,8 @@ grant(const struct perf *perf, size_t ring_bytes)
                             perf->context.kernel);
 }
 
-/* Events that are open may go on with more. */
+/* Set how many bytes of stack events copy that are opened from now on. record_bytes
+ * never gets smaller, since open events go on with what they were opened with. */
 static void
 set_granted(struct perf *perf, size_t bytes)
 {

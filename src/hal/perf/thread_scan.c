@@ -51,8 +51,8 @@ running_add(struct perf_thread_scan *scan, const struct perf_features *features,
     return 0;
 }
 
-/* Has a thread left the clone() that it may have been in when its events were opened?
- * It has if it sleeps, or has run for longer than any clone() does. */
+/* Has a thread left the clone() that it may have been in when its events were opened? A
+ * thread that sleeps has, and one that has run for longer than any clone() takes. */
 static bool
 has_left_clone(const struct perf_running_thread *thread,
                const struct perf_features *features)

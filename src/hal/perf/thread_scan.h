@@ -31,7 +31,7 @@ struct perf_thread_scan {
     struct perf_running_thread {
         uint32_t pid;
         uint32_t tid;
-        int fd;  /* an event that measures how long it has run */
+        int fd;  /* an event that measures how long it has run; negative: none */
     } * running; /* threads of this round that may be inside clone() */
     size_t running_count;
     uint64_t deadline_ns; /* when waiting ends */

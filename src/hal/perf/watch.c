@@ -21,6 +21,7 @@ watch_fill(struct perf *perf, struct perf_target *target, const HAL_WATCH *reque
 
     target->watch = true;
     target->processor_words = ((size_t)request->ProcessorCount + 63) / 64;
+    /* One more of each, because calloc of no items may return NULL. */
     target->sources = calloc(request->SourceCount + 1u, sizeof(struct perf_source *));
     target->processors =
         calloc(target->processor_words + 1, sizeof(*target->processors));
@@ -92,6 +93,8 @@ watch_running(struct perf *perf, struct perf_target *target, uint64_t from_ns)
     perf->stream.delivering = true;
     result = perf_attach(perf, target->pid, from_ns, &target->watcher);
     perf->stream.delivering = delivering;
+    /* A process that has exited but was not waited for (ECHILD) is refused as one that
+     * is not there any more: STATUS_PROCESS_IS_TERMINATING. */
     return result == -ECHILD ? -ESRCH : result;
 }
 
@@ -207,7 +210,7 @@ perf_watch(struct perf *perf, const HAL_WATCH *request)
         selection.side_band = PERF_SIDE_BAND;
     }
     result = perf_open(perf, target, &selection, &scan, &from_ns);
-    if (result == 0 || result == -ENOENT) { /* other watches count all of it */
+    if (result == 0 || result == -ENOENT) { /* -ENOENT: other watches count it all */
         perf_target_link(perf, target);
         result = target->on_exec ? watch_before_exec(perf, target)
                                  : watch_running(perf, target, from_ns);
