@@ -120,7 +120,7 @@ prepare_process(void *context, ULONG64 pid)
     return perf_status_of(bpf_prepare(context, (uint32_t)pid));
 }
 
-/* Publish the index of a process; pid 0: of the profiles that count in all. */
+/* Publish the roots of a process; pid 0: of the profiles of all processes. */
 static void
 publish_roots(void *context, ULONG64 pid, const ULONG *roots)
 {

@@ -60,10 +60,10 @@ bpf_prepare(struct bpf *bpf, uint32_t pid)
             &bpf->context, -ENOSPC,
             "too many processes have profiles: no place is left for %u", pid);
     }
-    if (!bpf_process_is_idle(process)) {
+    if (!bpf_process_has_no_profiles(process)) {
         return 0;
     }
-    /* An exit or exec of this entry's last process has been reported. */
+    /* ended may be set by a process that had the entry before: that was reported. */
     __atomic_store_n(&process->ended, BPF_RUNNING, __ATOMIC_RELAXED);
     result = bpf_table_open_pidfd(&bpf->index.table, process);
     if (result < 0) {
@@ -84,7 +84,7 @@ bpf_publish(struct bpf *bpf, uint32_t pid, const ULONG roots[KI_TREES])
 
 /* ---- exits and execs ---- */
 
-/* Tell the session that a process exited, or executed another program: either way its
+/* Notify the session that a process exited or executed another program: after each its
  * profiles count nothing more. */
 static void
 notify_end(struct bpf *bpf, uint32_t pid)
@@ -94,7 +94,8 @@ notify_end(struct bpf *bpf, uint32_t pid)
     bpf->notify(bpf->notify_context, &notification);
 }
 
-/* Report processes that a program has seen execute another one: no call is needed. */
+/* Report processes for which BPF_PROGRAM_EXEC has noted an exec. This makes no system
+ * call. */
 static void
 notice_execs(struct bpf *bpf)
 {
@@ -102,7 +103,7 @@ notice_execs(struct bpf *bpf)
 
     /* Backwards: notify_end may remove the entry of its process. */
     for (uint32_t i = table->count; i-- > 0;) {
-        const struct bpf_process *const process = &table->processes[table->taken[i]];
+        const struct bpf_process *const process = &table->processes[table->listed[i]];
 
         assert(i < table->count);
         if (__atomic_load_n(&process->ended, __ATOMIC_ACQUIRE) == BPF_ENDED) {
@@ -111,8 +112,8 @@ notice_execs(struct bpf *bpf)
     }
 }
 
-/* Report the exit of a process that epoll_fd names, unless a notification since has
- * ended its entry: another process may have the pid now. */
+/* Report the exit of a process that epoll_fd names, unless a notification has released
+ * its entry since epoll_wait: then another process may have the pid. */
 static void
 notice_exit(struct bpf *bpf, uint32_t pid)
 {
@@ -120,7 +121,7 @@ notice_exit(struct bpf *bpf, uint32_t pid)
     const struct bpf_process *process = bpf_table_find(table, pid);
 
     if (process == NULL ||
-        !perf_pidfd_has_exited(bpf_table_owner(table, process)->pidfd)) {
+        !perf_pidfd_has_exited(bpf_table_state(table, process)->pidfd)) {
         return;
     }
     notify_end(bpf, pid);
@@ -160,8 +161,8 @@ bpf_notice(struct bpf *bpf)
 
 /* ---- open and close ---- */
 
-/* Tell the programs in which pid namespace the session's pids are; it is the first one
- * if it is unknown, as without /proc. */
+/* Store for the programs in which pid namespace the session's pids are. If that is
+ * unknown, as without /proc, they take it for the first one. */
 static void
 find_namespace(struct bpf *bpf)
 {
@@ -259,6 +260,7 @@ bpf_create(bpf_call *call, bool user_only, struct bpf **created,
     return 0;
 }
 
+/* Close all events, their links and the heartbeats. */
 static void
 close_events(struct bpf *bpf)
 {

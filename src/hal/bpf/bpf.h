@@ -59,8 +59,16 @@ struct bpf {
     bool halt_reported;      /* to the core */
 };
 
-/* bpf_create - user_only: never hits in kernel mode. Returns 0 or negative errno with
- * the refusal. bpf_delete takes a struct bpf, or NULL. */
+/*
+ * bpf_create - make the state of a session, with all that it needs of the kernel.
+ *
+ *   call       in: bpf_call_kernel, or a test's
+ *   user_only  in: never hits in kernel mode
+ *   refusal    out: on failure
+ *
+ * Returns 0 or negative errno; then nothing is left. bpf_delete undoes it; context:
+ * struct bpf, or NULL.
+ */
 int bpf_create(bpf_call *call, bool user_only, struct bpf **bpf,
                struct perf_refusal *refusal);
 void bpf_delete(void *context);
@@ -102,18 +110,18 @@ void bpf_renew(struct bpf *bpf);
  * What they counted stays. context: struct bpf. */
 void bpf_freeze(void *context);
 
-/* bpf_query_hits - hits of a source so far. Its events are read first, so that every
- * hit that they make expected has been counted. */
+/* bpf_query_hits - get the hits of a source so far. Its events are read first, so that
+ * every hit that they make expected has been counted. */
 void bpf_query_hits(struct bpf *bpf, const struct perf_source *source,
                     uint64_t *counted, uint64_t *outside);
 
-/* bpf_open_counts - what the source's open events had counted at the last
+/* bpf_open_counts - return what the source's open events had counted at the last
  * bpf_query_hits. */
 struct perf_counts bpf_open_counts(const struct bpf *bpf,
                                    const struct perf_source *source);
 
-/* bpf_outside_kernel - how many of the hits outside of the last bpf_query_hits were in
- * kernel mode. */
+/* bpf_outside_kernel - return how many of the hits outside, as of the last
+ * bpf_query_hits, were in kernel mode. */
 uint64_t bpf_outside_kernel(const struct bpf *bpf, const struct perf_source *source);
 
 #endif

@@ -45,8 +45,9 @@ make_cookie(const struct perf_source *source, uint32_t slot)
     return bpf_cookie(source->number, slot) | linear;
 }
 
-/* Tell programs the cookie of all events while the session has one source, before the
- * first hit: they take it from memory. Cookies of several sources differ. */
+/* While the session has one source, store the cookie of all its events for the
+ * programs, which read it faster there than from the kernel. With several sources the
+ * cookies differ. */
 static void
 publish_cookie(struct bpf *bpf, uint64_t cookie)
 {
@@ -106,6 +107,7 @@ event_open(struct bpf *bpf, uint32_t slot, uint32_t processor, struct bpf_event 
     return 0;
 }
 
+/* Stop an event; what it has counted can still be read. */
 static void
 event_disable(const struct bpf_event *event)
 {
@@ -160,7 +162,7 @@ bpf_try_attach(const struct bpf *bpf, struct perf_refusal *refusal)
 
 /* ---- starts and stops ---- */
 
-/* The source's slot; bpf->slot_count if it has none. */
+/* Return the source's slot; bpf->slot_count if it has none. */
 static uint32_t
 find_slot(const struct bpf *bpf, const struct perf_source *source)
 {
@@ -172,7 +174,8 @@ find_slot(const struct bpf *bpf, const struct perf_source *source)
     return slot;
 }
 
-/* Find the source's slot, or give it the next one. */
+/* Find the source's slot, or give it the next one. Returns 0, -ENOSPC if all slots are
+ * in use, or -ENOMEM. */
 static int
 take_slot(struct bpf *bpf, struct perf_source *source, uint32_t *slot)
 {
@@ -359,8 +362,8 @@ bpf_set_interval(struct bpf *bpf, struct perf_source *source, uint64_t interval)
 
 /* ---- processors that go offline and online ---- */
 
-/* Whether the processor was online all the time since the last call. If not, its
- * heartbeat is closed. */
+/* Was the processor online all the time since the last call? If not, its heartbeat is
+ * closed. */
 static bool
 heartbeat_grows(struct bpf *bpf, uint32_t processor)
 {

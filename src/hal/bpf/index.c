@@ -102,7 +102,7 @@ bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
     int result;
 
     if (counter != NULL && !bpf_pools_locate(&index->pools, counter, &place)) {
-        return -ENOMEM; /* they were not taken from HAL_PAGES */
+        return -ENOMEM; /* not memory of HAL_PAGES: no location can express it */
     }
     result = find_set(index, words, processors, &set);
     if (result == 0) {

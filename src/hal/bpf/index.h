@@ -25,7 +25,8 @@ struct bpf_index {
     uint32_t sets; /* used ones of BPF_MAP_SETS, number 0 included */
 };
 
-/* bpf_index_init - over a kernel that outlives it. Returns 0 or negative errno. */
+/* bpf_index_init - make an empty index in the maps of kernel, which must outlive it.
+ * Returns 0 or negative errno; bpf_index_finish must be called in both cases. */
 int bpf_index_init(struct bpf_index *index, struct bpf_kernel *kernel);
 void bpf_index_finish(struct bpf_index *index);
 
@@ -40,7 +41,8 @@ int bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t wor
 void bpf_index_publish_global(const struct bpf_index *index,
                               const ULONG roots[KI_TREES]);
 
-/* bpf_index_query - hits of the source whose statistics are in a slot. */
+/* bpf_index_query - add up the hits of the source with this slot over all
+ * processors. */
 void bpf_index_query(const struct bpf_index *index, uint32_t slot,
                      struct bpf_statistics *statistics);
 
@@ -50,7 +52,7 @@ struct bpf_totals {
     uint64_t unnumbered;
 };
 
-/* bpf_index_totals - add them up over all processors. */
+/* bpf_index_totals - add up these hits over all processors. */
 struct bpf_totals bpf_index_totals(const struct bpf_index *index);
 
 #endif

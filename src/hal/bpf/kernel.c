@@ -132,6 +132,7 @@ create_map(const struct bpf_kernel *kernel, const struct map_kind *kind)
     return fd;
 }
 
+/* Return the size of a map's memory: whole pages. */
 static size_t
 mapped_bytes(const struct map_kind *kind)
 {
@@ -140,6 +141,7 @@ mapped_bytes(const struct map_kind *kind)
     return (bytes + (BPF_PAGE_BYTES - 1)) & ~(size_t)(BPF_PAGE_BYTES - 1);
 }
 
+/* Map the memory of a map into this process. Returns 0 or negative errno. */
 static int
 map_memory(int fd, size_t bytes, void **memory)
 {
@@ -288,8 +290,8 @@ load_types(const struct bpf_kernel *kernel, const struct bpf_program_text *text,
     return fd;
 }
 
-/* Whether a load failed because of the program itself, so that the verifier has written
- * a log. */
+/* Has a load failed because of the program itself, so that the verifier has written a
+ * log? */
 static bool
 is_of_verifier(long result)
 {
@@ -385,6 +387,8 @@ load_program(struct bpf_kernel *kernel, enum bpf_program program,
 
 /* ---- make and finish ---- */
 
+/* Create all maps, and load the programs for a purpose. After a failure the caller
+ * closes what there is. */
 static int
 make_all(struct bpf_kernel *kernel, enum bpf_purpose purpose,
          struct perf_refusal *refusal)

@@ -2,7 +2,7 @@
 /*
  * hal/bpf/kernel.h - the session's BPF maps, their memory, and its BPF programs.
  *
- * They are created by bpf() itself, without libbpf:
+ * The system call bpf() creates them, without libbpf:
  * docs/decisions/0016-load-bpf-programs-without-libbpf.md. Each stage can be refused
  * for reasons of its own, so the refusal names the stage.
  */
@@ -55,8 +55,8 @@ enum bpf_purpose {
 
 struct bpf_kernel {
     bpf_call *call;
-    uint32_t processors; /* above the highest possible one */
-    uint32_t set_words;  /* of a set of all of them */
+    uint32_t processors; /* number of the highest possible processor, plus 1 */
+    uint32_t set_words;  /* of a set of so many processors */
     int maps[BPF_MAPS];  /* -1: not created */
     void *memory[BPF_MAPS];
     size_t bytes[BPF_MAPS]; /* mapped */
@@ -66,7 +66,7 @@ struct bpf_kernel {
 /*
  * bpf_kernel_make - create the maps and load the programs.
  *
- *   processors  in: above the highest possible one
+ *   processors  in: number of the highest possible processor, plus 1
  *   refusal     out: on failure
  *
  * Returns 0 or negative errno; then nothing is left.
@@ -74,7 +74,7 @@ struct bpf_kernel {
 int bpf_kernel_make(struct bpf_kernel *kernel, bpf_call *call, uint32_t processors,
                     enum bpf_purpose purpose, struct perf_refusal *refusal);
 
-/* bpf_kernel_finish - closes everything; also if all is zero. */
+/* bpf_kernel_finish - close and unmap everything. A kernel of zeros is allowed. */
 void bpf_kernel_finish(struct bpf_kernel *kernel);
 
 /* The maps' memory. */
@@ -97,12 +97,13 @@ bpf_processors_of(const struct bpf_kernel *kernel)
 }
 
 /*
- * bpf_kernel_add_map - create a map of elements for one of the arrays of maps, map its
- * memory, and put it there.
+ * bpf_kernel_add_map - create a map, map its memory, and put it into one of the arrays
+ * of maps.
  *
- *   into    in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
- *   at      in: its index there
- *   memory  out: the caller unmaps it
+ *   into      in: BPF_MAP_CHUNKS or BPF_MAP_POOLS
+ *   at        in: its index there
+ *   elements  in: how many it has
+ *   memory    out: the caller unmaps it
  *
  * Returns its descriptor or negative errno. Waits for the kernel's readers (RCU), which
  * takes milliseconds.
@@ -115,13 +116,13 @@ int bpf_kernel_add_map(struct bpf_kernel *kernel, enum bpf_map into, uint32_t at
 void bpf_kernel_drop_map(struct bpf_kernel *kernel, enum bpf_map from, uint32_t at,
                          int fd);
 
-/* bpf_kernel_attach_event - hits of the event run the program. Returns a link or
- * negative errno. */
+/* bpf_kernel_attach_event - have each hit of an event run BPF_PROGRAM_SAMPLE, which
+ * gets the cookie (profile.h). Returns the descriptor of a link, or negative errno. */
 int bpf_kernel_attach_event(const struct bpf_kernel *kernel, int event_fd,
                             uint64_t cookie);
 
-/* bpf_kernel_attach_tracepoint - each exec or each exit of a thread runs
- * BPF_PROGRAM_EXEC or BPF_PROGRAM_EXIT. Returns a link or negative errno. */
+/* bpf_kernel_attach_tracepoint - have each exec run BPF_PROGRAM_EXEC, or each exit of a
+ * thread BPF_PROGRAM_EXIT. Returns the descriptor of a link, or negative errno. */
 int bpf_kernel_attach_tracepoint(const struct bpf_kernel *kernel,
                                  enum bpf_program program);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hal/bpf/pool.c - taking and returning pieces of pools: the first room is taken. */
+/* hal/bpf/pool.c - allocates and frees pieces of pools, first fit. */
 #include "hal/bpf/pool.h"
 
 #include "hal/linux/array.h"
@@ -12,7 +12,7 @@
 
 enum {
     PAGE_UNITS = BPF_PAGE_BYTES / BPF_UNIT_BYTES,
-    GROWTH = 4, /* a pool has this part of all before it */
+    GROWTH = 4, /* a pool is as large as a quarter of all before it together */
 };
 
 static const size_t FIRST_BYTES = sizeof(struct bpf_flat);
@@ -35,26 +35,26 @@ static bool
 find_room(const struct bpf_pool *pool, size_t units, size_t *room)
 {
     const size_t step = units >= PAGE_UNITS ? PAGE_UNITS : 1;
-    const uint8_t *const taken = pool->taken;
+    const uint8_t *const in_use = pool->in_use;
     size_t first = (pool->first_free + step - 1) / step * step;
 
     while (first + units <= pool->units) {
-        const uint8_t *next = memchr(taken + first, 1, units);
+        const uint8_t *next = memchr(in_use + first, 1, units);
 
         if (next == NULL) {
             *room = first;
             return true;
         }
-        next = memchr(next, 0, pool->units - (size_t)(next - taken));
+        next = memchr(next, 0, pool->units - (size_t)(next - in_use));
         if (next == NULL) {
             return false;
         }
-        first = ((size_t)(next - taken) + step - 1) / step * step;
+        first = ((size_t)(next - in_use) + step - 1) / step * step;
     }
     return false;
 }
 
-/* The memory of so many units of a pool, or NULL if it has no room. */
+/* Allocate so many units of a pool. Returns their memory; NULL: it has no room. */
 static void *
 pool_take(struct bpf_pool *pool, size_t units)
 {
@@ -63,26 +63,27 @@ pool_take(struct bpf_pool *pool, size_t units)
     if (!find_room(pool, units, &first)) {
         return NULL;
     }
-    memset(pool->taken + first, 1, units);
+    memset(pool->in_use + first, 1, units);
     if (first == pool->first_free) {
         pool->first_free += units;
     }
     return pool->memory + first * BPF_UNIT_BYTES;
 }
 
-/* Return the units of a piece to their pool. */
+/* Free the units of a piece of a pool. */
 static void
 pool_return(struct bpf_pool *pool, const void *memory, size_t units)
 {
     const size_t first = (size_t)((const char *)memory - pool->memory) / BPF_UNIT_BYTES;
 
-    assert(memchr(pool->taken + first, 0, units) == NULL);
-    memset(pool->taken + first, 0, units);
+    assert(memchr(pool->in_use + first, 0, units) == NULL);
+    memset(pool->in_use + first, 0, units);
     if (first < pool->first_free) {
         pool->first_free = first;
     }
 }
 
+/* Free the memory of the pool at an index. */
 static void
 pool_finish(struct bpf_pools *pools, uint32_t at)
 {
@@ -92,7 +93,7 @@ pool_finish(struct bpf_pools *pools, uint32_t at)
         munmap(pool->memory, pool->units * BPF_UNIT_BYTES);
         bpf_kernel_drop_map(pools->kernel, BPF_MAP_POOLS, at, pool->fd);
     }
-    free(pool->taken);
+    free(pool->in_use);
 }
 
 /* Make the next pool. The memory of the first exists already. */
@@ -113,15 +114,15 @@ pool_make(struct bpf_pools *pools, size_t bytes)
     if (pools->count == BPF_POOLS) {
         return -ENOMEM;
     }
-    pool.taken = calloc(pool.units, 1);
-    if (pool.taken == NULL) {
+    pool.in_use = calloc(pool.units, 1);
+    if (pool.in_use == NULL) {
         return -ENOMEM;
     }
     if (pools->count > 0) {
         pool.fd = bpf_kernel_add_map(kernel, BPF_MAP_POOLS, pools->count,
                                      bytes / BPF_PAGE_BYTES, &memory);
         if (pool.fd < 0) {
-            free(pool.taken);
+            free(pool.in_use);
             return pool.fd;
         }
     }
@@ -167,7 +168,7 @@ make_room(struct bpf_pools *pools, size_t units)
     return result == -ENOMEM && bytes > least ? pool_make(pools, least) : result;
 }
 
-/* The pool that an address is in, or NULL. */
+/* Return the pool that an address is in, or NULL. */
 static struct bpf_pool *
 pool_of(const struct bpf_pools *pools, const void *address)
 {
@@ -182,7 +183,7 @@ pool_of(const struct bpf_pools *pools, const void *address)
     return NULL;
 }
 
-/* Take so many units in any pool, or return NULL. */
+/* Allocate so many units in any pool. Returns their memory; NULL: none has room. */
 static void *
 take_units(struct bpf_pools *pools, size_t units)
 {
@@ -199,7 +200,7 @@ int
 bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
 {
     size_t units;
-    void *taken;
+    void *made;
     int result = 0;
 
     assert(bytes > 0);
@@ -208,15 +209,15 @@ bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory)
     }
     units = units_of(bytes);
     pthread_mutex_lock(&pools->mutex);
-    taken = take_units(pools, units);
-    if (taken == NULL) {
+    made = take_units(pools, units);
+    if (made == NULL) {
         result = make_room(pools, units);
-        taken = result == 0 ? take_units(pools, units) : NULL;
+        made = result == 0 ? take_units(pools, units) : NULL;
     }
     pthread_mutex_unlock(&pools->mutex);
-    if (taken != NULL) {
-        memset(taken, 0, units * BPF_UNIT_BYTES);
-        *memory = taken;
+    if (made != NULL) {
+        memset(made, 0, units * BPF_UNIT_BYTES);
+        *memory = made;
     }
     return result;
 }

@@ -19,26 +19,27 @@ struct bpf_pool {
     char *memory;
     size_t units;
     size_t first_free; /* no unit below is free */
-    uint8_t *taken;    /* by unit: 0 or 1 */
+    uint8_t *in_use;   /* by unit: 1 if it belongs to a piece, else 0 */
 };
 
 enum { BPF_UNIT_BYTES = 64 }; /* pieces are multiples of it */
 
 struct bpf_pools {
-    pthread_mutex_t mutex; /* a buffer's owner may free it at any time, in any thread */
+    pthread_mutex_t mutex; /* programs may free a buffer at any time, in any thread */
     struct bpf_kernel *kernel;
     struct bpf_pool *items; /* the first is BPF_MAP_FLAT */
     uint32_t count;
     uint64_t bytes; /* of all pools; read without the mutex */
 };
 
-/* bpf_pools_init - with the first pool. Returns 0 or -ENOMEM. bpf_pools_finish - no
- * other call may follow; other mappings of the memory remain. */
+/* bpf_pools_init - make the first pool. Returns 0 or -ENOMEM. bpf_pools_finish - free
+ * all pools; no other call may follow. Second mappings (bpf_pools_map) stay. */
 int bpf_pools_init(struct bpf_pools *pools, struct bpf_kernel *kernel);
 void bpf_pools_finish(struct bpf_pools *pools);
 
 /*
- * bpf_pools_take - zeroed memory for counters: whole pages if it is a page or more.
+ * bpf_pools_take - allocate zeroed memory for counters: whole pages if it is a page or
+ * more.
  *
  *   bytes  in: above 0
  *
@@ -46,12 +47,12 @@ void bpf_pools_finish(struct bpf_pools *pools);
  */
 int bpf_pools_take(struct bpf_pools *pools, size_t bytes, void **memory);
 
-/* bpf_pools_return - give back what was taken, of that size; no program may count in
- * it any more. */
+/* bpf_pools_return - free memory of bpf_pools_take. bytes: in, as for that. No BPF
+ * program may count in it any more. */
 void bpf_pools_return(struct bpf_pools *pools, const void *memory, size_t bytes);
 
-/* bpf_pools_map - map whole pages that were taken a second time. Returns 0 or negative
- * errno. */
+/* bpf_pools_map - map whole pages of bpf_pools_take a second time. Returns 0 or
+ * negative errno. */
 int bpf_pools_map(struct bpf_pools *pools, const void *memory, size_t bytes,
                   void **mapping);
 

@@ -19,8 +19,9 @@
 #define SECTION(name) __attribute__((section(name), used))
 
 /*
- * The verifier checks each of these once, however often it is called, and so allows
- * only numbers as arguments: they look up again what their caller had.
+ * The verifier checks each of these functions once, however often it is called, and so
+ * allows only numbers as arguments: they look up again what their caller had. Each must
+ * return a number: 0 if it has nothing to return.
  */
 #define FUNCTION __attribute__((section("functions"), noinline))
 
@@ -98,7 +99,7 @@ node_at(ULONG number)
     return nodes != 0 ? map_lookup(nodes, &offset) : 0;
 }
 
-/* The word of a profile's set of processors that has the hit's processor. */
+/* Return the word of a profile's set of processors that has the hit's processor. */
 INLINE ULONG64
 set_word(const KI_RANGE *range, ULONG64 location, ULONG processor)
 {
@@ -267,14 +268,14 @@ visit_many(ULONG running_on)
 
 /* ---- processes ---- */
 
-/* The tid of the first thread is the pid. */
+/* Is this the first thread of its process? Its tid is the pid. */
 INLINE int
 is_first_thread(ULONG64 pid_tgid)
 {
     return (ULONG)pid_tgid == (ULONG)(pid_tgid >> 32);
 }
 
-/* The pid of the current process in the session's pid namespace; 0: it has none
+/* Return the pid of the current process in the session's pid namespace; 0: it has none
  * there. */
 INLINE ULONG
 current_process(ULONG64 pid_tgid)
@@ -291,7 +292,7 @@ current_process(ULONG64 pid_tgid)
     return info.tgid;
 }
 
-/* The number of a process's entry in the table, or NO_ENTRY. */
+/* Return the number of a process's entry in the table, or NO_ENTRY. */
 INLINE int
 find_in_table(ULONG pid)
 {
@@ -376,9 +377,9 @@ search_all(struct bpf_processor *own, ULONG running_on)
 }
 
 /*
- * Do hits of the process count? Not after it ran a new program. After the exit of its
- * first thread no hit in that is the process's, but one of another process with the
- * same pid; the other threads may continue.
+ * Does this hit count for the process of an entry? Not after the process has executed a
+ * new program. Nor after the exit of its first thread, if the hit is in a first thread:
+ * that is one of a later process with the same pid. Its other threads may continue.
  */
 INLINE int
 is_counted(const struct bpf_processor *own, const struct bpf_process *process)
@@ -437,6 +438,7 @@ leave(struct bpf_processor *own)
     /* x86 keeps the order of stores and atomic operations. */
     WRITE_ONCE(own->left, own->left + 1);
 #else
+    /* The result is used only to make the addition a full barrier (enter). */
     own->search.From = (ULONG)__sync_fetch_and_add(&own->left, 1);
 #endif
 }
@@ -445,7 +447,7 @@ leave(struct bpf_processor *own)
 
 enum outcome { COUNTED, OUTSIDE, UNDECIDED };
 
-/* Whether the hit is in the upper half of the address space, which is the kernel's. */
+/* Is the hit in the upper half of the address space, which is the kernel's? */
 INLINE int
 is_in_kernel(const struct bpf_processor *own)
 {
@@ -471,8 +473,8 @@ keep_statistics(struct bpf_processor *own, enum outcome outcome)
 
 /* ---- the usual kind of hit ---- */
 
-/* The only leaf that may have a match; or NULL: there is none or, if *several is set,
- * there may be more than one. */
+/* Return the only leaf that may have a match; or NULL: there is none or, if *several is
+ * set, there may be more than one. */
 INLINE const KI_NODE *
 find_leaf(ULONG number, ULONG64 place, int *several)
 {
@@ -579,7 +581,8 @@ count(struct bpf_processor *own, ULONG running_on, struct bpf_process *process,
     return OUTSIDE;
 }
 
-/* In: own->cookie, processor, places, selector, is_first. */
+/* Counts a hit, and adds it to the statistics. In: own->cookie, processor, places,
+ * selector, is_first; pid: of the process, 0 if it has none (current_process). */
 INLINE void
 handle(struct bpf_processor *own, ULONG running_on, ULONG pid)
 {
@@ -659,6 +662,7 @@ cookie_of(struct registers *context)
     return one != 0 ? one & ~BPF_COOKIE_ONE : get_cookie(context);
 }
 
+/* Runs at each hit of an event. */
 SECTION("program.sample")
 int
 sample(struct registers *context)

@@ -66,6 +66,7 @@ _Static_assert(BPF_SETS <= 1 << (BPF_LOCATION_POOL_SHIFT - BPF_LOCATION_SET_SHIF
  * and asking the kernel for an event's cookie costs as much as counting a hit. */
 #define BPF_COOKIE_ONE ((ULONG64)1 << 30)
 
+/* bpf_cookie - return the cookie of a source's events, without these bits. */
 static inline ULONG64
 bpf_cookie(ULONG source, ULONG slot)
 {
@@ -86,8 +87,8 @@ struct bpf_control {
     ULONG64 halt_number;  /* of the counter that it does not have */
 } __attribute__((aligned(64)));
 
-/* An entry of the table. pid 0: it was never taken, and a search ends here. A search
- * goes on behind entries whose process has no profiles any more. */
+/* An entry of the table of processes. pid 0: no process ever had it, and a search ends
+ * here. A search goes on behind entries whose process has no profiles any more. */
 struct bpf_process {
     ULONG pid;
     ULONG ended; /* BPF_... */

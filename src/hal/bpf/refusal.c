@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Says that a capability is missing or has no effect; false if the caller holds it
- * where it counts. */
+/* Says that a capability is missing or has no effect. Returns false, and says nothing,
+ * if the caller holds it where it counts. */
 static bool
 explain_capability(unsigned capability, const char *name, struct perf_refusal *refusal)
 {
@@ -32,7 +32,7 @@ explain_capability(unsigned capability, const char *name, struct perf_refusal *r
     return true;
 }
 
-/* EPERM: say which right is missing, or what else denies it. */
+/* Explain EPERM: which right is missing, or what else denies the call. */
 static void
 explain_denied(enum bpf_stage stage, struct perf_refusal *refusal)
 {
@@ -54,7 +54,8 @@ explain_denied(enum bpf_stage stage, struct perf_refusal *refusal)
     }
 }
 
-/* The kernel is older, or was built without it: %s is the errno, then BPF's log. */
+/* Explain other errors: the kernel is too old, or was built without what is needed. In
+ * the texts %s is the errno, and then BPF's log. */
 static void
 explain_unable(int error, enum bpf_stage stage, struct perf_refusal *refusal)
 {
@@ -75,7 +76,8 @@ explain_unable(int error, enum bpf_stage stage, struct perf_refusal *refusal)
              refusal->log[0] != 0 ? ": " : "", refusal->log);
 }
 
-/* ENOSYS: only a kernel with bpf has the setting, and only a filter hides it then. */
+/* Explain ENOSYS. Only a kernel with bpf has the setting: where it is there, a filter
+ * hides the call. */
 static void
 explain_missing(struct perf_refusal *refusal)
 {

@@ -16,19 +16,19 @@
 #include <stdint.h>
 
 /* The session's own data for an entry, which the programs in the kernel do not see. */
-struct bpf_owner {
-    bool taken;      /* a process has the entry */
+struct bpf_entry_state {
+    bool in_use;     /* a process has the entry */
     int pidfd;       /* of the process, and in epoll_fd; -1: none */
-    uint32_t number; /* if taken: where bpf_table.taken lists the entry */
+    uint32_t number; /* while in_use: index in bpf_table.listed of the entry's number */
 };
 
 struct bpf_table {
-    struct bpf_process *processes; /* union bpf_shared, by entry */
-    struct bpf_owner *owners;      /* by entry */
-    uint32_t *taken; /* numbers of the entries that processes have, in no order */
-    uint32_t count;  /* of these */
-    int epoll_fd;    /* readable while a process whose pidfd is open has exited; its
-                      * events have the pid in data.u32 */
+    struct bpf_process *processes;  /* union bpf_shared, by entry */
+    struct bpf_entry_state *states; /* by entry */
+    uint32_t *listed; /* numbers of the entries that are in use, in no order */
+    uint32_t count;   /* of these */
+    int epoll_fd;     /* readable while a process whose pidfd is open has exited; its
+                       * events have the pid in data.u32 */
 };
 
 /* bpf_table_init - make an empty table in the map's memory, which must be zero. Returns
@@ -36,8 +36,8 @@ struct bpf_table {
 int bpf_table_init(struct bpf_table *table, union bpf_shared *shared);
 void bpf_table_finish(struct bpf_table *table);
 
-/* bpf_table_take - return the entry of a process, taken now if it has none; NULL if
- * all that it may have are others'. */
+/* bpf_table_take - return the entry of a process; if it has none, it gets one. NULL:
+ * all entries that it may have are in use. */
 struct bpf_process *bpf_table_take(struct bpf_table *table, uint32_t pid);
 
 /* bpf_table_find - return the entry of a process; NULL if it has none. */
@@ -48,24 +48,28 @@ struct bpf_process *bpf_table_find(const struct bpf_table *table, uint32_t pid);
  * memory left for that: then the exit is found out when a call names the process. */
 int bpf_table_open_pidfd(struct bpf_table *table, const struct bpf_process *process);
 
-/* bpf_table_close_pidfd - have epoll_fd report it no longer. */
+/* bpf_table_close_pidfd - have epoll_fd report the exit of an entry's process no
+ * longer. */
 void bpf_table_close_pidfd(struct bpf_table *table, const struct bpf_process *process);
 
-static inline struct bpf_owner *
-bpf_table_owner(const struct bpf_table *table, const struct bpf_process *process)
+/* bpf_table_state - return the session's own data for an entry. */
+static inline struct bpf_entry_state *
+bpf_table_state(const struct bpf_table *table, const struct bpf_process *process)
 {
-    return &table->owners[process - table->processes];
+    return &table->states[process - table->processes];
 }
 
+/* bpf_process_has_no_profiles - is no profile started for the process of an entry? True
+ * also if no process has the entry. */
 static inline bool
-bpf_process_is_idle(const struct bpf_process *process)
+bpf_process_has_no_profiles(const struct bpf_process *process)
 {
     return process->roots[KI_TREE_ADDRESSES] == 0 &&
            process->roots[KI_TREE_SEGMENTS] == 0;
 }
 
-/* bpf_table_publish - the program searches these roots from now on; all 0 gives the
- * entry back. */
+/* bpf_table_publish - have the program search these trees from now on for hits of an
+ * entry's process. With all roots 0 the entry is in use no more. */
 void bpf_table_publish(struct bpf_table *table, struct bpf_process *process,
                        const ULONG roots[KI_TREES]);
 

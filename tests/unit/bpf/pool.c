@@ -57,7 +57,7 @@ close_pools(struct fixture *fixture)
     for (uint32_t i = 0; i < fixture->pools.count; i++) {
         const struct bpf_pool *const pool = &fixture->pools.items[i];
 
-        assert_null(memchr(pool->taken, 1, pool->units)); /* all of it is free */
+        assert_null(memchr(pool->in_use, 1, pool->units)); /* all of it is free */
         assert_int_equal(pool->first_free, 0);
     }
     bpf_pools_finish(&fixture->pools);

@@ -167,15 +167,15 @@ taken__those_that_processes_have__each_once(void **state)
     bpf_table_publish(table, gone, no_roots);
     gone->ended = BPF_ENDED;
     assert_int_equal(table->count, 2);
-    assert_ptr_equal(&table->processes[table->taken[0]], first);
-    assert_ptr_equal(&table->processes[table->taken[1]], second);
+    assert_ptr_equal(&table->processes[table->listed[0]], first);
+    assert_ptr_equal(&table->processes[table->listed[1]], second);
     bpf_table_publish(table, first, no_roots);
     assert_int_equal(table->count, 1);
-    assert_ptr_equal(&table->processes[table->taken[0]], second);
+    assert_ptr_equal(&table->processes[table->listed[0]], second);
     /* The next process in the entry has not ended. */
     assert_ptr_equal(bpf_table_take(table, 150), gone);
     assert_int_equal(gone->ended, BPF_RUNNING);
-    assert_ptr_equal(&table->processes[table->taken[1]], gone);
+    assert_ptr_equal(&table->processes[table->listed[1]], gone);
     bpf_table_publish(table, gone, no_roots);
     bpf_table_publish(table, second, no_roots);
     assert_int_equal(table->count, 0);
