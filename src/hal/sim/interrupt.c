@@ -2,8 +2,8 @@
 /*
  * hal/sim/interrupt.c - starts and stops sources on processors, and makes interrupts.
  *
- * A processor's lock is held while it handles an interrupt: who takes the lock waits
- * until that is handled.
+ * A processor's lock is held while it handles an interrupt: a thread that takes the
+ * lock waits until the interrupt is handled.
  */
 #include "hal/sim/simp.h"
 
@@ -19,6 +19,7 @@ sim_complain(struct sim *sim, const char *text)
     }
 }
 
+/* Return the start of a source for a pid on a processor, or NULL. */
 static struct sim_start *
 find_start(const struct sim_processor *processor, KPROFILE_SOURCE source, uint64_t pid)
 {
@@ -32,6 +33,7 @@ find_start(const struct sim_processor *processor, KPROFILE_SOURCE source, uint64
     return NULL;
 }
 
+/* Make room for one more start. Returns false if memory runs out. */
 static bool
 reserve_start(struct sim_processor *processor)
 {
@@ -59,7 +61,7 @@ arm(struct sim_processor *processor, int row)
     processor->armed_total++;
 }
 
-/* Count one less; without any the source's timer no longer expires. */
+/* Count one start or watch less; without any the source's timer no longer expires. */
 static void
 disarm(struct sim_processor *processor, int row)
 {

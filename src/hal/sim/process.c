@@ -155,6 +155,7 @@ notify_image(struct sim *sim, const struct sim_process *process, uint32_t kind,
     }
 }
 
+/* If a process is watched, notify of its start, exec or exit. parent: of a start. */
 static void
 notify_process(struct sim *sim, const struct sim_process *process, uint32_t kind,
                uint64_t parent)
@@ -171,6 +172,7 @@ notify_process(struct sim *sim, const struct sim_process *process, uint32_t kind
     }
 }
 
+/* If a process is watched, notify that each of its images was mapped or unmapped. */
 static void
 notify_images(struct sim *sim, const struct sim_process *process, uint32_t kind)
 {

@@ -45,10 +45,10 @@ HAL sim_hal(struct sim *sim);
 /*
  * sim_hit - make one interrupt of a source, at this address.
  *
- * It is made only if source was started or is watched on that processor, for this
- * process or for all (pid 0: the processor is idle). If it was for both, one interrupt
- * counts in the profiles of the process and in the global ones. Returns the number of
- * counters incremented; 0 if it was not made, or is queued.
+ * The interrupt is made only if source was started or is watched on that processor, for
+ * this process or for all (pid 0: the processor is idle). If it was for both, one
+ * interrupt counts in the profiles of the process and in the global ones. Returns the
+ * number of counters incremented; 0 if it was not made, or is queued.
  */
 ULONG sim_hit(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t pid,
               uint64_t address);
@@ -88,7 +88,7 @@ void sim_fork(struct sim *sim, uint64_t parent, uint64_t child);
 void sim_exec(struct sim *sim, uint64_t pid);
 void sim_exit(struct sim *sim, uint64_t pid);
 
-/* sim_image_of - the index-th image of a process, or NULL. */
+/* sim_image_of - return the index-th image of a process, from 0 on, or NULL. */
 const struct sim_image *sim_image_of(struct sim *sim, uint64_t pid, size_t index);
 
 /* sim_set_supported - set whether the machine has this source. */
@@ -121,8 +121,8 @@ uint64_t sim_started(const struct sim *sim);
 uint64_t sim_start_calls(const struct sim *sim);
 uint64_t sim_stop_calls(const struct sim *sim);
 
-/* sim_complaint - the first breach of the HAL contract (a source started twice, ...),
- * or NULL. */
+/* sim_complaint - return the first violation of the HAL contract by the core, such as a
+ * source that it started twice; NULL: there was none. */
 const char *sim_complaint(const struct sim *sim);
 
 #endif

@@ -42,7 +42,7 @@ struct sim_limits {
 struct sim_start {
     KPROFILE_SOURCE source;
     uint64_t pid; /* 0: all processes */
-    bool stale;   /* its process has ended: another one with this pid is not meant */
+    bool stale;   /* its process has ended; it is not for a later one with this pid */
     bool begun;   /* interrupts come */
 };
 
@@ -189,8 +189,8 @@ void sim_stop(struct sim *sim, KPROFILE_SOURCE source, ULONG processor, uint64_t
 /* sim_has_starts - is anything started for the process that has this pid now? */
 bool sim_has_starts(struct sim *sim, uint64_t pid);
 
-/* sim_make_starts_stale - the process exited: what was started for it is not for a
- * later process with its pid. */
+/* sim_make_starts_stale - after the exit of a process, mark its starts as stale: they
+ * are not for a later process with its pid. */
 void sim_make_starts_stale(struct sim *sim, uint64_t pid);
 
 /* sim_arm_watch - have the sources of a watch interrupt its processors; armed false: no
@@ -240,7 +240,8 @@ bool sim_is_ended(const struct sim *sim, uint64_t pid);
 /* sim_is_known - is there a process with this pid whose exit was not notified? */
 bool sim_is_known(const struct sim *sim, uint64_t pid);
 
-/* sim_set_end_notified - the exit of the process with this pid has been delivered. */
+/* sim_set_end_notified - note that the exit of the process with this pid has been
+ * delivered. */
 void sim_set_end_notified(struct sim *sim, uint64_t pid);
 
 /* sim_has_image_room - can the process map one more image? */

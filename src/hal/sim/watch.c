@@ -37,6 +37,7 @@ make_watch(struct sim *sim)
     return watch;
 }
 
+/* Remove a watch from the list, and free it. */
 static void
 delete_watch(struct sim *sim, struct sim_watch *watch)
 {
