@@ -78,6 +78,7 @@ unlock_in_parent(void)
 
 static void detach_and_unlock_in_child(void);
 
+/* Set page_bytes, and register the fork handlers of the mutex. */
 static void
 prepare_process(void)
 {
@@ -197,6 +198,7 @@ pages_map(size_t bytes)
     return pages;
 }
 
+/* Are all of so many bytes, at least one, 0? Each then equals the next. */
 static bool
 are_zero(const unsigned char *bytes, size_t count)
 {
@@ -352,6 +354,7 @@ host_buffer_counters(const struct host_buffer *buffer, uintptr_t address)
            (address - buffer->start);
 }
 
+/* Free a buffer that is in the tree no more and has no locks. */
 static void
 buffer_delete(struct host_buffer *buffer)
 {
@@ -406,7 +409,7 @@ detach_and_unlock_in_child(void)
 
 /* ---- ntprof_buffer_... ---- */
 
-/* Remove a buffer from the tree. */
+/* Remove a buffer from the tree; it is deleted when it has no locks. */
 static void
 buffer_remove(struct host_buffer *buffer)
 {

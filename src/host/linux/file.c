@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+/* Read to the end of a file. Returns the number of bytes, or -errno; -EFBIG if they
+ * fill the capacity, so that there is no room for a NUL. */
 static ssize_t
 file_fill(int descriptor, char *text, size_t capacity)
 {

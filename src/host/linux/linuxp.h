@@ -143,6 +143,7 @@ void host_buffers_leave(const struct host_page_supplier *supplier);
 bool host_buffer_overlap(uintptr_t start, size_t bytes, uintptr_t *first,
                          size_t *overlap_bytes);
 
+/* host_page_bytes - return the size of a page of this machine. */
 size_t host_page_bytes(void);
 
 /* processors.c */

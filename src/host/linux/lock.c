@@ -114,6 +114,7 @@ lock_fill(struct host_lock *lock, uintptr_t start, size_t bytes)
     return lock_differences(lock, start, bytes);
 }
 
+/* Undo lock_fill, also one that failed, and free the lock. */
 static void
 lock_delete(struct host_lock *lock)
 {
@@ -130,6 +131,7 @@ lock_delete(struct host_lock *lock)
     free(lock);
 }
 
+/* Does the buffer fit the address size of this process? */
 static bool
 is_lockable(const MDL *Mdl)
 {

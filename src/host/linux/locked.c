@@ -28,7 +28,7 @@ struct host_slab {
     LIST_ENTRY(host_slab) links;
     char *page;
     unsigned int size; /* index of the size: a page has MOST_UNITS >> size units */
-    uint64_t taken;    /* bit n: unit n */
+    uint64_t taken;    /* bit n is set while unit n is in use */
 };
 
 static LIST_HEAD(, host_slab) slabs_with_room[SIZES];
@@ -36,7 +36,8 @@ static LIST_HEAD(, host_slab) slabs_with_room[SIZES];
 int
 host_memory_lock(uintptr_t start, size_t bytes)
 {
-    /* A direct call: sanitizers replace mlock by a function that does nothing. */
+    /* A direct call: sanitizers replace mlock by a function that does nothing. Whatever
+     * the error is, EAGAIN has host_status return WORKING_SET_QUOTA, as NT does. */
     return syscall(SYS_mlock, start, bytes) == 0 ? 0 : -EAGAIN;
 }
 
@@ -66,6 +67,7 @@ pages_make(size_t bytes, char **pages)
     return 0;
 }
 
+/* Return how many units a slab has. */
 static unsigned int
 slab_units(const struct host_slab *slab)
 {
@@ -118,7 +120,7 @@ slab_take(struct host_slab *slab)
     return slab->page + (size_t)unit * slab_unit_bytes(slab);
 }
 
-/* Make a unit of a slab free again; without a taken unit the slab is freed. */
+/* Make a unit of a slab free again. A slab with only free units is freed. */
 static void
 slab_give_back(struct host_slab *slab, const char *memory)
 {

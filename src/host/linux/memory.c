@@ -30,8 +30,8 @@ host_free(void *Context, void *Memory, SIZE_T Bytes)
     free(Memory);
 }
 
-/* Check that all pages are writable, by writing to them; but not those of
- * ntprof_buffer_alloc, which are, and use no memory until they are written. */
+/* Check that all pages are writable, by writing to them. Pages of ntprof_buffer_alloc
+ * are left out: they are writable, and a write would make them use memory. */
 static int
 memory_probe(uintptr_t start, size_t bytes)
 {

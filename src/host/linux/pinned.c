@@ -2,10 +2,10 @@
 /*
  * host/linux/pinned.c - pages of the caller that differences are added to.
  *
- * They are locked with mlock, as NT locks a buffer. The lock also identifies them:
+ * The pages are locked with mlock, as NT locks a buffer. That also identifies them:
  * memory that the caller maps at the same address later is not locked, so that it is
- * detected and gets no counts. MADV_COLD tests it: on locked memory it fails with
- * EINVAL and does nothing.
+ * detected and gets no counts. MADV_COLD shows whether a page is locked: then it fails
+ * with EINVAL and does nothing.
  *
  * Replaced memory is not detected on kernels without MADV_COLD (before 5.4), for memory
  * that cannot be locked (of devices), and if the caller locks all new mappings
@@ -38,8 +38,8 @@ struct pinned_page {
     size_t pins;
     uint64_t since;    /* number of the host_lock that first found this memory here */
     bool locked_by_us; /* the caller had not locked it before */
-    bool seen_locked;  /* the kernel said so after our mlock; if it says no later, the
-                        * caller has mapped other memory there */
+    bool seen_locked;  /* page_is_locked was true after our mlock: if it is not later,
+                        * the caller has mapped other memory there */
 };
 
 static void *pinned_pages; /* of tsearch */
@@ -56,6 +56,7 @@ page_compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+/* Return the pinned page at this address, or NULL. */
 static struct pinned_page *
 page_find(uintptr_t address)
 {

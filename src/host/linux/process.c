@@ -157,8 +157,8 @@ host_close_process(void *Context, HOST_PROCESS *Process)
     *Process = (HOST_PROCESS){0};
 }
 
-/* Returns FALSE also if it cannot be found out: the profiles of a process that is gone
- * get no hits, and do no harm. */
+/* Returns FALSE also if that cannot be found out: the profiles of a process that is
+ * gone get no hits, and do no harm. */
 BOOLEAN
 host_is_process_gone(void *Context, const HOST_PROCESS *Process)
 {
@@ -211,7 +211,8 @@ host_check_process_access(void *Context, const HOST_PROCESS *Process)
     }
     error = process_try_maps(pid);
     /* Where /proc hides other users' processes (ENOENT) or shows no mappings, opening
-     * an event makes the same check. Without that call the answer is no. */
+     * an event makes the same check. If there is no such call (ENOSYS), nothing shows
+     * that the caller may read the process: access is denied, as by EACCES. */
     if (error == -ENOENT || error == -ESRCH || error == -ENODATA) {
         error = host_event_open(pid, -1, false);
         error = error == -ENOSYS ? -EACCES : error;

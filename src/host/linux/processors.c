@@ -91,6 +91,7 @@ processors_parse_range(const char **text, unsigned long *least,
     return error;
 }
 
+/* Replace the list of processors by another, whose array it takes over. */
 static void
 processors_replace(struct host_processors *processors, struct host_processors *by)
 {
@@ -171,7 +172,7 @@ host_processors_refresh(struct host_processors *processors)
     if (result >= 0) {
         result = host_processors_parse(text, processors);
     }
-    /* A thread may be limited to some processors: only if there is no list. */
+    /* Only without a list, because a thread may be limited to some processors. */
     if (result < 0 && !host_is_shortage((int)result)) {
         result = processors_from_affinity(processors);
     }

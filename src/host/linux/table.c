@@ -74,6 +74,7 @@ host_linux_forget_refusal(const HOST *Host)
     host->refusal.what = HOST_REFUSED_NOTHING;
 }
 
+/* Set where user space ends and kernel space begins (see above). */
 static void
 table_set_limits(HOST_TABLE *table)
 {

@@ -16,6 +16,7 @@ struct host_sim_allocation {
     size_t bytes;
 };
 
+/* Add an allocation to the list. */
 static void
 link_allocation(struct host_sim *sim, struct host_sim_allocation *allocation)
 {
@@ -35,6 +36,8 @@ unlink_allocation(struct host_sim_allocation *allocation)
         allocation->next->link = allocation->link;
     }
 }
+
+/* ---- HOST_TABLE ---- */
 
 static void *
 allocate(void *context, SIZE_T bytes)

@@ -18,6 +18,8 @@ static const NTSTATUS default_failures[HOST_SIM_CALLS] = {
     [HOST_SIM_CHECK_RESTRICTED] = STATUS_INSUFFICIENT_RESOURCES,
 };
 
+/* ---- HOST_TABLE ---- */
+
 static NTSTATUS
 check_system_profile_privilege(void *context)
 {
@@ -69,6 +71,8 @@ current_group(void *context)
 
     return sim->current_group;
 }
+
+/* ---- making the host, and what tests call ---- */
 
 /* Make the host table; the address space is that of NT on this word size. */
 static void

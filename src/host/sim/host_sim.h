@@ -57,11 +57,11 @@ struct host_sim;
 struct host_sim *host_sim_create(const struct host_sim_options *options);
 void host_sim_delete(struct host_sim *sim);
 
-/* host_sim_host - the host to give to the core; valid until host_sim_delete. */
+/* host_sim_host - return the host to give to the core; valid until host_sim_delete. */
 HOST host_sim_host(struct host_sim *sim);
 
-/* Rights: the caller has the privilege and is not restricted until changed;
- * rules is a sum of HOST_RESTRICTED_.... */
+/* Rights: the caller has the privilege and is not restricted until these functions
+ * change it; rules is a sum of HOST_RESTRICTED_.... */
 void host_sim_set_privilege(struct host_sim *sim, bool held);
 void host_sim_set_restricted(struct host_sim *sim, uint32_t rules);
 
@@ -88,10 +88,11 @@ void host_sim_protect(struct host_sim *sim, uint64_t address, uint64_t bytes,
  * mapped for the core. */
 void host_sim_unmap(struct host_sim *sim, uint64_t address);
 
-/* host_sim_at - the memory behind [address, address + bytes) of one region, or NULL. */
+/* host_sim_at - return the memory behind [address, address + bytes) if that is in one
+ * region; else NULL. */
 void *host_sim_at(struct host_sim *sim, uint64_t address, uint64_t bytes);
 
-/* host_sim_guards_intact - nothing was written before or behind any region. */
+/* host_sim_guards_intact - was nothing written before or behind any region? */
 bool host_sim_guards_intact(const struct host_sim *sim);
 
 /* Processes. A pid that is added again after its end is another process. */
@@ -109,7 +110,8 @@ void host_sim_set_accessible(struct host_sim *sim, uint64_t pid, bool accessible
 void host_sim_fail(struct host_sim *sim, enum host_sim_call call, uint64_t nth,
                    bool forever);
 
-/* host_sim_set_failure - the status that a failure made by host_sim_fail gives. */
+/* host_sim_set_failure - set the status that a call returns when host_sim_fail makes it
+ * fail. */
 void host_sim_set_failure(struct host_sim *sim, enum host_sim_call call,
                           NTSTATUS status);
 
@@ -132,7 +134,7 @@ struct host_sim_balance host_sim_balance(const struct host_sim *sim);
 /* host_sim_locked_bytes - bytes of all buffers locked now. */
 uint64_t host_sim_locked_bytes(const struct host_sim *sim);
 
-/* host_sim_complaint - the first wrong use of the table, or NULL. */
+/* host_sim_complaint - return what the first wrong use of the table was, or NULL. */
 const char *host_sim_complaint(const struct host_sim *sim);
 
 #endif

@@ -65,7 +65,8 @@ struct host_sim {
     const char *complaint;
 };
 
-/* Counts a call; true if it shall fail, with the status. */
+/* Count a call. Returns true if it has to fail, as a test asked by host_sim_fail.
+ * status: out, what it then returns. */
 bool host_sim_must_fail(struct host_sim *sim, enum host_sim_call call,
                         NTSTATUS *status);
 
@@ -84,11 +85,11 @@ void host_sim_delete_memory(struct host_sim *sim);
 void host_sim_delete_locks(struct host_sim *sim);
 void host_sim_delete_processes(struct host_sim *sim);
 
-/* The region that holds the byte at address, or NULL. */
+/* Return the region that contains the byte at address, or NULL. */
 struct host_sim_region *host_sim_find_region(const struct host_sim *sim,
                                              uint64_t address);
 
-/* May all of [address, address + bytes) be used so? */
+/* Does each page of [address, address + bytes) have at least these rights? */
 bool host_sim_pages_allow(const struct host_sim *sim, uint64_t address, uint64_t bytes,
                           enum host_sim_page rights);
 

@@ -8,6 +8,20 @@
 
 #include <stdlib.h>
 
+/* Return the link to an MDL's lock in the list; NULL if it is not locked. */
+static struct host_sim_lock **
+find_lock(struct host_sim *sim, const MDL *mdl)
+{
+    struct host_sim_lock **link = &sim->locks;
+
+    while (*link != NULL && *link != mdl->HostContext) {
+        link = &(*link)->next;
+    }
+    return *link != NULL ? link : NULL;
+}
+
+/* ---- HOST_TABLE ---- */
+
 static NTSTATUS
 lock_pages(void *context, MDL *mdl)
 {
@@ -42,18 +56,6 @@ lock_pages(void *context, MDL *mdl)
     sim->balance.locks++;
     mdl->HostContext = lock;
     return STATUS_SUCCESS;
-}
-
-/* Return the link to an MDL's lock in the list; NULL if it is not locked. */
-static struct host_sim_lock **
-find_lock(struct host_sim *sim, const MDL *mdl)
-{
-    struct host_sim_lock **link = &sim->locks;
-
-    while (*link != NULL && *link != mdl->HostContext) {
-        link = &(*link)->next;
-    }
-    return *link != NULL ? link : NULL;
 }
 
 static NTSTATUS
@@ -131,6 +133,8 @@ host_sim_fill_locks(HOST_TABLE *table)
     table->UnmapPages = unmap_pages;
     table->UnlockPages = unlock_pages;
 }
+
+/* ---- what tests ask ---- */
 
 uint64_t
 host_sim_locked_bytes(const struct host_sim *sim)

@@ -44,6 +44,8 @@ host_sim_pages_allow(const struct host_sim *sim, uint64_t address, uint64_t byte
     return true;
 }
 
+/* ---- HOST_TABLE ---- */
+
 static NTSTATUS
 probe_for_write(void *context, ULONG64 address, SIZE_T bytes)
 {
@@ -58,8 +60,9 @@ probe_for_write(void *context, ULONG64 address, SIZE_T bytes)
                : STATUS_ACCESS_VIOLATION;
 }
 
-/* Copies piece by piece: blocks that adjoin in the simulated address space are
- * allocated separately. to_simulated: from ours to the caller's memory; else back. */
+/* Copies piece by piece, because regions that adjoin in the simulated address space are
+ * allocated separately. to_simulated: from ours to the caller's memory; else back. All
+ * of the caller's range is mapped. */
 static void
 copy(struct host_sim *sim, uint64_t address, uint8_t *ours, size_t bytes,
      bool to_simulated)
@@ -120,6 +123,8 @@ host_sim_fill_memory(HOST_TABLE *table)
     table->CopyFromCaller = copy_from_caller;
     table->CopyToCaller = copy_to_caller;
 }
+
+/* ---- regions ---- */
 
 /* Is anything mapped in this range? */
 static bool
@@ -208,7 +213,7 @@ host_sim_at(struct host_sim *sim, uint64_t address, uint64_t bytes)
     return region->memory + (address - region->base);
 }
 
-/* Does each byte equal the next, and the first GUARD_BYTE? */
+/* Does each byte of a guard equal the next, and the first one GUARD_BYTE? */
 static bool
 guard_is_intact(const uint8_t *guard)
 {

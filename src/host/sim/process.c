@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* Return the running process with this pid, or NULL. */
 static struct host_sim_process *
 find_alive(const struct host_sim *sim, uint64_t pid)
 {
@@ -31,6 +32,8 @@ find_open(struct host_sim *sim, const HOST_PROCESS *reference)
     host_sim_complain(sim, "a process that is not open");
     return NULL;
 }
+
+/* ---- HOST_TABLE ---- */
 
 static ULONG64
 current_process_id(void *context)
@@ -102,6 +105,8 @@ host_sim_fill_processes(HOST_TABLE *table)
     table->CheckProcessAccess = check_process_access;
     table->IsProcessGone = is_process_gone;
 }
+
+/* ---- what tests call ---- */
 
 void
 host_sim_add_process(struct host_sim *sim, uint64_t pid)
