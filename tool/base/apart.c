@@ -2,9 +2,10 @@
 /*
  * apart.c - makes the processes, waits for them and adds up their processor time.
  *
- * Each is a thread of the command, its keeper, that makes the process and waits for its
- * end. The process uses the keeper's thread-local storage: so the keeper makes no call
- * of the C library that uses it (errno, malloc) meanwhile. posix_spawn does the same.
+ * Each apart_start starts a thread of the command, the keeper, that makes the process
+ * and waits for its end. The process uses the keeper's thread-local storage: so the
+ * keeper makes no call of the C library that uses that storage (errno, malloc)
+ * meanwhile. posix_spawn does the same.
  * A keeper waits in a call that any fatal signal ends, and the process is killed with
  * it.
  */
@@ -79,8 +80,9 @@ call_run(struct apart *apart)
     apart->run(apart->argument);
 }
 
-/* Whether run is called in a process: not under Valgrind, which follows such a process
- * as if it were a thread. Valgrind is recognised by the libraries that it preloads. */
+/* Whether run is called in a process, and not on the keeper's thread: under Valgrind it
+ * is not, which follows such a process as if it were a thread. Valgrind is recognised
+ * by the libraries that it preloads. */
 static bool
 has_own_process(void)
 {
@@ -90,7 +92,8 @@ has_own_process(void)
            (preloaded == NULL || strstr(preloaded, "/vgpreload_") == NULL);
 }
 
-/* Run in the process. It ends with its keeper, so with the command. */
+/* The main function of the process: call run. The process ends with its keeper, so with
+ * the command. Returns its exit status. */
 static int
 process_main(void *argument)
 {
@@ -106,8 +109,9 @@ process_main(void *argument)
     return 0;
 }
 
-/* Wait for the end of the process, without the C library. A fatal signal that it caused
- * would have ended the command too, had it been a thread. */
+/* Wait for the end of the process, and leave a zombie, whose processor time can be
+ * read. If a signal killed the process, send the same signal to the command: it would
+ * have ended the command, had run been called on a thread. */
 static void
 wait_for(pid_t pid)
 {
@@ -124,7 +128,8 @@ wait_for(pid_t pid)
     }
 }
 
-/* Returns false if no process can be made. */
+/* Call run in a process of its own, and wait for the end of that. Returns false if no
+ * process can be made. */
 static bool
 run_process(struct apart *apart)
 {
@@ -135,13 +140,15 @@ run_process(struct apart *apart)
     if (stack == MAP_FAILED) {
         return false;
     }
-    /* What needs more stops there, and writes into nobody's memory. */
+    /* The lowest page is a guard: run faults if it needs more stack, and does not write
+     * into other memory. */
     if (mprotect(stack, (size_t)sysconf(_SC_PAGESIZE), PROT_NONE) != 0) {
         munmap(stack, STACK_BYTES);
         return false;
     }
     apart->command = getpid();
-    /* Without a signal at its end, no other wait for children meets it. */
+    /* The flags name no signal for the end of the process, so that waits for children
+     * elsewhere in the command, which have no __WALL, do not reap it. */
     pid = clone(process_main, stack + STACK_BYTES,
                 CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_SYSVSEM, apart);
     if (pid >= 0) {
@@ -152,8 +159,8 @@ run_process(struct apart *apart)
     return pid >= 0;
 }
 
-/* Remove an exited process from the list, add its processor time to the sum, and reap
- * it. */
+/* Remove a handle from the list, add the processor time of its exited process to the
+ * sum, and reap that process. */
 static void
 remove_running(struct apart *apart)
 {

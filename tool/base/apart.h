@@ -26,19 +26,20 @@
 struct apart *apart_start(const char *name, void (*run)(void *), void *argument,
                           bool detached);
 
-/* apart_join - wait until it has returned, and free the handle. */
+/* apart_join - wait until run has returned, and free the handle. */
 void apart_join(struct apart *apart);
 
-/* apart_leave - do not wait for it any more, as it does not return. */
+/* apart_leave - never wait for run, which does not return. The handle is not freed. */
 void apart_leave(struct apart *apart);
 
-/* apart_cpu_ns - processor time of all of them, also of those that ended. */
+/* apart_cpu_ns - return the processor time of all processes that apart_start made, also
+ * of those that exited. */
 uint64_t apart_cpu_ns(void);
 
 /*
- * apart_finish - the command is about to end: if one of them still runs, put /dev/null
- * in place of the standard streams, which it shares, so that whoever reads them sees
- * their end.
+ * apart_finish - prepare the end of the command: if a process of apart_start still
+ * runs, put /dev/null in place of the standard streams, which that process shares, so
+ * that whoever reads them sees their end.
  */
 void apart_finish(void);
 

@@ -35,7 +35,8 @@ sym_budget_give(struct sym_budget *budget, uint64_t bytes)
     }
 }
 
-/* Items are numbered in 32 bits, some with a bit to spare. */
+/* At most 2^30 items: callers number them in 32 bits, of which some use a bit for
+ * something else. */
 enum { ROOM_FIRST = 16, ROOM_MAX = 1 << 30 };
 
 void *

@@ -20,8 +20,8 @@ struct buffer {
 
 void buffer_finish(struct buffer *buffer);
 
-/* Make room for more bytes after the current ones, without changing size. Returns NULL
- * if memory runs out. */
+/* Make room for more bytes after the current ones, without changing size. Returns where
+ * they go, or NULL if memory runs out. */
 uint8_t *buffer_reserve(struct buffer *buffer, size_t more);
 
 void buffer_append(struct buffer *buffer, const void *bytes, size_t size);

@@ -28,8 +28,8 @@ static int log_fd = STDERR_FILENO;
 
 /* ---- lines ---- */
 
-/* Write a line. At the limit of a file's size the signal for that is taken here: it
- * would end the command. Returns false with errno. */
+/* Write a line. At the limit of a file's size the kernel also sends SIGXFSZ, which
+ * would end the command: it is blocked, and consumed here. Returns false with errno. */
 static bool
 write_line(const char *line, size_t size)
 {
@@ -105,6 +105,8 @@ command_log_stop(void)
 
 /* ---- opening ---- */
 
+/* Why opening fails with ELOOP: file_place_find leaves the last link of a path if it is
+ * one of procfs to a stream. */
 #define NOT_FOLLOWED                                                                   \
     "this link leads to a stream or in a circle and is not followed; a level without " \
     "a FILE logs to standard error"
@@ -137,8 +139,9 @@ refuse_file(int fd)
     return status.st_nlink != 1 ? "has other names, or none" : NULL;
 }
 
-/* Open a file in its place for lines. Returns a descriptor above those of the standard
- * streams, or -1 with errno. */
+/* Open a file for lines, and create it if it does not exist. Returns a descriptor above
+ * those of the standard streams, some of which may be closed: messages for one of them
+ * would go to the log. Returns -1 with errno if it fails. */
 static int
 open_place(const struct file_place *place)
 {
@@ -158,8 +161,8 @@ open_place(const struct file_place *place)
     return moved;
 }
 
-/* Whether standard error is the same file: its messages, which are not appended, would
- * be written over lines of the log. */
+/* Whether standard error is the same file as fd: its messages, which are not appended,
+ * would be written over lines of the log. */
 static bool
 is_standard_error(int fd)
 {
@@ -170,6 +173,8 @@ is_standard_error(int fd)
            file.st_dev == stream.st_dev && file.st_ino == stream.st_ino;
 }
 
+/* Make log_fd the file of path, or standard error if that is the same file. Returns
+ * false with error set. */
 static bool
 open_file(const char *setting, const char *path, struct whole_file_error *error)
 {

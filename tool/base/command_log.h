@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-/* As the library's NTPROF_LOG_... */
+/* Levels, numbered as the library's NTPROF_LOG_... */
 enum {
     COMMAND_LOG_OFF = -1,
     COMMAND_LOG_ERROR,

@@ -29,7 +29,7 @@ struct walk {
     size_t why_bytes;
 };
 
-/* --- a place --- */
+/* --- where a path led --- */
 
 void
 file_place_finish(struct file_place *place)
@@ -76,8 +76,8 @@ enter(struct walk *walk, const char *name, int flags)
     return true;
 }
 
-/* May a link be followed? Not if another user may have put it there (file_place.h):
- * then errno and why are set. */
+/* Whether a link may be followed: not if another user may have put it there
+ * (file_place.h). Then errno and why are set. */
 static bool
 may_follow(const struct walk *walk, const char *name, const struct stat *link)
 {
@@ -100,8 +100,9 @@ may_follow(const struct walk *walk, const char *name, const struct stat *link)
     return false;
 }
 
-/* Put the target of a link before the rest of the path. The link is open, so that the
- * one that was checked is the one that is read. */
+/* Put the target of a link before the rest of the path, which is empty or begins with a
+ * slash. The link is open, so that the one that was checked is the one that is read.
+ * Returns false with errno. */
 static bool
 follow(struct walk *walk, int link, const char *rest)
 {
@@ -126,6 +127,7 @@ follow(struct walk *walk, int link, const char *rest)
     return target[0] != '/' || enter(walk, "/", O_NOFOLLOW);
 }
 
+/* Remove what stands before rest, a position in walk->rest, from the path. */
 static void
 skip_component(struct walk *walk, const char *rest)
 {
@@ -163,9 +165,15 @@ follow_procfs(struct walk *walk, int link, const char *name, const char *rest,
 
 /* --- the walk --- */
 
-/* Enter the folder that a component is, or follow the link; found is the component,
- * open with O_PATH. *last: in, whether the path ends with it; out, whether it is the
- * place. *magic: out, see file_place.h. */
+/*
+ * Enter the folder that a component is, or follow the link that it is.
+ *
+ *   found  in: the component, open with O_PATH
+ *   last   in: the path ends with the component; out: the walk does
+ *   magic  out: see file_place.h
+ *
+ * Returns false with errno.
+ */
 static bool
 step_into(struct walk *walk, int found, const char *name, const char *rest, bool *last,
           bool *magic)
@@ -193,8 +201,9 @@ step_into(struct walk *walk, int found, const char *name, const char *rest, bool
     return done;
 }
 
-/* Whether no user but a trusted one or a group can exchange what is in the folder. In a
- * sticky one only the owner of an entry, and of the folder, can. */
+/* Whether not every user can exchange what is in the current folder: others have no
+ * right to write to it, or it is sticky, so that only the owner of an entry, and of the
+ * folder, can. Otherwise errno and why are set. */
 static bool
 check_folder(const struct walk *walk, const char *name)
 {
@@ -215,8 +224,9 @@ check_folder(const struct walk *walk, const char *name)
     return false;
 }
 
-/* Take the next component of the path. Sets *last if it is the place: walk->folder and
- * *name, which is malloc'd, lead there then. */
+/* Walk the next component of the path. Sets *last if the path leads to it, whether it
+ * exists or not: it is then *name, which is malloc'd, in walk->folder. Returns false
+ * with errno; the caller frees *name. */
 static bool
 step(struct walk *walk, char **name, bool *last, bool *magic)
 {
@@ -253,8 +263,9 @@ step(struct walk *walk, char **name, bool *last, bool *magic)
     return done;
 }
 
-/* Whether the path that was found behind a link of procfs leads to the same file. In
- * another mount namespace it may lead to a different one. */
+/* Whether the path that was found behind a link of procfs, if there was one, leads to
+ * the same file as the link. A file of another mount namespace has another path here or
+ * none; then errno and why are set. */
 static bool
 is_what_was_open(const struct walk *walk, const struct file_place *place)
 {

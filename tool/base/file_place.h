@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-/* All zero except folder = -1: no place. */
+/* file_place - where a path leads. All zero except folder = -1: nowhere. */
 struct file_place {
     int folder; /* O_PATH; owned by the caller */
     char *name; /* in folder; nothing needs to exist there */

@@ -21,8 +21,9 @@ struct own {
     bool secure; /* it has rights that its caller may not have */
 };
 
-/* Find the command's own file. Without /proc, the kernel says how the command was
- * called, which its caller chose. */
+/* Find the command's own file. Without /proc only the path is known by which the
+ * command was executed (AT_EXECFN). Its caller chose that, so a command with more
+ * rights than its caller does not use it. Returns false if the file is not found. */
 static bool
 find_own(struct own *own)
 {
@@ -57,22 +58,25 @@ is_trusted_owner(const struct own *own, uid_t uid)
     return uid == 0 || (!own->secure && (uid == geteuid() || uid == own->owner));
 }
 
-/* Whether nobody else can have put a file there. A folder that all may write protects
- * its files if it is sticky. Owners of the folders above that of the file could as well
- * have put the command itself there. */
+/*
+ * Whether only trusted owners can have put a file there. The file and its folder, of
+ * depth 0 and 1 here, must belong to them; owners of the folders above could as well
+ * have put the command itself there. Not every user may write to any of these; a folder
+ * that all may write protects its files if it is sticky.
+ */
 static bool
 is_trusted(const struct own *own, const char *path)
 {
-    char place[PATH_MAX];
+    char part[PATH_MAX];
     struct stat status;
     size_t depth = 0;
 
-    snprintf(place, sizeof(place), "%s", path);
-    for (char *end = place + strlen(place); end != NULL; end = strrchr(place, '/')) {
+    snprintf(part, sizeof(part), "%s", path);
+    for (char *end = part + strlen(part); end != NULL; end = strrchr(part, '/')) {
         *end = '\0';
-        if (stat(depth == 0         ? path
-                 : place[0] == '\0' ? "/"
-                                    : place,
+        if (stat(depth == 0        ? path
+                 : part[0] == '\0' ? "/"
+                                   : part,
                  &status) != 0 ||
             (depth < 2 && !is_trusted_owner(own, status.st_uid)) ||
             ((status.st_mode & S_IWOTH) != 0 &&

@@ -18,12 +18,13 @@ enum installed_result {
 
 /*
  * installed_find - find a file that can be read, and that nobody can have put there but
- * root, the caller and the owner of the command's own file. A command with rights of
- * its file believes root alone, and looks only where it was installed.
+ * root, the caller and the owner of the command's own file. A command whose file gives
+ * it rights (setuid, capabilities) trusts only root, and looks only where it was
+ * installed.
  *
  *   name      in: of the file
- *   built_in  in: its folder in a build folder, from that of the command
- *   path      out: without links; the last place that was looked at
+ *   built_in  in: its folder before installation, relative to that of the command
+ *   path      out: the file's path without links; not for INSTALLED_MISSING
  */
 enum installed_result installed_find(const char *name, const char *built_in,
                                      char path[PATH_MAX]);

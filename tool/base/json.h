@@ -51,7 +51,7 @@ void json_put_address_member(struct buffer *json, const char *key, uint64_t addr
 /* Append a string as an element of an array. */
 void json_put_text_element(struct buffer *json, const char *text);
 
-/* End an object or array. */
+/* End an object or array, without a comma after it. */
 void json_end(struct buffer *json, char bracket);
 
 /* End an object or array that is a member or an element. */

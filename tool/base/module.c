@@ -76,8 +76,8 @@ refuse_missing(const struct module *module, char *why, size_t size)
 
 #ifdef NTPROF_MODULES_LINKED
 
-/* In a build without separate modules: the module is linked in, or it does not exist.
- */
+/* Refuse a module: in a build without separate modules, one that is not linked in does
+ * not exist. */
 static const void *
 load(const struct module *module, char *why, size_t size)
 {
@@ -105,7 +105,8 @@ refuse_load(const struct module *module, char *why, size_t size)
     return fail_with(ELIBACC);
 }
 
-/* The interface in a module's file, if it was built with the command. */
+/* Load a module's file and return the interface in it. Returns NULL with why and errno
+ * if it cannot be loaded or was not built together with the command. */
 static const void *
 find_interface(const struct module *module, const char *path, char *why, size_t size)
 {
@@ -130,8 +131,8 @@ find_interface(const struct module *module, const char *path, char *why, size_t 
     return interface != NULL ? interface : refuse_load(module, why, size);
 }
 
-/* Load a module and find its interface. NULL with why if it is not there or cannot be
- * loaded. */
+/* Find the file of a module, load it, and return its interface. Returns NULL with why
+ * and errno if the file is not there or cannot be loaded. */
 static const void *
 load(const struct module *module, char *why, size_t size)
 {

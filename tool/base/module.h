@@ -14,10 +14,10 @@
 
 enum { MODULE_WHY_BYTES = 256 };
 
-/* module - one that may be loaded. */
+/* module - what to load, and what messages say if it is missing. */
 struct module {
     const char *name;    /* its file is ntprof-NAME.so */
-    const char *library; /* that it needs */
+    const char *library; /* that the module needs */
     const char *package; /* Debian's, of the library */
     const char *headers; /* Debian's, to build the module */
 };

@@ -39,17 +39,17 @@ static const uint32_t file_systems[] = {
     0x00c0ffee,        0x01161970,           0x7461636f,
     EXT4_SUPER_MAGIC,  XFS_SUPER_MAGIC,      F2FS_SUPER_MAGIC};
 
-/* Does a file system hold files that do nothing when they are read? Files of /proc,
- * /sys and the like do: /proc/kmsg empties the kernel's log. */
+/* Whether the file of path_fd is on a file system whose files do nothing when they are
+ * read. Files of /proc, /sys and the like do: /proc/kmsg empties the kernel's log. */
 static bool
-holds_files(int place, const struct stat *status)
+holds_files(int path_fd, const struct stat *status)
 {
     struct statfs system;
 
     if (major(status->st_dev) != 0) {
         return true; /* a disk, or what stands for one */
     }
-    if (fstatfs(place, &system) != 0) {
+    if (fstatfs(path_fd, &system) != 0) {
         return false;
     }
     for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]); i++) {
@@ -60,8 +60,8 @@ holds_files(int place, const struct stat *status)
     return false;
 }
 
-/* Open a path with O_PATH by openat2, which resolves it as asked. Returns a negative
- * errno if that fails. */
+/* Open a path with O_PATH by openat2, which resolves it as asked. Returns a path
+ * descriptor, or negative errno. */
 static int
 open_how(int folder, const char *path, int flags, uint64_t resolve)
 {
@@ -69,80 +69,84 @@ open_how(int folder, const char *path, int flags, uint64_t resolve)
         .flags = (unsigned int)(O_PATH | O_CLOEXEC | flags),
         .resolve = resolve | RESOLVE_NO_MAGICLINKS,
     };
-    const long place = syscall(SYS_openat2, folder, path, &how, sizeof(how));
+    const long path_fd = syscall(SYS_openat2, folder, path, &how, sizeof(how));
 
-    if (place < 0) {
-        /* openat2 itself never fails with EPERM: a sandbox does not know the call. */
+    if (path_fd < 0) {
+        /* openat2 itself never fails with EPERM. It is the answer of seccomp filters
+         * that do not know the call, so to the caller the call does not exist. */
         return errno == EPERM ? -ENOSYS : -errno;
     }
-    return (int)place;
+    return (int)path_fd;
 }
 
-/* Opens a place, not the file: with O_PATH, devices and pipes notice nothing. */
+/* Open a path below root with O_PATH, which does not open the file itself: devices and
+ * pipes notice nothing. Returns a path descriptor, or negative errno. */
 static int
-open_place(const char *root, const char *path, int flags)
+open_path(const char *root, const char *path, int flags)
 {
-    int place;
+    int path_fd;
     int folder;
 
     if (root[0] == '\0') {
-        place = open(path, O_PATH | O_CLOEXEC | flags);
-        return place < 0 ? -errno : place;
+        path_fd = open(path, O_PATH | O_CLOEXEC | flags);
+        return path_fd < 0 ? -errno : path_fd;
     }
 
     folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) {
         return -errno;
     }
-    place = open_how(folder, path, flags, RESOLVE_IN_ROOT);
+    path_fd = open_how(folder, path, flags, RESOLVE_IN_ROOT);
     close(folder);
-    return place;
+    return path_fd;
 }
 
 int
-sym_open_found(int place)
+sym_open_found(int path_fd)
 {
     struct stat status;
     char link[64];
     int fd;
 
-    if (fstat(place, &status) != 0) {
+    if (fstat(path_fd, &status) != 0) {
         return -errno;
     }
     if (!S_ISREG(status.st_mode)) {
         return S_ISLNK(status.st_mode) ? -ELOOP : -EINVAL;
     }
-    if (!holds_files(place, &status)) {
+    if (!holds_files(path_fd, &status)) {
         return -EMEDIUMTYPE;
     }
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
     fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     return fd < 0 ? -errno : fd;
 }
 
+/* Open the regular file of a path descriptor, which is closed. Returns its descriptor
+ * or negative errno; a path_fd that is negative errno is returned as it is. */
 static int
-open_and_close(int place)
+open_and_close(int path_fd)
 {
     int fd;
 
-    if (place < 0) {
-        return place;
+    if (path_fd < 0) {
+        return path_fd;
     }
-    fd = sym_open_found(place);
-    close(place);
+    fd = sym_open_found(path_fd);
+    close(path_fd);
     return fd;
 }
 
 int
 sym_open_regular(const char *root, const char *path)
 {
-    return open_and_close(open_place(root, path, 0));
+    return open_and_close(open_path(root, path, 0));
 }
 
 int
 sym_open_folder(const char *root, const char *path)
 {
-    return open_place(root, path, O_DIRECTORY);
+    return open_path(root, path, O_DIRECTORY);
 }
 
 int
@@ -152,10 +156,10 @@ sym_open_regular_in(int folder, const char *name)
         open_how(folder, name, O_NOFOLLOW, RESOLVE_BENEATH | RESOLVE_NO_XDEV));
 }
 
-/* found - a place, and the descriptor of its file or negative errno. */
+/* found - a path descriptor, and the descriptor of its file or negative errno. */
 struct found {
     uint64_t key;
-    int place;
+    int path_fd;
     int fd;
 };
 
@@ -164,7 +168,7 @@ found_work(void *argument)
 {
     struct found *const found = argument;
 
-    found->fd = sym_open_found(found->place);
+    found->fd = sym_open_found(found->path_fd);
 }
 
 /* Close a file whose opening took so long that the caller gave up. */
@@ -173,7 +177,7 @@ found_drop(void *argument)
 {
     struct found *const found = argument;
 
-    close(found->place);
+    close(found->path_fd);
     if (found->fd >= 0) {
         close(found->fd);
     }
@@ -181,7 +185,7 @@ found_drop(void *argument)
 }
 
 int
-sym_open_found_in_time(uint64_t key, int place)
+sym_open_found_in_time(uint64_t key, int path_fd)
 {
     struct found *const found = malloc(sizeof(*found));
     int fd;
@@ -189,8 +193,8 @@ sym_open_found_in_time(uint64_t key, int place)
     if (found == NULL) {
         return -ENOMEM;
     }
-    *found = (struct found){key, fcntl(place, F_DUPFD_CLOEXEC, 0), -1};
-    if (found->place < 0) {
+    *found = (struct found){key, fcntl(path_fd, F_DUPFD_CLOEXEC, 0), -1};
+    if (found->path_fd < 0) {
         free(found);
         return -errno;
     }

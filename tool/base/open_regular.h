@@ -31,11 +31,13 @@ int sym_open_folder(const char *root, const char *path);
  * a link, -EXDEV if something is mounted there. */
 int sym_open_regular_in(int folder, const char *name);
 
-/* The same of a file that was opened with O_PATH, which stays open. */
-int sym_open_found(int place);
+/* Open a regular file as above: that of path_fd, which was opened with O_PATH and stays
+ * open. */
+int sym_open_found(int path_fd);
 
-/* The same beside the caller and in limited time (base/time_limit.h): or -ETIMEDOUT. */
-int sym_open_found_in_time(uint64_t key, int place);
+/* Do the same beside the caller and in limited time. The key is that of
+ * time_limit_run. Returns -ETIMEDOUT if the limit is reached. */
+int sym_open_found_in_time(uint64_t key, int path_fd);
 
 /* Describe a negative errno of these functions for people. */
 const char *sym_open_error(int error);

@@ -19,8 +19,7 @@ enum {
     FIRST_VALUE = 256, /* getopt_long returns it, and so on, for rows; above letters */
 };
 
-/* parser - the table of options in the form of getopt_long, and what was parsed so far.
- */
+/* parser - the table of options in the form of getopt_long. */
 struct parser {
     const struct options_syntax *syntax;
     void *arguments;
@@ -71,35 +70,36 @@ options_value_is_optional(const struct options_row *row)
     return row->value != NULL && strncmp(row->value, "[=", 2) == 0;
 }
 
-/* Return the place of a value of getopt_long in the rows, or their number. */
+/* Return the index of the row for which getopt_long returns a value, or the number of
+ * rows if there is none. */
 static size_t
 find_row(const struct parser *parser, int value)
 {
-    size_t place = 0;
+    size_t index = 0;
 
-    while (place < parser->count && parser->known[place].val != value) {
-        place++;
+    while (index < parser->count && parser->known[index].val != value) {
+        index++;
     }
-    return place;
+    return index;
 }
 
 static void
 add_row(struct parser *parser, const struct options_row *row, size_t offset)
 {
-    const size_t place = parser->count;
+    const size_t index = parser->count;
     const int has_arg = options_has_no_value(row)        ? no_argument
                         : options_value_is_optional(row) ? optional_argument
                                                          : required_argument;
 
-    assert(place < OPTIONS_MAX);
-    assert(row->letter == 0 || find_row(parser, row->letter) == place);
+    assert(index < OPTIONS_MAX);
+    assert(row->letter == 0 || find_row(parser, row->letter) == index);
     parser->count++;
-    parser->rows[place] = row;
-    parser->offsets[place] = offset;
-    parser->known[place] = (struct option){
+    parser->rows[index] = row;
+    parser->offsets[index] = offset;
+    parser->known[index] = (struct option){
         .name = row->name,
         .has_arg = has_arg,
-        .val = row->letter != 0 ? row->letter : FIRST_VALUE + (int)place,
+        .val = row->letter != 0 ? row->letter : FIRST_VALUE + (int)index,
     };
     if (row->letter != 0) {
         static const char *const colons[] = {
@@ -119,7 +119,7 @@ begin(struct parser *parser, const struct options_syntax *syntax, void *argument
 
     *parser = (struct parser){.syntax = syntax, .arguments = arguments};
     /* "-" returns words in order whatever POSIXLY_CORRECT says; "+" stops at the first
-     * word. */
+     * word; ":" has getopt_long return ':' where a value is missing. */
     strcpy(parser->letters, syntax->program ? "+:" : "-:");
     while ((row = options_next(syntax, &cursor)) != NULL) {
         if (row->name != NULL) {
@@ -181,7 +181,9 @@ refuse_unknown(const struct parser *parser, const char *word)
     return refuse_word(parser->syntax, word, why);
 }
 
-/* Report a word that getopt_long refused; opterr is 0, so it printed nothing itself. */
+/* Report a word that getopt_long refused by answer '?' or ':'; opterr is 0, so it
+ * printed nothing itself. Of '?', optopt is an unknown letter, what getopt_long returns
+ * for a long option that takes no value but has one, or 0. */
 static bool
 refuse_option(const struct parser *parser, int answer, const char *word)
 {
@@ -200,12 +202,14 @@ refuse_option(const struct parser *parser, int answer, const char *word)
     return refuse_unknown(parser, optopt != 0 ? letter : word);
 }
 
+/* Add a word that is no option. Returns false after an error line, if there are too
+ * many. */
 static bool
 add_word(const struct options_syntax *syntax, struct options_words *words, char *word)
 {
     if (words->count < syntax->words_max) {
-        /* This overwrites only words that were read: none of them was before this
-         * place. */
+        /* The list is in argv: this overwrites the word itself, or one before it that
+         * was read. */
         words->list[words->count++] = word;
         return true;
     }
@@ -239,6 +243,7 @@ is_like_option(const char *word)
     return word[0] == '-' && (word[1] == '-' || isalpha((unsigned char)word[1]));
 }
 
+/* Report that the value of an option looks like an option. */
 static bool
 refuse_value(const struct options_syntax *syntax, const char *option, const char *value)
 {
@@ -259,19 +264,20 @@ refuse_value(const struct options_syntax *syntax, const char *option, const char
 static bool
 take_row(const struct parser *parser, int value, char **argv)
 {
-    const size_t place = find_row(parser, value);
+    const size_t index = find_row(parser, value);
     const struct options_given given = {.command = parser->syntax->command,
-                                        .row = parser->rows[place],
+                                        .row = parser->rows[index],
                                         .value = optarg};
 
     if (optarg != NULL && optarg == argv[optind - 1] && is_like_option(optarg)) {
         return refuse_value(parser->syntax, argv[optind - 2], optarg);
     }
     return given.row->take(
-        (char *)parser->arguments + parser->offsets[place] + given.row->offset, &given);
+        (char *)parser->arguments + parser->offsets[index] + given.row->offset, &given);
 }
 
-/* Handle one answer of getopt_long. Returns false with *exit_status set. */
+/* Handle one answer of getopt_long. Returns false with *exit_status set if the command
+ * must not run: after an error line or its help. */
 static bool
 take_answer(const struct parser *parser, int answer, struct options_words *words,
             char **argv, int *exit_status)

@@ -18,7 +18,8 @@
 /* Rows of a table without --rows. */
 enum { CMD_ROWS_DEFAULT = 20 };
 
-/* Limits of a table: of its groups, its options, and places of words that differ. */
+/* Limits of a table: of its groups, its options, and the words with completions of
+ * their own. */
 enum { OPTIONS_GROUPS_MAX = 10, OPTIONS_MAX = 64, OPTIONS_WORD_PLACES = 3 };
 
 /* options_given - an option as it stands in a command line. */
@@ -28,8 +29,8 @@ struct options_given {
     char *value; /* NULL: none */
 };
 
-/* Takes an option into a member of the command's arguments. Returns false after an
- * error line. */
+/* Stores an option of the command line in a member of the command's arguments. Returns
+ * false after an error line. */
 typedef bool options_take_one(void *into, const struct options_given *given);
 
 /*
@@ -47,12 +48,12 @@ struct options_row {
     const char *help;     /* one paragraph, without line ends */
     const char *complete; /* NULL: nothing */
     options_take_one *take;
-    size_t offset; /* of what take writes, in what the group is for */
+    size_t offset; /* of what take writes, in the struct that the group fills */
 };
 
-/* The last two members of a row: a function that takes the option into all arguments or
- * into one member of them, a bool that the option sets, or a text that has its value.
- * The compiler reports a bool or text of another type. */
+/* The last two members of a row: a function that stores the option somewhere in the
+ * arguments or in one member of them, a bool that the option sets, or a text that
+ * becomes its value. The compiler reports a bool or text of another type. */
 #define OPTIONS_CALL(take) take, 0
 #define OPTIONS_INTO(take, type, member) take, offsetof(type, member)
 #define OPTIONS_FLAG(type, member) \
@@ -65,14 +66,14 @@ struct options_row {
 options_take_one options_take_flag;
 options_take_one options_take_text;
 
-/* Takes a number into a size_t; 0 means all, or none. */
+/* Store a number in a size_t; 0 means all, or none. */
 options_take_one options_take_count_or_all;
 options_take_one options_take_count_or_none;
 
 /* options_group - rows that several commands may share; they end with {0}. */
 struct options_group {
     const struct options_row *rows;
-    size_t offset; /* of what they are for, in the command's arguments */
+    size_t offset; /* of the struct that they fill, in the command's arguments */
 };
 
 /* options_syntax - help, options and words of a command. */
@@ -97,7 +98,7 @@ struct options_syntax {
  * unknown. */
 typedef const char *options_advise(const char *command, const char *word);
 
-/* Ask this function from now on. Before the first command. */
+/* Have this function asked about unknown options. Called before the first command. */
 void options_set_adviser(options_advise *advise);
 
 /* options_words - the words of argv that are not options, in order; moved within
@@ -114,7 +115,7 @@ struct options_words {
 bool options_take(const struct options_syntax *syntax, int argc, char **argv,
                   void *arguments, struct options_words *words, int *exit_status);
 
-/* options_cursor - a place in the table of a command. All zero: before the first
+/* options_cursor - a position in the table of a command. All zero: before the first
  * row. */
 struct options_cursor {
     size_t group;

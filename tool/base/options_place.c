@@ -34,7 +34,7 @@ find_letter(const struct options_syntax *syntax, char letter)
     return NULL;
 }
 
-/* split - an option in a word, and its value there. */
+/* split - an option in a word that begins with '-', and its value in that word. */
 struct split {
     const struct options_row *row; /* the first that may have a value; NULL: none */
     const char *value;             /* NULL: there is none in the word */
@@ -75,7 +75,9 @@ expects_value(const struct options_syntax *syntax, const char *word)
                : NULL;
 }
 
-/* Read the words before the last one. Returns whether options have ended. */
+/* Read the words before the last one. Sets place->words, place->program and, if the
+ * last word is the value of an option, place->row. Returns whether "--" ended the
+ * options. */
 static bool
 pass_words(const struct options_syntax *syntax, int argc, char *const *argv,
            struct options_place *place)
@@ -98,9 +100,10 @@ pass_words(const struct options_syntax *syntax, int argc, char *const *argv,
     return ended;
 }
 
+/* Find out what the last word is if it begins with '-' and options have not ended. */
 static void
-place_option(const struct options_syntax *syntax, const char *word,
-             struct options_place *place)
+classify_option(const struct options_syntax *syntax, const char *word,
+                struct options_place *place)
 {
     const struct split split = split_word(syntax, word);
 
@@ -127,7 +130,7 @@ options_find_place(const struct options_syntax *syntax, int argc, char *const *a
     if (place->row != NULL) {
         place->kind = OPTIONS_PLACE_VALUE;
     } else if (place->program == 0 && !ended && word[0] == '-') {
-        place_option(syntax, word, place);
+        classify_option(syntax, word, place);
     } else if (syntax->program) {
         place->kind = OPTIONS_PLACE_PROGRAM;
         place->program = place->program != 0 ? place->program : argc - 1;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* options_place.h - what stands at a place of a command line that somebody types. */
+/* options_place.h - finds what the last word of a command line is that somebody is
+ * typing, so that shells can complete it. */
 #ifndef BASE_OPTIONS_PLACE_H
 #define BASE_OPTIONS_PLACE_H
 
 #include "base/options.h"
 
-/* Return the option of a name of so many bytes, or NULL. */
+/* Return the option whose name is the first length bytes of name, or NULL. */
 const struct options_row *options_find(const struct options_syntax *syntax,
                                        const char *name, size_t length);
 

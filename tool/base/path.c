@@ -32,8 +32,8 @@ void
 path_clean(char *path)
 {
     const char *from = path;
-    char *to = path; /* behind what is kept, which ends without a slash */
-    bool folder = false;
+    char *to = path;     /* behind what is kept, which ends without a slash */
+    bool folder = false; /* the last part was "", "." or "..": the path ends with '/' */
 
     if (!path_is_unclean(path)) {
         return;

@@ -9,7 +9,7 @@
 
 enum { NAME_BYTES_MAX = 64 };
 
-/* Does the name of a parameter say that its value is secret? */
+/* Whether the name of a parameter says that its value is secret. */
 static bool
 is_name(const char *name, size_t length)
 {
@@ -64,6 +64,7 @@ find_authority(const char *text)
     return slashes != NULL ? slashes + 3 : NULL;
 }
 
+/* Whether a URL, whose authority begins there, is of HTTP or HTTPS. */
 static bool
 is_web(const char *text, const char *authority)
 {
@@ -126,10 +127,11 @@ find_user(const char *text, const char **begin, const char **end)
     return colon != NULL;
 }
 
-/* Find the first parameter whose name is that of a secret: all that follows may belong
- * to its value. Returns the length of what stands before that, or of all. */
+/* Find the value of the first parameter whose name is that of a secret; all that
+ * follows may belong to that value. Returns the length of what stands before the value,
+ * or of text if there is none. *secret: there is a value, and it is not empty. */
 static size_t
-length_of_open(const char *text, bool *secret)
+length_before_secret(const char *text, bool *secret)
 {
     const char *name = text;
 
@@ -152,7 +154,7 @@ redact_parameters(struct buffer *out, const char *text)
 {
     bool secret;
 
-    buffer_append(out, text, length_of_open(text, &secret));
+    buffer_append(out, text, length_before_secret(text, &secret));
     buffer_append_text(out, secret ? SECRET_SHOWN : "");
 }
 

@@ -3,7 +3,7 @@
  * secret.h - keeps secrets out of messages, which end in logs that others read.
  *
  * A secret is the text in a URL between the user's name and '@', and the value of a
- * parameter whose name says so, as in ?password=X. text_show leaves them out.
+ * parameter whose name says so, as in ?password=X. text_show leaves secrets out.
  */
 #ifndef BASE_SECRET_H
 #define BASE_SECRET_H

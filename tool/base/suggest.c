@@ -28,7 +28,8 @@ same_letter(char a, char b)
 static size_t
 distance_of(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    /* Of the first letters of a and b: of this row, the last one and the one before. */
+    /* rows[i % 3][j] is the distance of the first i letters of a from the first j of b.
+     * Three rows are kept: the current one, the one above, and the one before that. */
     size_t rows[3][LENGTH_MAX + 1];
 
     if (a_length > LENGTH_MAX || b_length > LENGTH_MAX) {

@@ -25,9 +25,9 @@ struct suggestion {
 /* Begin with the first length bytes of text, which are borrowed. */
 void suggest_begin(struct suggestion *suggestion, const char *text, size_t length);
 
-/* Offer a name. It is taken if fewer letters must be changed, inserted, left out or
- * swapped with the next one than for any before it, and at most a third of them. Text
- * that a name starts with is as near as one letter. */
+/* Offer a name. It becomes the best if fewer letters of text must be changed, inserted,
+ * left out or swapped with the next one than for any name before it, and at most a
+ * third of them. A text with which the name starts counts as one letter away. */
 void suggest_offer(struct suggestion *suggestion, const char *name);
 
 /* Offer the name of each word that text may be instead. The table ends with {0}. */

@@ -109,14 +109,15 @@ plain_length(const char *text, bool blanks)
     return length;
 }
 
+/* Append the escaped form of text to out; with blanks, blanks are escaped too. */
 static void
 escape(struct buffer *out, const char *text, bool blanks)
 {
     for (;;) {
         const size_t plain = plain_length(text, blanks);
         uint32_t character = 0;
-        size_t length;
-        size_t taken;
+        size_t length; /* of a character; 0: the next byte begins none */
+        size_t size;
 
         buffer_append(out, text, plain);
         text += plain;
@@ -124,17 +125,17 @@ escape(struct buffer *out, const char *text, bool blanks)
             break;
         }
         length = decode((const uint8_t *)text, &character);
-        taken = length > 0 ? length : 1;
+        size = length > 0 ? length : 1;
 
         if (length > 0 && is_harmless(character) && escape_value(text) < 0 &&
             !(blanks && character == ' ')) {
-            buffer_append(out, text, taken);
+            buffer_append(out, text, size);
         } else {
-            for (size_t i = 0; i < taken; i++) {
+            for (size_t i = 0; i < size; i++) {
                 buffer_print(out, "\\x%02x", (unsigned)(uint8_t)text[i]);
             }
         }
-        text += taken;
+        text += size;
     }
 }
 

@@ -242,7 +242,8 @@ take_worker(void)
     return worker;
 }
 
-/* Wait until a worker has done its call. Returns false if it is stuck now. */
+/* Wait until a worker has done its call, and is idle again. Returns false if the limit
+ * was reached first: the worker is stuck then. The lock is held. */
 static bool
 wait_for(struct worker *worker)
 {
@@ -269,7 +270,7 @@ wait_for(struct worker *worker)
 }
 
 /* Have a worker do a call, unless its key is refused or too many calls are stuck. The
- * lock is held, and released here. */
+ * lock is held, and released here. Returns as time_limit_run does. */
 static int
 run_call(bool key_refused, const struct call *call)
 {
@@ -329,8 +330,9 @@ close_now(void *argument)
     closing->fd = -1;
 }
 
-/* If the descriptor could not be closed in time, keep it until the call that is stuck
- * on its file system returns. */
+/* The drop function of a close that was not waited for, or was refused. If it did not
+ * close the descriptor, keep that until the call that is stuck on its file system
+ * returns. */
 static void
 close_later(void *argument)
 {
@@ -343,7 +345,7 @@ close_later(void *argument)
     pthread_mutex_lock(&lock);
     closing->next = closings;
     closings = closing;
-    if (stuck_count == 0) { /* it has returned since, and no other will */
+    if (stuck_count == 0) { /* the stuck call has returned, so no other will close */
         close_waiting();
     }
     pthread_mutex_unlock(&lock);

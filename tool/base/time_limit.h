@@ -21,8 +21,9 @@ enum { TIME_LIMIT_S = 2, TIME_LIMIT_ALL_S = 10, TIME_LIMIT_STUCK_MAX = 64 };
 /*
  * time_limit_run - have work(argument) called beside the caller. Any thread.
  *
- * Returns 0 when it was called. Else -ETIMEDOUT: the argument is not the caller's any
- * more, and drop(argument) is called when nothing uses it.
+ * Returns 0 when work has returned. Otherwise -ETIMEDOUT: the argument is not the
+ * caller's any more, and drop(argument) is called when nothing uses it, which may be
+ * before this function returns.
  */
 int time_limit_run(uint64_t key, void (*work)(void *), void (*drop)(void *),
                    void *argument);
@@ -33,8 +34,9 @@ bool time_limit_is_late(uint64_t key);
 /* time_limit_set_late - have calls with this key refused for a minute. */
 void time_limit_set_late(uint64_t key);
 
-/* time_limit_close - close a descriptor, which waits for the server of FUSE. If a call
- * with this key is stuck, it is closed when that returns. */
+/* time_limit_close - close a descriptor in the same way, since closing may wait for the
+ * server of a FUSE file system. If a call with this key is stuck, the descriptor is
+ * closed when that call returns. */
 void time_limit_close(uint64_t key, int fd);
 
 #endif

@@ -195,7 +195,7 @@ remove_left_over(const struct file_place *place)
 
 /* --- writing in place --- */
 
-/* Whether it is open as standard input, output or error already. */
+/* Whether a file of this status is open as standard input, output or error already. */
 static bool
 is_standard_stream(const struct stat *status)
 {
@@ -210,8 +210,9 @@ is_standard_stream(const struct stat *status)
     return false;
 }
 
-/* Whether the file is written in place: devices and pipes are. The pipe of another user
- * is refused, since that user could read the data or block us for ever. */
+/* Whether a file that is not regular is written in place, as devices and pipes are;
+ * otherwise *why is set. The pipe of another user is refused, since that user could
+ * read the data or block the command for ever. */
 static bool
 may_write_in_place(const struct stat *status, const char **why)
 {
@@ -258,8 +259,9 @@ whole_file_write(int fd, const void *bytes, size_t size)
 
 /* --- the new file --- */
 
-/* Take the lock that remove_if_dead checks. Returns false if remove_if_dead has it, or
- * removed the file before that. Where there are no locks, it removes nothing. */
+/* Take the lock that remove_if_dead checks. Returns false if remove_if_dead of another
+ * process holds the lock, or removed the file before. On a file system without locks
+ * remove_if_dead removes nothing, so the new file is safe. */
 static bool
 lock_new_file(int fd)
 {
@@ -273,8 +275,8 @@ lock_new_file(int fd)
  * Link a file to an unused temporary name, which is malloc'd, or create a file of such
  * a name.
  *
- *   from  of the file: absolute, and followed; or in the folder, and not followed; or
- *         NULL for a new file
+ *   from  the file: an absolute path, whose links are followed; or a name in the
+ *         folder, which is not followed; or NULL for a new file
  *
  * Returns the descriptor of a new file, 0 for a link, or -1 with errno.
  */
@@ -603,7 +605,7 @@ keep_old(const struct file_place *place, const char *old, bool *moved)
         }
         kept = renameat(folder, name, folder, old) == 0;
         number = errno;
-        /* It is still there if old was a link to the same file already. */
+        /* The name is still there if old was a link to the same file already. */
         unlinkat(folder, name, 0);
         free(name);
         errno = number;
