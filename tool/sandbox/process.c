@@ -30,13 +30,15 @@ enum { EXIT_RIGHTS = 70 };
 /* How often a process that does not answer is checked, and at how many checks in a row
  * its clock may stand still before it counts as stuck. */
 #ifndef NTPROF_TEST_HOSTILE
-enum { LOOK_MS = 1000, QUIET_LOOKS = 30, WAITING_LOOKS = 5 };
+enum { CHECK_MS = 1000, QUIET_CHECKS = 30, WAITING_CHECKS = 5 };
 #else
-enum { LOOK_MS = 100, QUIET_LOOKS = 10, WAITING_LOOKS = 10 };
+enum { CHECK_MS = 100, QUIET_CHECKS = 10, WAITING_CHECKS = 10 };
 #endif
 
 /* How long all processes together may still answer after sandbox_hurry. */
 static const uint64_t hurry_ns = 5 * CLOCK_SECOND_NS;
+
+/* How long sandbox_stop waits for the end of a process that it killed. */
 static const uint64_t end_ns = CLOCK_SECOND_NS;
 
 /* request - what the command sends to the template, with a socket. Pointers to
@@ -58,7 +60,8 @@ static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sandbox_process *running;
 static uint64_t ended_cpu_ns;
 
-/* The processes that were killed and did not end in time; they are reaped later. */
+/* The processes that were killed and did not end in time; they are reaped later. More
+ * than LEFT_MAX at a time stay zombies until the command ends. */
 enum { LEFT_MAX = 256 };
 static pid_t left_pids[LEFT_MAX];
 static size_t left_count;
@@ -71,9 +74,13 @@ static _Atomic uint64_t hurry_until_ns;
 
 /* --- in the template --- */
 
+/* The main function of a process that a request asks for: give up all rights, then do
+ * the work. fd is its end of the socket to the command. */
 static _Noreturn void
 reader_main(const struct request *request, int fd)
 {
+    /* The kernel's limit is in whole seconds, and above the one at which the command
+     * kills the process. */
     const uint64_t seconds = request->limits.cpu_ns / CLOCK_SECOND_NS + 2;
     struct wire wire;
 
@@ -89,8 +96,8 @@ reader_main(const struct request *request, int fd)
     _exit(EXIT_SUCCESS);
 }
 
-/* Fork a reader, as a child of the command, not of the template. Returns its pid or a
- * negative errno. */
+/* Fork a reader, as a child of the command, not of the template (CLONE_PARENT, which
+ * fork does not have). Returns its pid or a negative errno. */
 static int64_t
 fork_reader(const struct request *request, int fd)
 {
@@ -103,7 +110,8 @@ fork_reader(const struct request *request, int fd)
     return pid < 0 ? -errno : pid;
 }
 
-/* Move the socket to SANDBOX_SOCKET and close all other descriptors. */
+/* Move the socket to SANDBOX_SOCKET and close all other descriptors. Returns 0 or a
+ * negative errno. */
 static int
 keep_socket(int fd)
 {
@@ -179,8 +187,8 @@ wipe_start(void)
     }
 }
 
-/* Overwrite the environment, which may hold secrets, and the place where the kernel put
- * it: setenv puts strings elsewhere. */
+/* Overwrite the environment, which may hold secrets: the strings that it has now, which
+ * setenv may have put anywhere, and those that the kernel put on the stack. */
 static void
 wipe_environment(void)
 {
@@ -193,8 +201,8 @@ wipe_environment(void)
     wipe_start();
 }
 
-/* Answer a request: the pid of the new process, or a negative errno and why its module
- * cannot be loaded. */
+/* Fork the reader that is asked for, and send its pid to the command; or a negative
+ * errno and why its module cannot be loaded. reader is the socket that it gets. */
 static void
 answer(struct wire *wire, const struct request *request, int reader)
 {
@@ -210,6 +218,8 @@ answer(struct wire *wire, const struct request *request, int reader)
     wire_send(wire, -1);
 }
 
+/* The main function of the template: answer requests until the command closes its end
+ * of the socket. */
 static _Noreturn void
 template_main(int fd)
 {
@@ -240,7 +250,9 @@ template_main(int fd)
 
 /* --- in the command --- */
 
-/* Move a descriptor above those of streams, which may be closed here; fd is closed. */
+/* Move a descriptor above those of the standard streams, since the command may have
+ * been started without some of them. fd is closed; it may be -1. Returns the new
+ * descriptor, or -1. */
 static int
 move_up(int fd)
 {
@@ -272,8 +284,8 @@ make_ends(int ends[2])
     return -EMFILE;
 }
 
-/* Fork the template, unless there is one; with the lock. Returns 0 or a negative errno.
- * */
+/* Fork the template, unless there is one. template_lock is held. Returns 0 or a
+ * negative errno. */
 static int
 prepare_locked(void)
 {
@@ -338,12 +350,12 @@ sandbox_finish(void)
 static bool
 wait_for_template(void *context, int fd, short events)
 {
-    struct pollfd place = {.fd = fd, .events = events};
+    struct pollfd polled = {.fd = fd, .events = events};
     int ready;
 
     (void)context;
     do {
-        ready = poll(&place, 1, LOOK_MS * QUIET_LOOKS);
+        ready = poll(&polled, 1, CHECK_MS * QUIET_CHECKS);
     } while (ready < 0 && errno == EINTR);
     return ready > 0;
 }
@@ -401,7 +413,8 @@ sandbox_memory_bytes(const struct sandbox_process *process)
                : (uint64_t)(resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Whether a process runs or is ready to: else it waits, as for a file system. */
+/* Whether a process is running or ready to run, or its state is not known; otherwise it
+ * waits, as for a file system. */
 static bool
 is_runnable(const struct sandbox_process *process)
 {
@@ -423,7 +436,7 @@ is_runnable(const struct sandbox_process *process)
 /* Check a process that has not answered yet, and set late or stuck. Returns false if it
  * is one of them. */
 static bool
-look_at(struct sandbox_process *process)
+check_process(struct sandbox_process *process)
 {
     const uint64_t now_ns = sandbox_cpu_ns(process);
 
@@ -432,8 +445,8 @@ look_at(struct sandbox_process *process)
     process->late = now_ns > process->cpu_end_ns;
     process->waits =
         process->quiet == 0 || is_runnable(process) ? 0 : process->waits + 1;
-    process->stuck = !process->patient &&
-                     (process->quiet >= QUIET_LOOKS || process->waits >= WAITING_LOOKS);
+    process->stuck = !process->patient && (process->quiet >= QUIET_CHECKS ||
+                                           process->waits >= WAITING_CHECKS);
     return !process->late && !process->stuck;
 }
 
@@ -465,21 +478,21 @@ static bool
 wait_for(void *context, int fd, short events)
 {
     struct sandbox_process *const process = context;
-    struct pollfd places[2] = {{.fd = fd, .events = events}, {.events = POLLIN}};
+    struct pollfd polled[2] = {{.fd = fd, .events = events}, {.events = POLLIN}};
     int ready;
 
     do {
-        places[1].fd = hurry_until_ns == 0 ? hurry_fd : -1;
-        ready = poll(places, 2, LOOK_MS);
-        if (ready > 0 && places[1].revents != 0) {
+        polled[1].fd = hurry_until_ns == 0 ? hurry_fd : -1;
+        ready = poll(polled, 2, CHECK_MS);
+        if (ready > 0 && polled[1].revents != 0) {
             sandbox_hurry();
         }
-        if (ready > 0 && places[0].revents == 0) {
+        if (ready > 0 && polled[0].revents == 0) {
             ready = 0;
             continue;
         }
         process->stuck = ready == 0 && is_over();
-    } while ((ready == 0 && !process->stuck && look_at(process)) ||
+    } while ((ready == 0 && !process->stuck && check_process(process)) ||
              (ready < 0 && errno == EINTR));
     process->quiet = 0;
     process->waits = 0;
@@ -552,7 +565,7 @@ sandbox_get_usage(struct sandbox_usage *usage)
     pthread_mutex_unlock(&template_lock);
 }
 
-/* Reap those of left_pids that have ended. The lock is held. */
+/* Reap those of left_pids that have ended. running_lock is held. */
 static void
 reap_left(void)
 {

@@ -65,10 +65,10 @@ void sandbox_finish(void);
 int sandbox_start(struct sandbox_process *process, const struct module *module,
                   sandbox_work *work, const struct sandbox_limits *limits);
 
-/* The processor time that a process has used. */
+/* Return the processor time that a process has used. */
 uint64_t sandbox_cpu_ns(const struct sandbox_process *process);
 
-/* The private memory of a process; 0 if it does not run. */
+/* Return the private memory of a process; 0 if it does not run. */
 uint64_t sandbox_memory_bytes(const struct sandbox_process *process);
 
 /* sandbox_usage - what all processes use together. */
@@ -80,8 +80,8 @@ struct sandbox_usage {
 /* Get the usage of all processes. Any thread. */
 void sandbox_get_usage(struct sandbox_usage *usage);
 
-/* Hurry, since the command ends: processes that have not answered within five seconds
- * from now fail, and none starts after that. */
+/* Limit the time of processes, since the command ends: those that have not answered
+ * within five seconds from now fail, and none starts after that. */
 void sandbox_hurry(void);
 
 /* Have sandbox_hurry called as soon as a descriptor is readable; -1: for none. Also

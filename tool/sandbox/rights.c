@@ -113,6 +113,8 @@ struct program {
 
 /* --- the filter --- */
 
+/* Append an instruction. yes and no are how many instructions a jump skips if its test
+ * succeeds, and if it fails. */
 static void
 add(struct program *program, uint16_t code, uint32_t value, uint8_t yes, uint8_t no)
 {
@@ -120,6 +122,8 @@ add(struct program *program, uint16_t code, uint32_t value, uint8_t yes, uint8_t
         (struct sock_filter){.code = code, .jt = yes, .jf = no, .k = value};
 }
 
+/* Load a word of struct seccomp_data. The functions below expect the number of the call
+ * to be loaded, and leave it so for other calls than theirs. */
 static void
 add_load(struct program *program, size_t offset)
 {
@@ -132,7 +136,8 @@ add_end(struct program *program, uint32_t action)
     add(program, BPF_RET | BPF_K, action, 0, 0);
 }
 
-/* The call is allowed if the low half of an argument passes a test. */
+/* Allow a call if the low half of an argument passes a test, and else kill the process.
+ * The test is a jump that skips one instruction if the argument does not pass. */
 static void
 add_tested(struct program *program, int call, unsigned int argument,
            const struct sock_filter *test)
@@ -144,9 +149,9 @@ add_tested(struct program *program, int call, unsigned int argument,
     add_end(program, SECCOMP_RET_KILL_PROCESS);
 }
 
-/* Allow to map memory that is private, no stack and no code. The kernel counts neither
- * shared memory nor what grows downwards for RLIMIT_DATA. MAP_SHARED is also a bit of
- * MAP_SHARED_VALIDATE. */
+/* Allow to map memory that is private, no stack and no code; other mmap calls kill the
+ * process. The kernel counts neither shared memory nor what grows downwards for
+ * RLIMIT_DATA. MAP_SHARED is also a bit of MAP_SHARED_VALIDATE. */
 static void
 add_map(struct program *program)
 {
@@ -160,7 +165,8 @@ add_map(struct program *program)
 }
 
 /* Allow to move memory and make it larger, except the stack, by which mremap would pass
- * RLIMIT_DATA. All else is below lowest: no mapping is made above the stack. */
+ * RLIMIT_DATA: that fails. The stack is from address lowest on, and all other memory is
+ * below: no mapping is made above the stack. */
 static void
 add_remap(struct program *program, uint64_t lowest)
 {
@@ -190,6 +196,8 @@ add_refused(struct program *program, int call)
     add_end(program, SECCOMP_RET_ERRNO | EACCES);
 }
 
+/* Make the filter of system calls. stack is the lowest address that the stack may get
+ * to. */
 static void
 make_program(struct program *program, uint64_t stack)
 {
@@ -276,13 +284,15 @@ lower_limit(__rlimit_resource_t resource, uint64_t value)
     return setrlimit(resource, &limit) == 0 ? 0 : -errno;
 }
 
+/* Set the limits of resources as sandbox_drop_rights does. Returns 0 or a negative
+ * errno. */
 static int
 set_limits(uint64_t memory_bytes, uint64_t cpu_seconds)
 {
     int error = lower_limit(RLIMIT_CORE, 0);
 
     error = error != 0 ? error : lower_limit(RLIMIT_CPU, cpu_seconds);
-    /* The stack counts for no other limit. */
+    /* RLIMIT_DATA does not count the stack. */
     error = error != 0 ? error : lower_limit(RLIMIT_STACK, stack_bytes);
 #ifndef SANITIZED /* shadow memory is counted as if it was used */
     uint64_t space_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage.h - places at which a build for tests does what a reader that was taken over
- * might do. The command that is installed has nothing there.
+ * stage.h - points in the work of a reader at which a build for tests does what a
+ * reader that was taken over might do. The command that is installed does nothing.
  */
 #ifndef SANDBOX_STAGE_H
 #define SANDBOX_STAGE_H

@@ -127,9 +127,9 @@ wire_put_text(struct wire *wire, const char *text)
 
 /* --- receiving --- */
 
-/* Take a descriptor that came with a message. */
+/* Keep a descriptor that came with a message, in place of one that nobody took. */
 static void
-take_passed(struct wire *wire, struct msghdr *message)
+keep_passed(struct wire *wire, struct msghdr *message)
 {
     struct cmsghdr *const header = CMSG_FIRSTHDR(message);
 
@@ -142,7 +142,7 @@ take_passed(struct wire *wire, struct msghdr *message)
     }
 }
 
-/* Receive more bytes, behind those that are there. */
+/* Receive more bytes, behind those that are there. On failure the wire has failed. */
 static void
 receive(struct wire *wire)
 {
@@ -164,11 +164,12 @@ receive(struct wire *wire)
     if (!wire->failed) {
         wire->in.size += (size_t)got;
         wire->received_bytes += (uint64_t)got;
-        take_passed(wire, &message);
+        keep_passed(wire, &message);
     }
 }
 
-/* Take so many bytes that came next; NULL if that failed. */
+/* Return the next size bytes, which are received if they are not there yet, or NULL
+ * after a failure. Valid until the next call. */
 static const uint8_t *
 take_bytes(struct wire *wire, size_t size)
 {

@@ -51,16 +51,16 @@ void wire_send(struct wire *wire, int fd);
 /* Receive a number. */
 uint64_t wire_get(struct wire *wire);
 
-/* The same; a number above most is a failure. */
+/* Receive a number that is at most most: a larger one is a failure. */
 uint64_t wire_get_most(struct wire *wire, uint64_t most);
 
 /* Receive bytes: *size of them, as the sender says; more than most is a failure.
- * Returns NULL after a failure. Valid until the next call of this or of wire_get_text.
- */
+ * Returns NULL after a failure. The bytes are valid until the next call of a get
+ * function. */
 const void *wire_get_bytes(struct wire *wire, size_t most, size_t *size);
 
 /* Receive a text of at most most bytes, its NUL among them; a NUL elsewhere is a
- * failure. Returns "" after a failure. Valid as that of wire_get_bytes. */
+ * failure. Returns "" after a failure. The text is valid until the next text. */
 const char *wire_get_text(struct wire *wire, size_t most);
 
 /*
@@ -71,14 +71,16 @@ struct wire_names {
     const char **texts; /* by number - 1 */
     size_t count;
     size_t room;
-    uint64_t bytes;
-    uint64_t bytes_left; /* limit for the texts that may still be received */
+    uint64_t bytes;      /* memory of the texts, about */
+    uint64_t bytes_left; /* how much may still be added to that */
 };
 
-/* sent: the names that were put on this wire so far. */
+/* Append a name: its number, and its text if that was not put before. sent: the names
+ * that were put on this wire so far. */
 void wire_put_name(struct wire *wire, struct string_set *sent, const char *text);
 
-/* A name of at most most bytes. The result lives as long as names. */
+/* Receive a name; if it is new, its text has at most most bytes. Returns "" after a
+ * failure. The result lives as long as names. */
 const char *wire_get_name(struct wire *wire, struct wire_names *names, size_t most);
 
 void wire_names_finish(struct wire_names *names);
