@@ -7,7 +7,7 @@
  * if it is no mangled name or memory runs out. */
 char *sym_demangle(const char *mangled);
 
-/* The same without the type that a C++ function returns. */
+/* Do the same, but leave out the type that a C++ function returns. */
 char *sym_demangle_plain(const char *mangled);
 
 #endif

@@ -13,8 +13,7 @@ struct sym_function {
     uint64_t bytes;         /* size of the function; 0: unknown */
     uint64_t segment_bytes; /* from address to the end of its segment */
     bool fixed;             /* address is also the run-time one: no PIE, no library */
-    size_t
-        count; /* functions that have the name; the members above are of one of them */
+    size_t count;           /* functions of the name; the above is of one of them */
 };
 
 #endif

@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* sym_frame - a function that the code at an address was inlined into. */
+/* sym_frame - a function at an address: the innermost one, or one that code was inlined
+ * into. */
 struct sym_frame {
     const char *name;        /* demangled, or "" */
     const char *system_name; /* as in the debug information or the symbol table */
-    const char *file;        /* where the call is, or "" */
-    uint32_t line;           /* of the call; 0 unknown */
+    const char *file;        /* of the call, or for the innermost, of the code; or "" */
+    uint32_t line;           /* of the same; 0 unknown */
     uint32_t start_line;     /* of the function; 0 unknown */
     uint32_t discriminator;  /* of the call; 0: none, or settings do not ask for it */
     const char *definition;  /* source file that the function is defined in, or "" */
@@ -81,12 +82,12 @@ struct sym_code {
 typedef bool sym_line_row(void *context, uint64_t address, const char *file,
                           uint32_t line);
 
-/* sym_wanted - what will be looked up: at each place the bucket of so many bytes, at
- * least 1. Places are sorted, except for perf maps. */
+/* sym_wanted - what will be looked up: buckets of one size. */
 struct sym_wanted {
-    const uint64_t *places;
+    const uint64_t *places; /* of their first bytes: offsets in the file of an image, or
+                             * addresses; sorted, except for perf maps */
     size_t count;
-    uint64_t bytes;
+    uint64_t bytes; /* of each bucket, at least 1 */
 };
 
 #endif

@@ -32,7 +32,8 @@ void sym_map_close(struct sym_map *map); /* NULL is allowed */
 bool sym_map_lookup(const struct sym_map *map, uint64_t address, struct sym_name *name,
                     const char **module);
 
-/* The same for a bucket, which gets its name as in sym_image_lookup_bucket. */
+/* Name a bucket: by the last symbol that begins in it, or else by the one at its first
+ * byte, as sym_image_lookup_bucket does. */
 bool sym_map_lookup_bucket(const struct sym_map *map, uint64_t address, uint64_t bytes,
                            struct sym_name *name, const char **module);
 

@@ -19,7 +19,8 @@
  * forged. */
 enum { SPLITS_MAX = 4 };
 
-/* base - a name without suffixes, whose function parts may belong to. */
+/* base - what is left of a part's name when suffixes are taken off: the name of the
+ * function that the part may belong to. */
 struct base {
     const char *name; /* the beginning of a part's name */
     size_t length;
@@ -87,6 +88,7 @@ sym_split_length(const char *name, size_t length)
 
 /* --- parts --- */
 
+/* Return the number of the base with a name, or HASH_INDEX_NONE. */
 static uint32_t
 find_base(const struct joiner *joiner, const char *name, size_t length)
 {
@@ -157,6 +159,8 @@ add_part(struct joiner *joiner, uint32_t entry, const char *name)
     return true;
 }
 
+/* Collect the parts among the symbols. Returns false if memory or the budget ran
+ * out. */
 static bool
 find_parts(struct joiner *joiner)
 {
@@ -247,8 +251,8 @@ count_before(const struct joiner *joiner, const struct candidate *wanted)
     return low;
 }
 
-/* The candidate for a base and group, or NULL if there is none or there are several
- * with different addresses. wanted: its base and group, and start 0. */
+/* Return the entry of the candidate for a base and group, or NULL if there is none or
+ * there are several with different addresses. wanted: its base and group, start 0. */
 static const struct sym_entry *
 only_one(const struct joiner *joiner, struct candidate wanted)
 {
@@ -268,13 +272,14 @@ only_one(const struct joiner *joiner, struct candidate wanted)
     if (compare_candidates(found, &wanted) != 0) {
         return NULL;
     }
+    /* Are all candidates of this base and group at the address of the first one? */
     behind.start = UINT64_MAX;
     return end == count_before(joiner, &behind) ? &joiner->table->entries[found->entry]
                                                 : NULL;
 }
 
-/* The function of a part: a symbol of the same source file, or else a global one; or
- * NULL. */
+/* Return the function of a part, by a base of its name and its group: a symbol of the
+ * same source file, or else a global one; or NULL. */
 static const struct sym_entry *
 find_function(const struct joiner *joiner, uint32_t base, uint32_t group)
 {

@@ -12,8 +12,8 @@
  * of the parts keep their own names. */
 void sym_elf_join_parts(struct sym_table *table);
 
-/* The length of a name without its last suffix of such a part, ".cold" and the like;
- * length if it has none. */
+/* Return the length of a name without its last suffix of such a part, ".cold" and the
+ * like, or length if the name has none. */
 size_t sym_split_length(const char *name, size_t length);
 
 #endif

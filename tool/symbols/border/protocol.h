@@ -14,16 +14,20 @@
 enum { REPLY_ANSWER, REPLY_OPEN, REPLY_DOWNLOAD };
 
 /*
- * Questions about images. The first one may follow the file at once, before the headers
- * are answered. A state is: has symbols, is bounded, note.
+ * Questions about images, each with its parameters and the answer. The first question
+ * may follow the file at once, before the headers are answered. "State" stands for
+ * three items: has symbols, is bounded, note.
  */
 enum {
-    ASK_NAMES, /* by_offset, bytes, places: a name for each place; then the state */
+    ASK_NAMES, /* by_offset, bytes, places (struct sym_wanted; by_offset: they are
+                * offsets in the file): a name for each; then the state */
     ASK_ROWS,  /* start, end: rows, each 1, address, file, line; then 0, the state */
     ASK_BYTES, /* address, size: bytes */
     ASK_UNWIND /* address: how many rows, and those: start, end, the rule's members */
 };
 
+/* Flags of a conversation about an image or a function: the settings of client/image.h,
+ * where further files are, and that the image is the vdso and not a file. */
 enum {
     FLAG_NO_LINES = 1,
     FLAG_DISCRIMINATORS = 2,
@@ -38,8 +42,8 @@ enum { TEXT_BYTES_MAX = 1 << 17, CODE_BYTES_MAX = 16 << 20 };
 /* Programs have about ten segments; a file with more than this counts as damaged. */
 enum { SEGMENTS_MAX = 1 << 12 };
 
-/* The root of an image, in paths that a reader asks for: it does not know the real one.
- */
+/* What stands for the root of an image where a reader asks for further files: readers
+ * do not know the real one. */
 #define IMAGE_ROOT "/root"
 
 #endif

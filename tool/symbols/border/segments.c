@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* segments.c - finds the address of a place in a file. */
+/* segments.c - finds the address of an offset in a file. */
 #include "symbols/border/segments.h"
 
 /* Whether a segment has a byte of [offset, offset + size) of the file. */
@@ -10,7 +10,8 @@ overlaps(const struct sym_segment *segment, uint64_t offset, uint64_t size)
                                     : offset - segment->offset < segment->bytes;
 }
 
-/* The first segment that has a byte of that range, with code or without; or NULL. */
+/* Return the first segment that has a byte of that range, or NULL; code: only segments
+ * with code are considered. */
 static const struct sym_segment *
 find_segment(const struct sym_segment *segments, size_t count, uint64_t offset,
              uint64_t size, bool code)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* sym_segment - bytes of a file that are mapped. */
+/* sym_segment - a loadable segment of an ELF file: bytes of it that are mapped. */
 struct sym_segment {
     uint64_t offset;  /* in the file */
     uint64_t bytes;   /* in the file */
@@ -15,8 +15,8 @@ struct sym_segment {
     bool holds_code;
 };
 
-/* Find the segment that has a byte of [offset, offset + size) of the file; preferably
- * one with code, else one that has the first byte. NULL: there is none. */
+/* Return the first segment with code that has a byte of [offset, offset + size) of the
+ * file; or else the first one that has the byte at offset; or NULL. */
 const struct sym_segment *sym_segments_find(const struct sym_segment *segments,
                                             size_t count, uint64_t offset,
                                             uint64_t size);

@@ -13,8 +13,7 @@ struct sym_symbol {
     uint64_t start; /* link-time */
     uint64_t size;  /* 0: not known */
     const char *name;
-    const char
-        *file; /* of a local symbol: its source file by the symbol table; or "" */
+    const char *file; /* source file of a local symbol, by the symbol table; or "" */
     bool local;
 };
 

@@ -140,6 +140,9 @@ compare_worth(const struct sym_entry *left, const struct sym_entry *right)
     return order != 0 ? order : strncmp(right->name, left->name, WORTH_BYTES);
 }
 
+/* Order symbols as the sweep needs them: those with a size first, then by start; of
+ * those at one address the one that is to cover it last: with the better name, or of
+ * two with the same name the one that was added first. */
 static int
 compare_entries(const void *left, const void *right)
 {
@@ -178,6 +181,8 @@ sweep_priority(const struct sweep *sweep, uint32_t entry)
     return sweep->overlap == SYM_OVERLAP_LATEST ? sweep->entries[entry].order : entry;
 }
 
+/* Whether the symbol at one position of the heap has a higher priority than that at
+ * another. */
 static bool
 sweep_covers(const struct sweep *sweep, size_t left, size_t right)
 {
@@ -354,8 +359,8 @@ compare_bounds(const void *left, const void *right)
     return order != 0 ? order : compare_words(a->end, b->end);
 }
 
-/* Sort the bounds of functions and make them disjoint: of those that overlap the first
- * one keeps what it has. */
+/* Sort the bounds and make them disjoint: of two that overlap, the one that starts
+ * first keeps what both cover. */
 static void
 separate_bounds(struct sym_table *table)
 {
@@ -378,8 +383,9 @@ separate_bounds(struct sym_table *table)
     table->bound_count = kept;
 }
 
-/* Write the ranges to to, and between them what only bounds cover. Returns how many
- * these are; with to NULL only that. */
+/* Write the ranges in order to the array to, and between them a range for each stretch
+ * that only a bound covers. Returns how many there are; if to is NULL, they are only
+ * counted. */
 static size_t
 merge_bounds(const struct sym_table *table, struct sym_range *to)
 {
@@ -408,6 +414,7 @@ merge_bounds(const struct sym_table *table, struct sym_range *to)
                     to[count] = (struct sym_range){.start = at,
                                                    .end = end,
                                                    .origin = bound->start,
+                                                   /* unlike that of any symbol */
                                                    .entry = (uint32_t)(UINT32_MAX - i)};
                 }
                 count++;
@@ -463,7 +470,7 @@ give_back_unused(struct sym_table *table)
 }
 
 #ifndef NDEBUG
-/* Are the ranges what table.h promises after sym_table_build? */
+/* Assert that the ranges are what table.h promises after sym_table_build. */
 static bool
 assert_ranges_state(const struct sym_table *table)
 {
@@ -503,7 +510,7 @@ sym_table_build(struct sym_table *table, enum sym_overlap overlap)
     sweep.overlap = overlap;
     sweep_sized(&sweep, sized_count);
     fill_gaps(&sweep, sized_count, count);
-    /* What fills gaps comes behind. */
+    /* fill_gaps wrote its ranges behind those of the symbols with a size. */
     qsort(sweep.ranges, sweep.range_count, sizeof(*sweep.ranges), compare_ranges);
     free(sweep.heap);
 
@@ -567,8 +574,8 @@ sym_shown_length(const char *name, uint32_t tag)
     return (size_t)(end - name) - (end[-1] == '@' && end - 1 > name);
 }
 
-/* Return a name as it is shown: demangled, and "memcpy" for "memcpy@@GLIBC_2.14". NULL
- * if it is fit to show as it is. */
+/* Return a name as it is shown, for free(): demangled, and "memcpy" for
+ * "memcpy@@GLIBC_2.14". Returns NULL if it is shown unchanged, or memory ran out. */
 static char *
 name_for_people(const char *name, uint32_t tag)
 {
@@ -587,6 +594,7 @@ name_for_people(const char *name, uint32_t tag)
     return demangled;
 }
 
+/* Return TARGET@plt, with target as it is shown, for free(); NULL: out of memory. */
 static char *
 name_of_stub(const char *target)
 {

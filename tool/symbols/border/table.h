@@ -41,8 +41,7 @@ struct sym_entry {
     uint64_t origin;  /* sym_table_add sets it to start; may be changed until build */
     uint32_t tag;     /* the caller's, or one of SYM_TAG_... */
     uint32_t order;   /* number of the call of sym_table_add, which sets it */
-    uint32_t
-        group; /* the same for symbols of one source file; for sym_elf_join_parts */
+    uint32_t group;   /* a number for its source file; for sym_elf_join_parts */
     uint8_t rank;
     bool sized;   /* end is known */
     bool chooses; /* an IFUNC: its code returns the address of the function to call */
@@ -91,6 +90,7 @@ struct sym_table {
  * ignored. */
 bool sym_table_add(struct sym_table *table, const struct sym_entry *entry);
 
+/* Add a bound. An empty one is ignored. */
 bool sym_table_add_bound(struct sym_table *table, uint64_t start, uint64_t end);
 
 /* Take bytes from the budget until sym_table_finish, for memory that the table owns. */
@@ -107,13 +107,14 @@ bool sym_table_build(struct sym_table *table, enum sym_overlap overlap);
 size_t sym_count_below(const void *items, size_t count, size_t item_bytes,
                        uint64_t key);
 
-/* The last range that starts below end, or NULL. */
+/* Return the last range that starts below end, or NULL. */
 struct sym_range *sym_table_find_before(const struct sym_table *table, uint64_t end);
 
-/* The range that covers an address, or NULL. */
+/* Return the range that covers an address, or NULL. */
 struct sym_range *sym_table_find(const struct sym_table *table, uint64_t address);
 
-/* The length of a name without its symbol version, which it has if tag says so. */
+/* Return the length of a name without its symbol version, which it has if its tag is
+ * SYM_TAG_VERSIONED. */
 size_t sym_shown_length(const char *name, uint32_t tag);
 
 /*

@@ -31,7 +31,7 @@ extern const uint8_t sym_saved_registers[SYM_SAVED_REGISTERS];
 enum sym_unwind_kind {
     SYM_UNWIND_NO_TABLES,   /* the image has no unwind tables at all */
     SYM_UNWIND_NONE,        /* its tables do not cover the address */
-    SYM_UNWIND_UNSUPPORTED, /* they do, by other rules than those here */
+    SYM_UNWIND_UNSUPPORTED, /* its tables cover it, by other rules than those here */
     SYM_UNWIND_OUTERMOST,   /* there is no caller */
     SYM_UNWIND_SIGNAL,      /* the caller was interrupted: all of its registers are
                              * where the kernel stores them for a handler */
@@ -49,23 +49,23 @@ enum sym_unwind_cfa {
     SYM_CFA_FORMS
 };
 
-/* Where the caller's value of a register is. */
+/* Where the caller's value of a register is, in a register or in memory. */
 enum sym_unwind_place {
     SYM_PLACE_SAME, /* in the register */
     SYM_PLACE_CFA,  /* in memory at CFA + offset */
     SYM_PLACE_BASE, /* in memory at base + offset */
-    SYM_PLACE_LOST,
+    SYM_PLACE_LOST, /* nowhere */
     SYM_PLACES
 };
 
 struct sym_unwind_rule {
     int32_t cfa_offset;
-    int32_t offsets[SYM_SAVED_REGISTERS]; /* 0 where the place has none */
+    int32_t offsets[SYM_SAVED_REGISTERS]; /* of SYM_PLACE_CFA and _BASE; else 0 */
     uint8_t kind;
     uint8_t cfa;          /* form */
     uint8_t cfa_register; /* SYM_REGISTER_RSP for a stub */
-    uint8_t base;         /* register; 0 if no place is relative to one */
-    uint8_t places[SYM_SAVED_REGISTERS];
+    uint8_t base;         /* register of SYM_PLACE_BASE; 0 if there is none */
+    uint8_t places[SYM_SAVED_REGISTERS]; /* enum sym_unwind_place */
 };
 
 /* sym_unwind_row - the rule of all addresses in [start, end). Link-time addresses. */
@@ -75,7 +75,7 @@ struct sym_unwind_row {
     struct sym_unwind_rule rule;
 };
 
-/* The row of an address, and those that follow it. */
+/* Rows that a reader sends at once: that of an address, and 32 that follow it. */
 enum { SYM_UNWIND_ROWS_MAX = 1 + 32 };
 
 /* Where the kernel stores the registers of what a signal interrupted, in bytes from
