@@ -107,8 +107,8 @@ static void
 look_through_scopes(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
     check_chain(unit, sym_dwarf_find_scope(unit, 0x1000, budget), budget);
-    for (size_t i = 0; i < unit->places.range_count && i < LOOKUPS_MAX; i++) {
-        const struct sym_range *const range = &unit->places.ranges[i];
+    for (size_t i = 0; i < unit->ranges.range_count && i < LOOKUPS_MAX; i++) {
+        const struct sym_range *const range = &unit->ranges.ranges[i];
 
         check_chain(unit, sym_dwarf_find_scope(unit, range->start, budget), budget);
         check_chain(unit, sym_dwarf_find_scope(unit, range->end, budget), budget);

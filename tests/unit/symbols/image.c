@@ -400,7 +400,7 @@ assert_bucket(struct sym_reader *image, const struct starts *rows, uint64_t addr
             last = rows->starts[i];
         }
     }
-    assert_int_equal(sym_reader_place(image, address, bytes), last);
+    assert_int_equal(sym_reader_named_address(image, address, bytes), last);
     assert_true(sym_reader_lookup_bucket(image, address, bytes, &bucket));
     assert_true(sym_reader_lookup_address(image, last, &row));
     assert_int_equal(bucket.address, address);

@@ -19,7 +19,8 @@
 /* A sparse file may have more than anybody can read. */
 #define CRC_BYTES_MAX (UINT64_C(1) << 32)
 
-/* search - one image's search, so that a candidate is judged by one call. */
+/* search - the parameters and results of a search. A candidate is a file of a name that
+ * the debug file may have. */
 struct search {
     const struct sym_elf *image;
     const char *path;
@@ -60,6 +61,7 @@ check_elf(const struct search *search, const struct sym_elf *candidate)
                : "its CRC is not the one in the debuglink";
 }
 
+/* Return what is wrong with the file of a descriptor, which stays open, or NULL. */
 static const char *
 check_candidate(const struct search *search, int fd)
 {
@@ -74,7 +76,8 @@ check_candidate(const struct search *search, int fd)
     return complaint;
 }
 
-/* True if the file is the one: then found is set. */
+/* Open a candidate. Returns true, with found set, if it is the debug file. If it exists
+ * and is not, the search's note says why. */
 static bool
 try_file(const struct search *search, const char *root, const char *path)
 {
@@ -109,6 +112,7 @@ try_both_roots(const struct search *search, const char *path)
 
 /* --- folders --- */
 
+/* Try .build-id/XX/REST.debug in the folder of debug files. */
 static bool
 search_by_build_id(const struct search *search)
 {
@@ -150,6 +154,7 @@ try_beside(const struct search *search, const char *prefix, const char *middle,
                       : try_file(search, search->root, path);
 }
 
+/* Try the three folders in which gdb looks for the file that a debuglink names. */
 static bool
 search_by_link(const struct search *search)
 {
@@ -173,6 +178,7 @@ search_by_link_section(struct search *search)
     }
 }
 
+/* Return a search in which nothing is found yet. */
 static struct search
 begin_search(const struct sym_elf *file, const char *path, const char *root,
              const struct sym_files *files, struct sym_debug_file *found, char *note,
@@ -193,9 +199,9 @@ begin_search(const struct sym_elf *file, const char *path, const char *root,
 
 /* --- servers --- */
 
-/* Return why a server has sent nothing, or NULL if it only does not have the file. */
+/* Return why no server has sent the file, or NULL if they only do not have it. */
 static const char *
-tell_failure(int error)
+explain_failure(int error)
 {
     switch (error) {
     case -ENOENT:
@@ -209,7 +215,8 @@ tell_failure(int error)
     }
 }
 
-/* True if a server sent the file: then found is set. */
+/* Ask servers for the file. Returns true, with found set, if one sent it. Why it was
+ * not sent, or is not used, is in the search's note. */
 static bool
 search_servers(struct search *search)
 {
@@ -224,7 +231,7 @@ search_servers(struct search *search)
     search->link = NULL;
     fd = files->download(files->context, search->id, search->id_size, found->path,
                          sizeof(found->path));
-    complaint = fd < 0 ? tell_failure(fd) : check_candidate(search, fd);
+    complaint = fd < 0 ? explain_failure(fd) : check_candidate(search, fd);
 
     if (complaint != NULL) {
         snprintf(search->note, search->note_size,
@@ -244,7 +251,7 @@ search_servers(struct search *search)
     return true;
 }
 
-/* --- all places --- */
+/* --- whole searches --- */
 
 /* Try the file that .gnu_debugaltlink names: by an absolute path, or relative to the
  * folder of the file that has the section. */

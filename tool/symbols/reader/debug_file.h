@@ -11,7 +11,8 @@
 
 #include <limits.h>
 
-/* sym_debug_file - a file that was found, and where: links in it start there. */
+/* sym_debug_file - a debug file that was found. Its links to further files are relative
+ * to its path and root. */
 struct sym_debug_file {
     int fd;           /* -1: none */
     const char *root; /* path is below it */

@@ -59,9 +59,9 @@ sym_dwarf_bytes_number(struct sym_dwarf_bytes *bytes, size_t width)
         return 0;
     }
     for (size_t i = 0; i < width; i++) {
-        const size_t place = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? width - 1 - i : i;
+        const size_t index = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? width - 1 - i : i;
 
-        number |= (uint64_t)at[place] << 8 * i;
+        number |= (uint64_t)at[index] << 8 * i;
     }
     bytes->at += width;
     return number;

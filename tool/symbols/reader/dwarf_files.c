@@ -90,7 +90,7 @@ read_lists(struct reading *reading, const char *folder)
         add_folder(reading, text);
     }
     if (goes_on(reading)) {
-        add_file(reading, "???", 0);
+        add_file(reading, "???", 0); /* file 0: the list begins with file 1 */
     }
     while (goes_on(reading) && (text = sym_dwarf_bytes_string(header))[0] != '\0') {
         read_file(reading, text);
@@ -106,6 +106,7 @@ struct format {
     uint64_t forms[UINT8_MAX];
 };
 
+/* Read the format of the entries of a table. */
 static void
 read_format(struct reading *reading, struct format *format)
 {
@@ -119,7 +120,7 @@ read_format(struct reading *reading, struct format *format)
 /* Longer strings are no names: each entry of a forged table may name the same one. */
 enum { STRING_BYTES_MAX = 1 << 16 };
 
-/* The string at an offset of a section; NULL: there is none. */
+/* Return the string at an offset of a section, or NULL if there is none. */
 static const char *
 section_string(const struct sym_dwarf_part *section, uint64_t offset)
 {

@@ -42,8 +42,8 @@ bool sym_dwarf_files_read(struct sym_dwarf_files *files,
                           const struct sym_dwarf_image *image, uint64_t offset,
                           const char *folder, struct sym_budget *budget);
 
-/* After SYM_DWARF_FILE: add the file that the program defined. Does nothing if the
- * table has no files, since its numbers would be wrong. */
+/* Add the file that the program defined; called after SYM_DWARF_FILE. Does nothing if
+ * the table has no files, since its numbers would be wrong. */
 void sym_dwarf_files_define(struct sym_dwarf_files *files,
                             const struct sym_dwarf_program *program);
 

@@ -58,12 +58,15 @@ struct headers {
     char names[SYM_DWARF_SECTIONS + 2][NAME_BYTES];
 };
 
+/* Return the space for a section of this size: sections begin at multiples of 8. */
 static uint64_t
 rounded(uint64_t size)
 {
     return (size + 7) & ~UINT64_C(7);
 }
 
+/* Write the headers of an ELF file that has sections of these sizes, one after the
+ * other behind the headers. */
 static void
 fill_headers(struct headers *headers, const uint64_t sizes[SYM_DWARF_SECTIONS])
 {
@@ -99,11 +102,11 @@ fill_headers(struct headers *headers, const uint64_t sizes[SYM_DWARF_SECTIONS])
     }
 }
 
-/* Memory for a copy, of which each byte is written once: the kernel clears a large page
- * in less time than it takes for the faults of 512 small ones. No page is larger than
- * what is in it. */
+/* Allocate an image, for free(), or return NULL. Large pages are asked for, as far as
+ * the image fills them: each byte is written once, and the kernel clears a large page
+ * in less time than it takes for the faults of 512 small ones. */
 static unsigned char *
-take_memory(uint64_t size)
+allocate_image(uint64_t size)
 {
     const size_t large = (size_t)size / LARGE_PAGE_BYTES * LARGE_PAGE_BYTES;
     void *bytes = NULL;
@@ -118,7 +121,8 @@ take_memory(uint64_t size)
     return bytes;
 }
 
-/* Clears what is behind each section, which the caller does not fill. */
+/* Clear what is behind each section, and the end of the image: the caller fills only
+ * the sections. */
 static void
 clear_gaps(struct sym_dwarf_image *image)
 {
@@ -138,7 +142,8 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
                      const uint64_t sizes[SYM_DWARF_SECTIONS],
                      struct sym_budget *budget)
 {
-    /* libdw does not look for the end of a string that stands in .debug_info. */
+    /* A word of zeros at the end: libdw reads a string in .debug_info up to its NUL,
+     * even beyond the end of the section. */
     uint64_t size = sizeof(struct headers) + sizeof(uint64_t);
 
     *image = (struct sym_dwarf_image){.budget = budget};
@@ -148,7 +153,7 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
     if (!sym_budget_take(budget, size)) {
         return false;
     }
-    image->bytes = take_memory(size);
+    image->bytes = allocate_image(size);
     if (image->bytes == NULL) {
         sym_budget_give(budget, size);
         return false;
@@ -165,7 +170,8 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
     return true;
 }
 
-/* libdw would write a line and exit, both of which ends a process without rights. */
+/* libdw calls this if memory runs out. Its own handler would print a line first, for
+ * which a process without rights is killed; this exit status says what happened. */
 static void __attribute__((noreturn)) exit_without_memory(void)
 {
     _exit(ENOMEM);
@@ -227,7 +233,7 @@ struct stored {
     uint32_t packing; /* ELFCOMPRESS_ZLIB and the like, as a foreign header has it */
 };
 
-/* Sets what a section's header says of how it is packed. */
+/* Set what the header before a compressed section says of it; size 0: it is damaged. */
 static void
 read_packing(const struct sym_elf *file, size_t index, struct stored *stored)
 {
@@ -243,8 +249,8 @@ read_packing(const struct sym_elf *file, size_t index, struct stored *stored)
                         header.ch_size, true, header.ch_type};
 }
 
-/* The same of an old ".zdebug_" section: "ZLIB", the size in eight bytes, largest
- * first, then the stream. */
+/* Set what the header of an old ".zdebug_" section says of it: "ZLIB", the size in
+ * eight bytes, most significant first, then the stream. Size 0: it is damaged. */
 static void
 read_old_packing(struct stored *stored)
 {

@@ -61,8 +61,8 @@ bool sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *f
                           bool split, struct sym_budget *budget, char *why,
                           size_t why_size);
 
-/* The same with .debug_frame, the unwind table, and nothing else. Returns false if
- * there is none, or if memory or the budget ran out. */
+/* Copy only .debug_frame, the unwind table. Returns false if there is none, it cannot
+ * be read, or memory or the budget ran out. */
 bool sym_dwarf_image_copy_frames(struct sym_dwarf_image *image,
                                  const struct sym_elf *file, struct sym_budget *budget);
 
@@ -76,7 +76,7 @@ bool sym_dwarf_image_make(struct sym_dwarf_image *image,
  * returned for it becomes invalid. Returns false if libdw refuses it. */
 bool sym_dwarf_image_open(struct sym_dwarf_image *image);
 
-/* A section of the image that contains a unit. */
+/* Return a section of the image to which a unit of libdw belongs. */
 struct sym_dwarf_part sym_dwarf_image_part(Dwarf_CU *unit, enum sym_dwarf_section id);
 
 void sym_dwarf_image_finish(struct sym_dwarf_image *image);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_join.c - makes a whole unit of a skeleton and its other half.
+ * dwarf_join.c - makes one complete unit of a skeleton and its split unit.
  *
- * Sections of a split unit begin with what belongs to it, and so they are taken for a
- * whole unit's that does not say where its parts begin. Only the address that ranges
- * are relative to is in the skeleton's root: the root of the half, whose attributes
- * nobody asks for, is replaced by one with that address.
+ * libdw takes the parts of a unit without attributes such as DW_AT_addr_base to begin
+ * where their sections begin. So an image whose sections have only the parts of the
+ * split unit and of its skeleton reads as a complete unit. One thing is missing: the
+ * address that ranges are relative to, DW_AT_low_pc of the skeleton's root. The root of
+ * the split unit, of which only the language is needed and read before, is overwritten
+ * by a new root that has that address.
  */
 #include "symbols/reader/dwarf_split.h"
 
@@ -13,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The abbreviation of the new root, before those of the unit: a code that no table
- * gets to, compile unit, children, low_pc as an address, and text to fill the room. */
+/* The abbreviation of the new root, which is put before those of the unit: a code of
+ * three bytes that no real table gets to; a compile unit with children; DW_AT_low_pc as
+ * an address; and a string, whose attribute 0x2000 means nothing, that fills what is
+ * left of the old root. */
 static const unsigned char root_abbrev[] = {
     0xff,         0xff, 0x7f, DW_TAG_compile_unit, 1, DW_AT_low_pc,
     DW_FORM_addr, 0x80, 0x40, DW_FORM_string,      0, 0};
@@ -71,10 +75,12 @@ offsets_of(const struct sym_dwarf_part parts[SYM_DWARF_SECTIONS])
 }
 
 /*
- * A package has the strings of all units: those of one are copied. Their bytes, with
- * each one's NUL.
+ * Copy the strings of one unit, since a package has those of all units, and make the
+ * unit's offsets those of the copies. A string outside the section becomes "".
  *
- *   to  NULL: they are counted, else offsets are changed
+ *   to  NULL: count only, and change nothing
+ *
+ * Returns the bytes of the copies, with the NUL of each.
  */
 static uint64_t
 copy_strings(const struct sym_dwarf_part *strings, const struct offsets *offsets,
@@ -84,15 +90,15 @@ copy_strings(const struct sym_dwarf_part *strings, const struct offsets *offsets
 
     for (uint64_t at = offsets->first; at + offsets->width <= offsets->part.size;
          at += offsets->width) {
-        unsigned char *const place = offsets->part.bytes + at;
-        const uint64_t from = get_word(place, offsets->width);
+        unsigned char *const entry = offsets->part.bytes + at;
+        const uint64_t from = get_word(entry, offsets->width);
         size_t length = 0;
 
         if (from < strings->size) {
             length = strnlen((const char *)strings->bytes + from, strings->size - from);
         }
         if (to != NULL) {
-            put_word(place, offsets->width, size);
+            put_word(entry, offsets->width, size);
             memcpy(to + size, strings->bytes + (length == 0 ? 0 : from), length);
             to[size + length] = '\0';
         }
@@ -103,7 +109,8 @@ copy_strings(const struct sym_dwarf_part *strings, const struct offsets *offsets
 
 /* --- sections --- */
 
-/* The skeleton's part of a section: from its base to the next one. */
+/* Return the skeleton's part of a section: from its base to that of the next skeleton,
+ * or to the end. */
 static struct sym_dwarf_part
 skeleton_part(const struct sym_dwarf_split *split, const struct sym_dwarf_unit *unit,
               enum sym_dwarf_section id)
@@ -156,7 +163,8 @@ compose(const struct sym_dwarf_part parts[SYM_DWARF_SECTIONS],
 
 /* --- roots --- */
 
-/* The root of the unit with an id, among units of types. */
+/* Find the root of the split unit with an id; type units may be in the image too.
+ * Returns false if it is not there. */
 static bool
 find_root(struct sym_dwarf_image *image, uint64_t wanted, Dwarf_Die *root)
 {
@@ -174,8 +182,9 @@ find_root(struct sym_dwarf_image *image, uint64_t wanted, Dwarf_Die *root)
     return false;
 }
 
-/* Replaces the root, and the unit's id before it: a whole unit has none. Where the new
- * root is; 0: there is no room. */
+/* Overwrite the root of a split unit by one with low_pc, and make its header that of a
+ * complete unit, which has no id before the root. Returns the offset of the new root in
+ * .debug_info, or 0 if the old root has too little space or the unit is damaged. */
 static Dwarf_Off
 replace_root(struct sym_dwarf_image *image, Dwarf_Die *root, uint64_t low_pc)
 {
@@ -210,7 +219,8 @@ replace_root(struct sym_dwarf_image *image, Dwarf_Die *root, uint64_t low_pc)
     return at;
 }
 
-/* Finds the unit in an image, and has it read as a whole one. */
+/* Find the unit's split unit in the image, make a complete unit of it, and set
+ * unit->functions and unit->language. Returns false if that is not possible. */
 static bool
 open_joined(struct sym_dwarf_image *image, struct sym_dwarf_unit *unit)
 {

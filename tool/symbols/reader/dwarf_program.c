@@ -89,8 +89,8 @@ advance(struct sym_dwarf_program *program, uint64_t operations)
     program->op_index = operations % program->operations_max;
 }
 
-/* Run a standard opcode. One that is unknown, or has not the number of operands that we
- * know, is skipped by the number of operands in the header. */
+/* Run a standard opcode. One that is unknown, or for which the header gives another
+ * number of operands than DWARF does, is skipped by that number. */
 static void
 run_standard(struct sym_dwarf_program *program, uint8_t code)
 {

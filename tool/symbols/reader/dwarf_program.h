@@ -26,8 +26,7 @@ struct sym_dwarf_program {
     uint64_t file;
     uint64_t line; /* modulo 2^64 */
     uint64_t discriminator;
-    const unsigned char
-        *file_at; /* the file that the last DW_LNE_define_file defined */
+    const unsigned char *file_at; /* what the last DW_LNE_define_file defined */
 };
 
 /* What the caller has to do after an opcode. */

@@ -138,7 +138,7 @@ read_containers(struct sym_dwarf_unit *unit, const Dwarf_Die *declaration,
     }
 }
 
-/* The container that is this entry, or NULL. */
+/* Return the container that is this entry, or NULL. */
 static const struct sym_dwarf_container *
 find_container(const struct sym_dwarf_unit *unit, const Dwarf_Die *entry)
 {
@@ -178,6 +178,7 @@ sym_dwarf_find_parent(struct sym_dwarf_unit *unit, const Dwarf_Die *declaration,
 
 /* --- text --- */
 
+/* Append text to a name, unless the name would be longer than NAME_BYTES_MAX. */
 static void
 add_text(struct buffer *text, const char *more)
 {
@@ -186,6 +187,7 @@ add_text(struct buffer *text, const char *more)
     }
 }
 
+/* Return the name of an entry, or of its abstract origin or specification; or NULL. */
 static const char *
 name_of(Dwarf_Die *entry)
 {
@@ -194,6 +196,8 @@ name_of(Dwarf_Die *entry)
     return sym_dwarf_text(dwarf_attr_integrate(entry, DW_AT_name, &found));
 }
 
+/* Find the type of an entry, or of its abstract origin or specification. Returns false
+ * if there is none: void. */
 static bool
 find_type(Dwarf_Die *entry, Dwarf_Die *type)
 {
@@ -323,6 +327,7 @@ find_call_operator(const struct sym_dwarf_abbreviations *abbreviations,
     return walk.found;
 }
 
+/* Append what stands for the name of a container that has none. */
 static void
 add_unnamed(struct buffer *text, const struct sym_dwarf_abbreviations *abbreviations,
             Dwarf_Die *entry)

@@ -34,8 +34,7 @@ note_start(struct sequence *sequence, const struct sym_dwarf_program *program,
 
 /* --- rows --- */
 
-/* span - the rows of one sequence: rows.items[first] to rows.items[first + count - 1].
- */
+/* span - the rows of one sequence: count of them, from rows.items[first] on. */
 struct span {
     uint64_t start; /* address of the first row */
     size_t first;

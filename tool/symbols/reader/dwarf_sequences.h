@@ -10,8 +10,7 @@
 #include "symbols/reader/dwarf_files.h"
 #include "symbols/reader/elf_code.h"
 
-/* sym_dwarf_row - the code from address to the address of the next row has this line.
- */
+/* sym_dwarf_row - the code from address to that of the next row has this line. */
 struct sym_dwarf_row {
     uint64_t address;
     uint32_t order; /* index of the row in the table as it was read */
@@ -50,7 +49,7 @@ bool sym_dwarf_rows_read(struct sym_dwarf_rows *rows,
                          struct sym_budget *budget);
 
 /*
- * Add the ranges of the table's sequences to a table of places, each with the tag;
+ * Add the ranges of the line table's sequences to a table of ranges, each with the tag;
  * those of discarded functions are left out, as above.
  *
  *   any  out: whether the line table has sequences, added or not

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_split.c - finds the other halves of units.
+ * dwarf_split.c - finds the split units of skeletons, in packages and in files of their
+ * own.
  */
 #include "symbols/reader/dwarf_split.h"
 
@@ -13,6 +14,8 @@
 
 /* --- files --- */
 
+/* Copy the debug sections of split units from a file below root. Returns false if it
+ * cannot be opened, has none, or memory or the budget ran out. */
 static bool
 open_below(const struct sym_dwarf_split *split, const char *root, const char *path,
            struct sym_dwarf_image *image)
@@ -55,6 +58,7 @@ struct index {
     uint64_t slots; /* a power of two */
 };
 
+/* Return the word of four bytes at an offset of the section; 0 beyond its end. */
 static uint32_t
 index_word(const struct index *index, uint64_t at)
 {
@@ -87,7 +91,7 @@ read_index(const struct sym_dwarf_image *package, struct index *index)
            index->slots <= index->section->size / 12;
 }
 
-/* The row of a unit, from 1 on; 0: it is not there. */
+/* Return the row of a unit, from 1 on; 0: it is not there. */
 static uint64_t
 find_row(const struct index *index, uint64_t id)
 {
@@ -111,7 +115,8 @@ find_row(const struct index *index, uint64_t id)
     return 0;
 }
 
-/* Sections of columns, but for the first: what is another one is of no use here. */
+/* The sections of columns, by the kind that the index gives (DW_SECT_...). Of
+ * DW_SECT_INFO it is 0, SYM_DWARF_INFO; other kinds with 0 are not needed. */
 static const enum sym_dwarf_section columns[] = {
     [DW_SECT_ABBREV] = SYM_DWARF_ABBREV,
     [DW_SECT_STR_OFFSETS] = SYM_DWARF_STR_OFFSETS,
@@ -151,7 +156,8 @@ read_parts(const struct index *index, uint64_t row,
     return true;
 }
 
-/* Find the other half of a unit in the package, by the id of the unit, and join it. */
+/* Find the split unit of a skeleton in the package, by the id of the skeleton, and join
+ * the two. Returns false if it is not there. */
 static bool
 join_in_package(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit)
 {
@@ -189,8 +195,8 @@ find_package(struct sym_dwarf_split *split)
 
 /* --- search --- */
 
-/* Join a unit with its other half in the file folder + name, if that makes an absolute
- * path. refused: set if there is a file without the unit. */
+/* Join a skeleton with its split unit in the file folder + name, if that makes an
+ * absolute path. refused: out, set if there is a file without the split unit. */
 static bool
 join_at(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
         const char *folder, size_t folder_length, const char *name, bool *refused)
@@ -217,8 +223,8 @@ join_at(const struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
     return joined;
 }
 
-/* Join a unit with its other half in a file of its own: where the compiler says, or
- * else beside the image. */
+/* Join a skeleton with its split unit in a file of its own: the one that the compiler
+ * names, or else one beside the image. If there is none, that is counted. */
 static void
 join_by_name(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit,
              const char *folder, const char *name)
@@ -250,7 +256,7 @@ sym_dwarf_split_find(struct sym_dwarf_split *split, struct sym_dwarf_unit *unit)
         return;
     }
     unit->split_sought = true;
-    /* Not of the other half, which libdw would open for that. */
+    /* dwarf_attr_integrate would have libdw open the split unit itself. */
     folder = sym_dwarf_text(dwarf_attr(&unit->root, DW_AT_comp_dir, &found));
     name = sym_dwarf_text(dwarf_attr(&unit->root, DW_AT_dwo_name, &found));
     if (name == NULL) {

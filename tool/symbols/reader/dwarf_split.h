@@ -27,8 +27,8 @@ struct sym_dwarf_split {
     const struct sym_files *files; /* opens other files */
     struct sym_dwarf_image package;
     bool package_sought;
-    uint64_t missing;
-    uint64_t refused;
+    uint64_t missing;     /* split units of which no file was found */
+    uint64_t refused;     /* split units that are not in the file that was found */
     char first[PATH_MAX]; /* name of the first that was missing or refused */
     char note[PATH_MAX + 200];
 };

@@ -46,7 +46,8 @@ sym_dwarf_text(Dwarf_Attribute *attribute)
                                                                            : text;
 }
 
-/* The same as 32 bits; a number above INT32_MAX counts as forged, and gives 0. */
+/* Return the number in an attribute of an entry, or 0 without such an attribute. A
+ * number above INT32_MAX counts as forged, and gives 0. */
 static uint32_t
 small_number(Dwarf_Die *entry, unsigned int attribute)
 {
@@ -66,15 +67,15 @@ bool
 sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code, uint32_t tag,
                      struct sym_table *table, bool *any)
 {
-    struct sym_entry place = {.name = "code", .tag = tag, .sized = true};
+    struct sym_entry range = {.name = "code", .tag = tag, .sized = true};
     Dwarf_Addr base;
     ptrdiff_t at = 0;
 
     *any = false;
     /* The ranges before a damaged one are used. */
-    while ((at = dwarf_ranges(entry, at, &base, &place.start, &place.end)) > 0) {
+    while ((at = dwarf_ranges(entry, at, &base, &range.start, &range.end)) > 0) {
         *any = true;
-        if (sym_dwarf_is_code(code, place.start) && !sym_table_add(table, &place)) {
+        if (sym_dwarf_is_code(code, range.start) && !sym_table_add(table, &range)) {
             return false;
         }
     }
@@ -87,7 +88,7 @@ sym_dwarf_add_ranges(Dwarf_Die *entry, const struct sym_elf_code *code, uint32_t
 struct scopes_walk {
     struct sym_dwarf_unit *unit;
     struct sym_budget *budget;
-    struct sym_table *places; /* gets the ranges of scopes; tag: index of the scope */
+    struct sym_table *ranges; /* gets the ranges of scopes; tag: index of the scope */
     uint32_t next; /* for inlined calls: the next function in the unit's scopes */
 };
 
@@ -97,21 +98,23 @@ struct scopes_walk {
 #define SKIPPED (UINT32_MAX - 1)
 
 /* Add a scope if the entry has code in the image, and make it the scope of its
- * children. Returns false if memory or the budget ran out. */
+ * children. If all code of the entry was discarded, its children get SKIPPED; if it has
+ * none, they keep the scope that they have. Returns false if memory or the budget ran
+ * out. */
 static bool
 add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent,
           uint32_t *child_scope)
 {
     struct sym_dwarf_unit *const unit = walk->unit;
-    const size_t ranges = walk->places->entry_count;
+    const size_t before = walk->ranges->entry_count;
     struct sym_dwarf_scope *larger;
     bool any;
 
     if (!sym_dwarf_add_ranges(entry, unit->code, (uint32_t)unit->scope_count,
-                              walk->places, &any)) {
+                              walk->ranges, &any)) {
         return false;
     }
-    if (walk->places->entry_count == ranges) {
+    if (walk->ranges->entry_count == before) {
         *child_scope = any ? SKIPPED : *child_scope;
         return true;
     }
@@ -182,45 +185,46 @@ sym_dwarf_unit_abbreviations(struct sym_dwarf_unit *unit, struct sym_budget *bud
     return unit->abbreviations;
 }
 
+/* Read the functions of a unit. On failure the unit has none. */
 static void
 read_functions(struct sym_dwarf_unit *unit, struct sym_budget *budget)
 {
     const struct sym_dwarf_abbreviations *const abbreviations =
         sym_dwarf_unit_abbreviations(unit, budget);
-    struct scopes_walk walk = {.unit = unit, .budget = budget, .places = &unit->places};
+    struct scopes_walk walk = {.unit = unit, .budget = budget, .ranges = &unit->ranges};
 
-    unit->places.budget = budget;
+    unit->ranges.budget = budget;
     if (abbreviations == NULL ||
         !sym_dwarf_walk(abbreviations, &unit->functions, SYM_DWARF_NO_SCOPE,
                         add_function, &walk) ||
-        !sym_table_build(&unit->places, SYM_OVERLAP_LATEST)) {
-        sym_table_finish(&unit->places);
+        !sym_table_build(&unit->ranges, SYM_OVERLAP_LATEST)) {
+        sym_table_finish(&unit->ranges);
     }
 }
 
-/* The inlined calls of an outermost function and of those nested in it, by the index of
- * its scope. Read once. Returns NULL if there are none, or if memory or the budget ran
- * out. */
+/* Read, once, the inlined calls of an outermost function and of those nested in it.
+ * function: index of its scope. Returns the table of their ranges, or NULL if there are
+ * none, or if memory or the budget ran out. */
 static const struct sym_table *
 read_inlined(struct sym_dwarf_unit *unit, uint32_t function, struct sym_budget *budget)
 {
     const Dwarf_Die entry = unit->scopes[function].entry;
-    struct sym_table places = {.budget = budget};
+    struct sym_table ranges = {.budget = budget};
     struct scopes_walk walk = {
-        .unit = unit, .budget = budget, .places = &places, .next = function + 1};
+        .unit = unit, .budget = budget, .ranges = &ranges, .next = function + 1};
     struct sym_table *kept = NULL;
 
     if (unit->scopes[function].inlined_sought) {
         return unit->scopes[function].inlined;
     }
     if (sym_dwarf_walk(unit->abbreviations, &entry, function, add_inlined, &walk) &&
-        places.entry_count > 0 && sym_table_build(&places, SYM_OVERLAP_LATEST)) {
+        ranges.entry_count > 0 && sym_table_build(&ranges, SYM_OVERLAP_LATEST)) {
         kept = malloc(sizeof(*kept));
     }
     if (kept != NULL) {
-        *kept = places;
+        *kept = ranges;
     } else {
-        sym_table_finish(&places);
+        sym_table_finish(&ranges);
     }
     unit->scopes[function].inlined_sought = true;
     unit->scopes[function].inlined = kept;
@@ -239,7 +243,7 @@ sym_dwarf_find_scope(struct sym_dwarf_unit *unit, uint64_t address,
         unit->scopes_sought = true;
         read_functions(unit, budget);
     }
-    range = sym_table_find(&unit->places, address);
+    range = sym_table_find(&unit->ranges, address);
     if (range == NULL) {
         return NULL;
     }
@@ -249,8 +253,8 @@ sym_dwarf_find_scope(struct sym_dwarf_unit *unit, uint64_t address,
     return &unit->scopes[range == NULL ? function : range->tag];
 }
 
-/* A string attribute of an entry, or of the entry that it refers to as its abstract
- * origin or specification; or NULL. */
+/* Return a string attribute of an entry, or of the entry that it refers to as its
+ * abstract origin or specification; or NULL. */
 static const char *
 string_of(Dwarf_Die *entry, unsigned int attribute)
 {
@@ -262,7 +266,7 @@ string_of(Dwarf_Die *entry, unsigned int attribute)
 /* DW_AT_decl_file may come from an entry in another unit: the number is valid only in
  * the file table of that one, so the unit is kept with it. */
 void
-sym_dwarf_place_scope(struct sym_dwarf_scope *scope, Dwarf_Die *entry)
+sym_dwarf_set_definition(struct sym_dwarf_scope *scope, Dwarf_Die *entry)
 {
     Dwarf_Attribute found;
     Dwarf_Word number;
@@ -292,7 +296,7 @@ sym_dwarf_name_scope(struct sym_dwarf_scope *scope)
     if (scope->system_name == NULL) {
         scope->system_name = string_of(&scope->entry, DW_AT_MIPS_linkage_name);
     }
-    sym_dwarf_place_scope(scope, &scope->entry);
+    sym_dwarf_set_definition(scope, &scope->entry);
     scope->bare = scope->system_name == NULL && scope->name != NULL;
     if (scope->system_name == NULL || scope->system_name[0] == '\0') {
         scope->system_name = scope->name != NULL ? scope->name : "";
@@ -401,7 +405,7 @@ sym_dwarf_unit_finish(struct sym_dwarf_unit *unit)
     free(unit->containers);
     free(unit->rows.items);
     sym_dwarf_files_finish(&unit->files);
-    sym_table_finish(&unit->places);
+    sym_table_finish(&unit->ranges);
     sym_dwarf_abbreviations_free(unit->abbreviations);
     if (unit->split != NULL) {
         sym_dwarf_image_finish(unit->split);

@@ -70,7 +70,7 @@ struct sym_dwarf_unit {
     struct sym_dwarf_abbreviations *abbreviations; /* of the unit of functions; NULL:
                                                       damaged, or memory ran out */
     Dwarf_CU *abbreviations_of; /* the unit that they were read of, or NULL */
-    struct sym_table places;    /* ranges of functions; tag: scope */
+    struct sym_table ranges;    /* of functions; tag: scope */
     struct sym_dwarf_container *containers;
     size_t container_count;
     size_t container_room;
@@ -79,10 +79,11 @@ struct sym_dwarf_unit {
     struct sym_dwarf_files files;
 };
 
-/* The number in an attribute of an entry, or 0 without such an attribute. */
+/* Return the number in an attribute of an entry, or 0 without such an attribute. */
 uint64_t sym_dwarf_number(Dwarf_Die *entry, unsigned int attribute);
 
-/* The string in an attribute; NULL if attribute is, or the string is too long. */
+/* Return the string in an attribute, or NULL if attribute is NULL or the string is too
+ * long. */
 const char *sym_dwarf_text(Dwarf_Attribute *attribute);
 
 /* Whether the image has code at an address. If its code is not known, every address but
@@ -117,7 +118,7 @@ void sym_dwarf_name_scope(struct sym_dwarf_scope *scope);
 
 /* Set start_line, definer and definition of a scope as far as an entry has them: the
  * scope's own, or one that contains it. */
-void sym_dwarf_place_scope(struct sym_dwarf_scope *scope, Dwarf_Die *entry);
+void sym_dwarf_set_definition(struct sym_dwarf_scope *scope, Dwarf_Die *entry);
 
 /* Read the unit's line table, or only the files in its header, once. Returns false, now
  * and at every later call, if memory or the budget ran out. */

@@ -70,8 +70,7 @@ enum {
     SIZE_UNKNOWN
 };
 
-/* Entry of sizes[] for attributes of 0 bytes, since entry 0 is that of unknown forms.
- */
+/* Entry of sizes[] for attributes of 0 bytes: a 0 there means an unknown form. */
 enum { SIZE_NOTHING = SIZE_UNKNOWN + 1 };
 
 /* By DW_FORM_...: the size of an attribute in bytes, or one of SIZE_... */
@@ -121,7 +120,7 @@ static const uint8_t sizes[] = {
     [DW_FORM_indirect] = SIZE_INDIRECT,
 };
 
-/* The size of an attribute in bytes, or one of SIZE_LEB128 to SIZE_UNKNOWN. */
+/* Return the size of an attribute in bytes, or one of SIZE_LEB128 to SIZE_UNKNOWN. */
 static unsigned int
 form_size(const struct sym_dwarf_abbreviations *abbreviations, uint64_t form)
 {
@@ -380,7 +379,7 @@ sym_dwarf_abbreviations_have_code(const struct sym_dwarf_abbreviations *abbrevia
     return found;
 }
 
-/* The abbreviation with a code, or NULL. */
+/* Return the abbreviation with a code, or NULL. */
 static const struct abbreviation *
 find_abbreviation(const struct sym_dwarf_abbreviations *abbreviations, uint64_t code)
 {

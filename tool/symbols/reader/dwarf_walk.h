@@ -29,7 +29,7 @@ typedef bool sym_dwarf_visit(void *context, Dwarf_Die *entry, int tag, uint32_t 
 struct sym_dwarf_abbreviations;
 
 /*
- * Reads the abbreviations of the unit that contains an entry. The unit must belong to a
+ * Read the abbreviations of the unit that contains an entry. The unit must belong to a
  * struct sym_dwarf_image. If the table is damaged, the abbreviations before the damage
  * are used.
  *
@@ -48,7 +48,7 @@ bool
 sym_dwarf_abbreviations_have_code(const struct sym_dwarf_abbreviations *abbreviations);
 
 /*
- * Visits all descendants of root, which must be in the unit of the abbreviations.
+ * Visit all descendants of root, which must be in the unit of the abbreviations.
  *
  *   scope  what visit gets for the children of root
  *

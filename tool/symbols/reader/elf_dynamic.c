@@ -10,6 +10,8 @@
 
 enum { ENTRIES_MAX = 1 << 12, VERSIONS_MAX = 1 << 12, VERSION_BYTES_MAX = 256 };
 
+/* Read a number of width bytes at a file offset, in the byte order of the file. Beyond
+ * the end of the file *failed is set, and the result is 0. */
 static uint64_t
 get_number(const struct sym_elf *file, uint64_t offset, size_t width, bool *failed)
 {
@@ -25,8 +27,9 @@ get_number(const struct sym_elf *file, uint64_t offset, size_t width, bool *fail
     return number;
 }
 
+/* Keep the value of an entry of PT_DYNAMIC if it is one of those that are needed. */
 static void
-take_entry(struct sym_elf_dynamic *dynamic, uint64_t tag, uint64_t value)
+keep_entry(struct sym_elf_dynamic *dynamic, uint64_t tag, uint64_t value)
 {
     switch (tag) {
     case DT_SYMTAB:
@@ -80,7 +83,7 @@ sym_elf_dynamic_read(struct sym_elf_dynamic *dynamic, const struct sym_elf *file
         if (failed || tag == DT_NULL) {
             break;
         }
-        take_entry(dynamic, tag, get_number(file, at + width, width, &failed));
+        keep_entry(dynamic, tag, get_number(file, at + width, width, &failed));
     }
     return !failed;
 }
@@ -102,8 +105,9 @@ last_chain(const struct sym_elf *file, uint64_t buckets, uint64_t count, bool *f
     return last;
 }
 
-/* Count the symbols by .gnu.hash, which has a hash for each from a first one on; the
- * lowest bit ends a bucket's chain. Returns 0 if it is damaged. */
+/* Count the symbols by .gnu.hash, at an offset of the file. It has the hash of each
+ * symbol from a first one on; the lowest bit of a hash ends a bucket's chain. Returns 0
+ * if it is damaged. */
 static uint64_t
 count_by_gnu_hash(const struct sym_elf *file, uint64_t at)
 {
@@ -133,12 +137,13 @@ sym_elf_dynamic_count(const struct sym_elf_dynamic *dynamic, const struct sym_el
     uint64_t count;
     uint64_t left;
 
-    if (sym_elf_place(file, dynamic->hash, &offset, &left) && dynamic->hash != 0) {
+    if (sym_elf_find_offset(file, dynamic->hash, &offset, &left) &&
+        dynamic->hash != 0) {
         count = get_number(file, offset + 4, 4, &failed);
         return failed ? 0 : count;
     }
     return dynamic->gnu_hash != 0 &&
-                   sym_elf_place(file, dynamic->gnu_hash, &offset, &left)
+                   sym_elf_find_offset(file, dynamic->gnu_hash, &offset, &left)
                ? count_by_gnu_hash(file, offset)
                : 0;
 }
@@ -149,11 +154,12 @@ sym_elf_dynamic_count(const struct sym_elf_dynamic *dynamic, const struct sym_el
 struct reader {
     const struct sym_elf *file;
     struct sym_elf_versions *versions;
-    uint64_t strings; /* offset in the file, and size */
+    uint64_t strings; /* offset in the file of the names, and size */
     uint64_t strings_size;
     bool failed;
 };
 
+/* Add the version whose name is at an offset of the strings. */
 static void
 add_version(struct reader *reader, uint64_t name)
 {
@@ -172,14 +178,16 @@ add_version(struct reader *reader, uint64_t name)
     versions->count += !reader->failed;
 }
 
+/* Read a field of width bytes at a file offset. */
 static uint64_t
 field(struct reader *reader, uint64_t at, size_t width)
 {
     return get_number(reader->file, at, width, &reader->failed);
 }
 
-/* Read the versions that the file defines: struct Elf64_Verdef, the same of 32 bits.
- * The first of its names is its own. */
+/* Read the versions that the file defines, from the list at a file offset. An item is a
+ * struct Elf64_Verdef (in 32 bits it is the same), and the first of its names is that
+ * of the version; an item with VER_FLG_BASE names the file itself. */
 static void
 read_defined(struct reader *reader, uint64_t at)
 {
@@ -194,8 +202,8 @@ read_defined(struct reader *reader, uint64_t at)
     }
 }
 
-/* Read the versions that the file needs: struct Elf64_Verneed, one for each library,
- * and its Elf64_Vernaux. */
+/* Read the versions that the file needs, from the list at a file offset: a struct
+ * Elf64_Verneed for each library, and a struct Elf64_Vernaux for each version of it. */
 static void
 read_needed(struct reader *reader, uint64_t at)
 {
@@ -226,7 +234,7 @@ sym_elf_versions_read(struct sym_elf_versions *versions, const struct sym_elf *f
 
     *versions = (struct sym_elf_versions){.names = NULL};
     if (!sym_elf_dynamic_read(&dynamic, file) ||
-        !sym_elf_place(file, dynamic.strings, &reader.strings, &left)) {
+        !sym_elf_find_offset(file, dynamic.strings, &reader.strings, &left)) {
         return;
     }
     reader.strings_size = dynamic.strings_size < left ? dynamic.strings_size : left;
@@ -235,12 +243,12 @@ sym_elf_versions_read(struct sym_elf_versions *versions, const struct sym_elf *f
         return;
     }
     if (dynamic.defined_versions != 0 &&
-        sym_elf_place(file, dynamic.defined_versions, &offset, &left)) {
+        sym_elf_find_offset(file, dynamic.defined_versions, &offset, &left)) {
         read_defined(&reader, offset);
     }
-    reader.failed = false;
+    reader.failed = false; /* the other list may be good */
     if (dynamic.needed_versions != 0 &&
-        sym_elf_place(file, dynamic.needed_versions, &offset, &left)) {
+        sym_elf_find_offset(file, dynamic.needed_versions, &offset, &left)) {
         read_needed(&reader, offset);
     }
     if (versions->count > 0) {

@@ -24,7 +24,7 @@ struct sym_elf_dynamic {
 /* Read PT_DYNAMIC. Returns false if the file has no such segment. */
 bool sym_elf_dynamic_read(struct sym_elf_dynamic *dynamic, const struct sym_elf *file);
 
-/* The number of dynamic symbols, from a hash table; 0 if there is none or it is
+/* Return the number of dynamic symbols, by a hash table; 0 if there is none or it is
  * damaged. */
 uint64_t sym_elf_dynamic_count(const struct sym_elf_dynamic *dynamic,
                                const struct sym_elf *file);

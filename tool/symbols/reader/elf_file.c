@@ -27,6 +27,8 @@ sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t size)
     return true;
 }
 
+/* Copy the program headers; of a damaged table those before the damage. Returns 0 or
+ * -ENOMEM. */
 static int
 load_segments(struct sym_elf *file)
 {
@@ -49,6 +51,7 @@ load_segments(struct sym_elf *file)
     return 0;
 }
 
+/* Copy the section headers; of a damaged table none. Returns 0 or -ENOMEM. */
 static int
 load_sections(struct sym_elf *file)
 {
@@ -73,6 +76,8 @@ load_sections(struct sym_elf *file)
     return 0;
 }
 
+/* Give the bytes of the file to libelf, and copy its headers. Returns 0 or a negative
+ * errno, as sym_elf_open does. */
 static int
 open_headers(struct sym_elf *file)
 {
@@ -91,6 +96,8 @@ open_headers(struct sym_elf *file)
     return error != 0 ? error : load_sections(file);
 }
 
+/* Open the bytes of the file; on failure they are unmapped. Returns 0 or a negative
+ * errno. */
 static int
 open_or_close(struct sym_elf *file)
 {
@@ -115,6 +122,8 @@ sym_elf_open(struct sym_elf *file, int fd)
                             : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
 
     if (bytes == MAP_FAILED) {
+        /* What is empty, or has no size or no pages, such as a pipe or a device, is no
+         * ELF file. */
         *file = (struct sym_elf){.bytes = NULL};
         return size <= 0 || errno == ENODEV ? -ENOEXEC : -errno;
     }
@@ -142,8 +151,8 @@ sym_elf_close(struct sym_elf *file)
 }
 
 bool
-sym_elf_place(const struct sym_elf *file, uint64_t address, uint64_t *offset,
-              uint64_t *left)
+sym_elf_find_offset(const struct sym_elf *file, uint64_t address, uint64_t *offset,
+                    uint64_t *left)
 {
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *const segment = &file->segments[i];

@@ -51,10 +51,10 @@ bool sym_elf_read(const struct sym_elf *file, uint64_t offset, void *to, size_t 
 /* Get the file offset of the byte at a link-time address, and left, the number of bytes
  * from it on that are both in its segment and in the file. Returns false if the file
  * has no byte of that address. */
-bool sym_elf_place(const struct sym_elf *file, uint64_t address, uint64_t *offset,
-                   uint64_t *left);
+bool sym_elf_find_offset(const struct sym_elf *file, uint64_t address, uint64_t *offset,
+                         uint64_t *left);
 
-/* Index of the first section of that name, type PROGBITS or the like; 0 if none. */
+/* Return the index of the first section of that name; 0: there is none. */
 size_t sym_elf_find_section(const struct sym_elf *file, const char *name);
 
 /* Whether the section has bytes in the file (it is not SHT_NOBITS), all of them. */

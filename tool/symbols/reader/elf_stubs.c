@@ -3,9 +3,13 @@
  * elf_stubs.c - names PLT stubs after the functions that they jump to (x86-64,
  * AArch64).
  *
- * Linkers make stubs of many sizes and orders, so none is assumed: a stub is what loads
- * a slot of the GOT and jumps there. Its name is that of the symbol whose address the
- * dynamic linker writes into the slot, by a relocation; without one it has no name.
+ * Linkers make stubs of many sizes and orders, so none is assumed: a stub is code that
+ * loads a slot of the GOT and jumps to the address in it. Its name is that of the
+ * symbol whose address the dynamic linker writes into the slot, by a relocation;
+ * without a relocation it has no name.
+ *
+ * Functions that pass an instruction or a sequence of them return the offset behind it
+ * in the code, and if other code is there, the offset that they were given.
  */
 #include "symbols/reader/elf_symbols.h"
 
@@ -64,7 +68,7 @@ word_at(const struct code *code, uint64_t at)
 
 /* --- x86-64 --- */
 
-/* Return the offset after these bytes if they are at this offset, else at. */
+/* Pass these bytes. */
 static uint64_t
 skip_bytes(const struct code *code, uint64_t at, const char *bytes, size_t size)
 {
@@ -82,8 +86,7 @@ target_before(const struct code *code, uint64_t end)
     return code->address + end + (uint64_t)(int64_t)(int32_t)word_at(code, end - 4);
 }
 
-/* Return where an instruction of five bytes with this first byte ends, or at if another
- * one is there. */
+/* Pass an instruction of five bytes that has this first byte, its opcode. */
 static uint64_t
 pass_five(const struct code *code, uint64_t at, unsigned char first)
 {
@@ -91,8 +94,7 @@ pass_five(const struct code *code, uint64_t at, unsigned char first)
 }
 
 /* Pass push $INDEX and the jump to the head of the section, which resolves symbols.
- * Returns where they end, with the slot of that relocation; at if there is other code.
- * */
+ * slot: out, that of the relocation with this index. */
 static uint64_t
 pass_lazy(const struct stubs *stubs, const struct code *code, uint64_t at,
           uint64_t *slot)
@@ -116,25 +118,27 @@ pass_lazy(const struct stubs *stubs, const struct code *code, uint64_t at,
     return end;
 }
 
-/* Pass mov slot(%rip), %r11 and the calls of a thunk that jumps there without
- * speculation. Returns where they end; at if there is other code. */
+/* Pass a stub of lld's option -z retpolineplt: mov slot(%rip), %r11, then a call or
+ * jump of the code at the head of the section that jumps to %r11 without speculation,
+ * and for lazy binding push $INDEX and the jump to the head. slot: out, its address. */
 static uint64_t
 pass_thunk(const struct code *code, uint64_t at, uint64_t *slot)
 {
-    static const unsigned char calls[] = {0xe8, 0xe9, 0x68, 0xe9};
+    /* Opcodes, of which a stub has some in this order: call, jmp, push, jmp. */
+    static const unsigned char opcodes[] = {0xe8, 0xe9, 0x68, 0xe9};
     uint64_t end = at + 7;
 
     if (!is_at(code, at, "\x4c\x8b\x1d", 3) || code->size - at < 7) {
         return at;
     }
     *slot = target_before(code, end);
-    for (size_t i = 0; i < sizeof(calls); i++) {
-        end = pass_five(code, end, calls[i]);
+    for (size_t i = 0; i < sizeof(opcodes); i++) {
+        end = pass_five(code, end, opcodes[i]);
     }
     return end > at + 7 ? end : at;
 }
 
-/* Find the end of the stub that begins there, and its slot; at if there is none. */
+/* Pass a stub. slot: out, the address of the slot that it loads. */
 static uint64_t
 find_x86_64(const struct stubs *stubs, const struct code *code, uint64_t at,
             uint64_t *slot)
@@ -188,7 +192,8 @@ page_of(uint32_t adrp, uint64_t address)
     return (address & ~UINT64_C(0xfff)) + (((pages ^ sign) - sign) << 12);
 }
 
-/* Return where the jump to what was loaded ends; 0: there is none. */
+/* Return where the jump to the loaded address ends, which is among the next four
+ * instructions; 0: there is none. */
 static uint64_t
 pass_jump(const struct code *code, uint64_t at)
 {
@@ -208,8 +213,8 @@ pass_jump(const struct code *code, uint64_t at)
     return 0;
 }
 
-/* Find the end of the stub that begins there, and its slot; at if there is none: bti c;
- * adrp x16, slot; ldr x17, [x16, slot]; add x16, x16, slot; br x17 */
+/* Pass a stub: bti c; adrp x16, slot; ldr x17, [x16, slot]; add x16, x16, slot; br x17.
+ * slot: out, the address of the slot that it loads. */
 static uint64_t
 find_aarch64(const struct code *code, uint64_t at, uint64_t *slot)
 {
@@ -258,6 +263,7 @@ is_padding(const struct stubs *stubs, const struct code *code, uint64_t at,
     return true;
 }
 
+/* Add a stub. On failure stubs->failed is set. */
 static void
 add_stub(struct stubs *stubs, const struct stub *stub)
 {
@@ -273,7 +279,8 @@ add_stub(struct stubs *stubs, const struct stub *stub)
     stubs->items[stubs->count++] = *stub;
 }
 
-/* Add the padding behind the last stub to it. */
+/* Make the padding between the last stub and offset until a part of that stub, if there
+ * is only padding. first: number of the section's first stub. */
 static void
 end_last(struct stubs *stubs, size_t first, const struct code *code, uint64_t until)
 {
@@ -311,6 +318,7 @@ scan_section(struct stubs *stubs, const struct code *code)
     end_last(stubs, first, code, code->size);
 }
 
+/* Find the stubs in all sections that have some by their names. */
 static void
 scan_sections(struct stubs *stubs)
 {
@@ -352,8 +360,8 @@ compare_resolvers(const void *left, const void *right)
     return (a->resolver > b->resolver) - (a->resolver < b->resolver);
 }
 
-/* Whether by this relocation the dynamic linker writes just the address of the symbol.
- */
+/* Whether by this relocation the dynamic linker writes the address of its symbol, and
+ * nothing is added to it. */
 static bool
 writes_symbol(const struct sym_elf *file, const GElf_Rela *relocation)
 {
@@ -367,6 +375,8 @@ writes_symbol(const struct sym_elf *file, const GElf_Rela *relocation)
            (type == R_AARCH64_ABS64 && relocation->r_addend == 0);
 }
 
+/* Whether by this relocation the dynamic linker calls the resolver of an IFUNC, and
+ * writes the address that it returns. */
 static bool
 calls_resolver(const struct sym_elf *file, const GElf_Rela *relocation)
 {
@@ -374,7 +384,8 @@ calls_resolver(const struct sym_elf *file, const GElf_Rela *relocation)
            (file->machine == EM_X86_64 ? R_X86_64_IRELATIVE : R_AARCH64_IRELATIVE);
 }
 
-/* Name the stubs that load the slot of a relocation. */
+/* Set the name, or the resolver, of the stubs that load the slot of a relocation.
+ * symbols: the relocation's symbol is one of stubs->symbols. */
 static void
 take_relocation(struct stubs *stubs, const GElf_Rela *relocation, bool symbols)
 {
@@ -422,7 +433,8 @@ take_relocations(struct stubs *stubs)
     }
 }
 
-/* An entry's name without its version, which the table has; NULL: out of memory. */
+/* Return an entry's name without its version, in memory of the table; NULL: out of
+ * memory. */
 static const char *
 plain_name(struct stubs *stubs, const struct sym_entry *entry)
 {
@@ -437,6 +449,7 @@ plain_name(struct stubs *stubs, const struct sym_entry *entry)
     return sym_table_own(stubs->table, copy) ? copy : NULL;
 }
 
+/* Give a stub without a name that of another stub, if they have the same resolver. */
 static void
 share_name(struct stub *stub, const struct stub *other)
 {
@@ -446,8 +459,8 @@ share_name(struct stub *stub, const struct stub *other)
     }
 }
 
-/* Name stubs by the function that chooses their target: its own name, or better that of
- * an IFUNC. */
+/* Name the stubs that have a resolver by the symbol at its address: by that of the
+ * IFUNC if there is one, or else by that of an ordinary function. */
 static void
 name_by_resolvers(struct stubs *stubs)
 {
@@ -474,6 +487,8 @@ name_by_resolvers(struct stubs *stubs)
     }
 }
 
+/* Add the stubs that have names to the table. Returns false if memory or the budget ran
+ * out. */
 static bool
 add_stubs(struct stubs *stubs)
 {
@@ -495,6 +510,7 @@ add_stubs(struct stubs *stubs)
 
 /* --- all --- */
 
+/* Open the symbols of the dynamic linker, and .rela.plt, as far as they are there. */
 static void
 open_symbols(struct stubs *stubs)
 {

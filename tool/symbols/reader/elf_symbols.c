@@ -8,7 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Copy size bytes of names, and take them from the budget. */
+/* Copy size bytes of names, and take them from the budget. Returns as
+ * sym_elf_symbols_open. */
 static int
 copy_strings(struct sym_elf_symbols *symbols, const struct sym_elf *file,
              uint64_t offset, uint64_t size, struct sym_budget *budget)
@@ -29,7 +30,8 @@ copy_strings(struct sym_elf_symbols *symbols, const struct sym_elf *file,
     return 0;
 }
 
-/* Find the dynamic symbols of a file that has no sections any more. */
+/* Open the dynamic symbols of a file that has no sections any more. Returns as
+ * sym_elf_symbols_open. */
 static int
 open_dynamic(struct sym_elf_symbols *symbols, const struct sym_elf *file,
              struct sym_budget *budget)
@@ -46,13 +48,14 @@ open_dynamic(struct sym_elf_symbols *symbols, const struct sym_elf *file,
     }
     count = sym_elf_dynamic_count(&dynamic, file);
     if (count == 0 || count > INT32_MAX ||
-        !sym_elf_place(file, dynamic.symbols, &offset, &left) || left / bytes < count) {
+        !sym_elf_find_offset(file, dynamic.symbols, &offset, &left) ||
+        left / bytes < count) {
         return -EIO;
     }
     symbols->data = elf_getdata_rawchunk(file->elf, (int64_t)offset,
                                          (size_t)(count * bytes), ELF_T_SYM);
     if (symbols->data == NULL ||
-        !sym_elf_place(file, dynamic.strings, &offset, &left) ||
+        !sym_elf_find_offset(file, dynamic.strings, &offset, &left) ||
         left < dynamic.strings_size) {
         return -EIO;
     }
@@ -115,8 +118,8 @@ struct area {
     bool code;
 };
 
-/* Does a symbol of this type name code? One without a type does if it is in code and no
- * mark. */
+/* Whether a symbol of this type names code. One without a type does if it is in code
+ * and no mark. */
 static bool
 names_code(unsigned char type, const struct area *area, const char *name)
 {
@@ -149,7 +152,7 @@ end_of(uint64_t start, uint64_t size)
     return size <= UINT64_MAX - start ? start + size : UINT64_MAX;
 }
 
-/* The executable segment of an address. */
+/* Return the executable segment of an address; if there is none, loaded is false. */
 static struct area
 segment_area(const struct sym_elf *file, uint64_t address)
 {
@@ -167,9 +170,9 @@ segment_area(const struct sym_elf *file, uint64_t address)
     return (struct area){.loaded = false};
 }
 
-/* Return the section of a symbol, or the segment if there are no sections. None if the
- * symbol is undefined, absolute, common, or of a file with 65,280 sections, which no
- * linker makes. */
+/* Return the section of a symbol, or the segment if there are no sections. loaded is
+ * false if the symbol is undefined, absolute, common, or of a file with 65,280
+ * sections, which no linker makes. */
 static struct area
 area_of(const struct sym_elf *file, const GElf_Sym *symbol)
 {
@@ -190,6 +193,8 @@ area_of(const struct sym_elf *file, const GElf_Sym *symbol)
                          (section->sh_flags & SHF_EXECINSTR) != 0};
 }
 
+/* Add a symbol to the table if it names code. entry has its name, tag and group.
+ * Returns false if memory or the budget ran out. */
 static bool
 add_symbol(const struct sym_elf *file, const GElf_Sym *symbol, struct sym_entry entry,
            struct sym_table *table)
@@ -217,7 +222,7 @@ add_symbol(const struct sym_elf *file, const GElf_Sym *symbol, struct sym_entry 
 }
 
 /* Add all symbols to the table. Local ones follow the symbol of their source file,
- * which begins a group. */
+ * which begins a group. Returns false if memory or the budget ran out. */
 static bool
 add_all(const struct sym_elf *file, const struct sym_elf_symbols *symbols,
         const struct sym_elf_versions *versions, struct sym_table *table)
@@ -244,6 +249,7 @@ sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
     const bool refused = table->budget != NULL && table->budget->refused;
     struct sym_elf_symbols symbols;
     bool added;
+    /* Without a budget: the table takes the memory of the names from its own. */
     int error = sym_elf_symbols_open(&symbols, file, type, NULL);
 
     if (error != 0) {

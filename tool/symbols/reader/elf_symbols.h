@@ -44,8 +44,7 @@ int sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
 /* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). */
 int sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table);
 
-/* The bounds of functions, from .eh_frame: the only ones of functions without a name.
- */
+/* The bounds of functions, by .eh_frame: functions without a name have no others. */
 int sym_elf_add_unwind(const struct sym_elf *file, struct sym_table *table);
 
 /* The symbol table in the compressed .gnu_debugdata section. */

@@ -11,7 +11,8 @@
 
 #include <errno.h>
 
-/* How addresses are written: the low half of the byte is the form. */
+/* How addresses are written (DW_EH_PE_...): the low half of the byte is the form, the
+ * high half is what the address is relative to. */
 enum {
     FORM_MASK = 0x0f,
     FORM_POINTER = 0x00,
@@ -23,7 +24,7 @@ enum {
     FORM_SIGNED_8 = 0x0c,
     BASE_MASK = 0xf0,
     BASE_NONE = 0x00,
-    BASE_OWN_PLACE = 0x10,
+    BASE_ITSELF = 0x10, /* the address at which it is written (pcrel) */
     ENCODING_UNKNOWN = 0xff
 };
 
@@ -38,7 +39,7 @@ struct frames {
     uint8_t encoding;
 };
 
-/* cursor - a place in the table, below end. */
+/* cursor - a position in the table: offset at, below end. */
 struct cursor {
     const struct frames *frames;
     uint64_t at;
@@ -46,6 +47,7 @@ struct cursor {
     bool failed;
 };
 
+/* Read a number of width bytes at the cursor, in the byte order of the file. */
 static uint64_t
 get_number(struct cursor *cursor, size_t width)
 {
@@ -74,8 +76,7 @@ pass_number(struct cursor *cursor)
     }
 }
 
-/* The size in bytes of an encoded address; 0 for a form that linkers do not use here.
- */
+/* Return the size in bytes of an encoded address; 0: no linker uses this form here. */
 static size_t
 width_of(const struct frames *frames, uint8_t encoding)
 {
@@ -96,18 +97,18 @@ width_of(const struct frames *frames, uint8_t encoding)
     }
 }
 
-/* Read an address of this encoding. Fails for encodings that executables do not have.
- * */
+/* Read an address of this encoding at the cursor, which fails for encodings that
+ * executables do not have. */
 static uint64_t
 get_address(struct cursor *cursor, uint8_t encoding)
 {
     const struct frames *const frames = cursor->frames;
-    const uint64_t place = frames->address + cursor->at;
+    const uint64_t itself = frames->address + cursor->at;
     const size_t width = width_of(frames, encoding);
     const uint8_t base = encoding & BASE_MASK;
     uint64_t address = get_number(cursor, width);
 
-    if (width == 0 || (base != BASE_NONE && base != BASE_OWN_PLACE)) {
+    if (width == 0 || (base != BASE_NONE && base != BASE_ITSELF)) {
         cursor->failed = true;
         return 0;
     }
@@ -115,7 +116,7 @@ get_address(struct cursor *cursor, uint8_t encoding)
         address >> (8 * width - 1) != 0) {
         address |= UINT64_MAX << 8 * width;
     }
-    address += base == BASE_OWN_PLACE ? place : 0;
+    address += base == BASE_ITSELF ? itself : 0;
     return frames->file->wide ? address : (uint32_t)address;
 }
 
@@ -141,7 +142,8 @@ begin_entry(struct cursor *cursor)
 /* Letters of an augmentation string; one with more is forged. */
 enum { LETTERS_MAX = 8 };
 
-/* Return the encoding of addresses in FDEs, by the letters behind "z" in a CIE. */
+/* Return the encoding of addresses in FDEs, which letter "R" of those behind "z" in a
+ * CIE gives; the data of other letters is skipped. */
 static uint8_t
 read_letters(struct cursor *cursor, const char *letters)
 {
@@ -167,7 +169,7 @@ read_letters(struct cursor *cursor, const char *letters)
     return cursor->failed ? ENCODING_UNKNOWN : FORM_POINTER;
 }
 
-/* Read what the CIE at a place says of addresses. */
+/* Return the encoding of addresses that the CIE at an offset gives for its FDEs. */
 static uint8_t
 read_cie(const struct frames *frames, uint64_t at)
 {
@@ -221,12 +223,13 @@ take_entry(struct frames *frames, struct cursor *cursor, struct sym_table *table
     size = get_number(cursor, width_of(frames, frames->encoding));
     if (cursor->failed || size > UINT64_MAX - start ||
         !sym_elf_code_holds(&frames->code, start)) {
-        return true; /* also what the linker threw away */
+        return true; /* damaged, or of a function that the linker discarded */
     }
     return sym_table_add_bound(table, start, start + size);
 }
 
-/* Add the functions of all entries to the table. */
+/* Add the bounds of all entries to the table. Returns false if memory or the budget ran
+ * out. */
 static bool
 take_entries(struct frames *frames, struct sym_table *table)
 {
@@ -260,8 +263,8 @@ find_by_section(struct frames *frames)
     return (section->sh_flags & SHF_COMPRESSED) == 0;
 }
 
-/* Find .eh_frame by the segment with the sorted table of all FDEs, whose head says
- * where it is. */
+/* Find .eh_frame by PT_GNU_EH_FRAME, the segment with the sorted table of all FDEs,
+ * whose head says where .eh_frame is. */
 static bool
 find_by_segment(struct frames *frames)
 {
@@ -273,8 +276,9 @@ find_by_segment(struct frames *frames)
     while (i < file->segment_count && file->segments[i].p_type != PT_GNU_EH_FRAME) {
         i++;
     }
-    if (i == file->segment_count || !sym_elf_place(file, file->segments[i].p_vaddr,
-                                                   &frames->offset, &frames->size)) {
+    if (i == file->segment_count ||
+        !sym_elf_find_offset(file, file->segments[i].p_vaddr, &frames->offset,
+                             &frames->size)) {
         return false;
     }
     frames->address = file->segments[i].p_vaddr;
@@ -286,7 +290,7 @@ find_by_segment(struct frames *frames)
     (void)get_number(&cursor, 2); /* how the rest of the segment is written */
     frames->address = get_address(&cursor, encoding);
     return !cursor.failed &&
-           sym_elf_place(file, frames->address, &frames->offset, &frames->size);
+           sym_elf_find_offset(file, frames->address, &frames->offset, &frames->size);
 }
 
 int

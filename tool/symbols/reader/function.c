@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 /* Add the names of all symbol tables of an image, or of its debug file, to a table that
- * is not built: a built one keeps only one of those that share an address. */
+ * is not built: a built one keeps only one of those that share an address. Returns 0 or
+ * a negative errno. */
 static int
 add_names(const struct sym_elf *file, const char *path, const struct sym_files *files,
           const struct sym_elf_versions *versions, struct sym_table *table)
@@ -80,7 +81,7 @@ is_demangled_as(const char *entry, const char *name)
 /* Set address, offset and segment_bytes from the executable segment that has an
  * address. Returns false if there is none. */
 static bool
-set_place(const struct sym_elf *file, uint64_t address, struct sym_function *found)
+set_offset(const struct sym_elf *file, uint64_t address, struct sym_function *found)
 {
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *const segment = &file->segments[i];
@@ -97,7 +98,8 @@ set_place(const struct sym_elf *file, uint64_t address, struct sym_function *fou
     return false;
 }
 
-/* Count the functions with a name, at different addresses, and set found from them.
+/* Count the functions with a name, at different addresses, and set the members of found
+ * to those of the last one.
  *
  *   demangle  compare demangled names
  */
@@ -112,7 +114,7 @@ find_by_name(const struct sym_elf *file, const struct sym_table *table,
             continue;
         }
         if ((demangle ? is_demangled_as(entry->name, name) : is_named(entry, name)) &&
-            set_place(file, entry->start, found)) {
+            set_offset(file, entry->start, found)) {
             found->bytes = entry->sized ? entry->end - entry->start : 0;
             found->count++;
         }
@@ -137,14 +139,14 @@ sym_reader_find_function(int fd, const char *path, const char *name, uint64_t by
     sym_budget_begin(&budget, bytes);
     found->fixed = gelf_getehdr(file.elf, &header) != NULL && header.e_type == ET_EXEC;
     found->count = strncmp(name, "0x", 2) == 0 &&
-                   set_place(&file, strtoull(name, NULL, 16), found);
+                   set_offset(&file, strtoull(name, NULL, 16), found);
     sym_elf_versions_read(&versions, &file);
     result = found->count == 0 ? add_names(&file, path, files, &versions, &table) : 0;
     sym_elf_versions_finish(&versions);
     if (result == 0) {
         find_by_name(&file, &table, name, false, found);
     }
-    if (result == 0 && found->count == 0) { /* as people write it? */
+    if (result == 0 && found->count == 0) { /* it may be a demangled name */
         find_by_name(&file, &table, name, true, found);
     }
     sym_table_finish(&table);

@@ -4,6 +4,8 @@
  *
  * A lookup is three binary searches: for the unit, its row of lines, and its innermost
  * scope. A unit's line program and its functions are read at the first address in it.
+ * Each unit is a struct sym_dwarf_unit here, and a Dwarf_CU of libdw; one whose split
+ * unit was found has a second Dwarf_CU, that of the entries of its functions.
  *
  * The supplement is a DWARF supplementary file, as dwz makes: names and files that
  * several files share, without code. Units there are called shared units.
@@ -22,8 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An estimate of libdw's own memory for a unit of which only the root entry was read.
- */
+/* An estimate of libdw's memory for a unit of which only the root entry was read. */
 #define UNIT_BYTES 512
 
 struct sym_lines {
@@ -34,15 +35,14 @@ struct sym_lines {
     struct sym_dwarf_unit *units;
     size_t unit_count;
     size_t unit_room;
-    struct sym_dwarf_unit
-        *shared; /* units of the supplement; read when one is needed */
+    struct sym_dwarf_unit *shared; /* of the supplement; read when one is needed */
     size_t shared_count;
     size_t shared_room;
     bool shared_sought;
     struct sym_elf_code code;
-    struct sym_table places; /* the ranges that units declare; tag: index of unit */
-    struct sym_table more_places; /* ranges by lines and functions, for addresses that
-                                     are not in places; tag: index of unit */
+    struct sym_table ranges; /* the ranges that units declare; tag: index of unit */
+    struct sym_table more_ranges; /* ranges by lines and functions, for addresses that
+                                     are not in ranges; tag: index of unit */
     bool more_sought;
     bool discriminators;
     uint64_t unread_form; /* of names of files, the first that was seen; 0: none */
@@ -90,6 +90,8 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
 
 /* --- units --- */
 
+/* Add a unit by its root entry and its type (DW_UT_...). Returns false if memory or the
+ * budget ran out. */
 static bool
 add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
 {
@@ -118,38 +120,38 @@ add_unit(struct sym_lines *lines, Dwarf_Die *root, uint8_t type)
     return true;
 }
 
-/* Add the ranges of .debug_aranges that are the unit's, and advance next beyond them:
- * units are passed in the order of aranges. any: out, whether there are some. Returns
- * false if memory or the budget ran out. */
+/* Add the ranges that .debug_aranges has for the unit of this number, and advance next
+ * beyond them: units come in the order of aranges. any: out, whether there are some.
+ * Returns false if memory or the budget ran out. */
 static bool
 add_aranges(struct sym_lines *lines, uint32_t number,
             const struct sym_dwarf_aranges *aranges, size_t *next, bool *any)
 {
     struct sym_dwarf_unit *const unit = &lines->units[number];
     const uint64_t at = unit->offset - dwarf_cuoffset(&unit->root);
-    struct sym_entry place = {.name = "code", .tag = number, .sized = true};
+    struct sym_entry range = {.name = "code", .tag = number, .sized = true};
 
     *any = false;
     while (*next < aranges->count && aranges->items[*next].unit < at) {
         (*next)++;
     }
     for (; *next < aranges->count && aranges->items[*next].unit == at; (*next)++) {
-        place.start = aranges->items[*next].start;
-        place.end = aranges->items[*next].end;
+        range.start = aranges->items[*next].start;
+        range.end = aranges->items[*next].end;
         *any = true;
-        if (sym_dwarf_is_code(&lines->code, place.start) &&
-            !sym_table_add(&lines->places, &place)) {
+        if (sym_dwarf_is_code(&lines->code, range.start) &&
+            !sym_table_add(&lines->ranges, &range)) {
             return false;
         }
     }
     return true;
 }
 
-/* Add the ranges of all units to places: those in .debug_aranges, or for units that are
+/* Add the ranges of all units to ranges: those in .debug_aranges, or for units that are
  * not there, those of their root entries, which take longer to read. Returns false if
  * memory or the budget ran out. */
 static bool
-add_places_of_units(struct sym_lines *lines)
+add_unit_ranges(struct sym_lines *lines)
 {
     struct sym_dwarf_aranges aranges;
     bool added = true;
@@ -161,7 +163,7 @@ add_places_of_units(struct sym_lines *lines)
 
         added = add_aranges(lines, (uint32_t)i, &aranges, &next, &any) &&
                 (any || sym_dwarf_add_ranges(&lines->units[i].root, &lines->code,
-                                             (uint32_t)i, &lines->places, &any));
+                                             (uint32_t)i, &lines->ranges, &any));
     }
     sym_dwarf_aranges_finish(&aranges);
     return added;
@@ -176,8 +178,8 @@ read_units(struct sym_lines *lines)
     Dwarf_Die root;
     uint8_t type;
 
-    lines->places.budget = lines->budget;
-    lines->more_places.budget = lines->budget;
+    lines->ranges.budget = lines->budget;
+    lines->more_ranges.budget = lines->budget;
     while (dwarf_get_units(lines->own.dwarf, unit, &unit, NULL, &type, &root, NULL) ==
            0) {
         if (!add_unit(lines, &root, type)) {
@@ -186,10 +188,12 @@ read_units(struct sym_lines *lines)
     }
     lines->split.units = lines->units;
     lines->split.unit_count = lines->unit_count;
-    return lines->unit_count > 0 && add_places_of_units(lines) &&
-           sym_table_build(&lines->places, SYM_OVERLAP_INNERMOST);
+    return lines->unit_count > 0 && add_unit_ranges(lines) &&
+           sym_table_build(&lines->ranges, SYM_OVERLAP_INNERMOST);
 }
 
+/* Open the debug information of a file. Returns false if it has none or memory or the
+ * budget ran out; then note may say why. */
 static bool
 open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *note,
          size_t note_size)
@@ -242,8 +246,8 @@ sym_lines_close(struct sym_lines *lines)
         sym_dwarf_unit_finish(&lines->shared[i]);
     }
     free(lines->shared);
-    sym_table_finish(&lines->places);
-    sym_table_finish(&lines->more_places);
+    sym_table_finish(&lines->ranges);
+    sym_table_finish(&lines->more_ranges);
     sym_elf_code_finish(&lines->code);
     sym_dwarf_image_finish(&lines->split.package);
     free(lines->split.debug);
@@ -266,7 +270,8 @@ sym_lines_note(struct sym_lines *lines)
     return lines->note;
 }
 
-/* Add the ranges of a unit's functions to more_places. */
+/* Add the ranges of a unit's functions to more_ranges. Returns false if memory or the
+ * budget ran out. */
 static bool
 add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
@@ -279,27 +284,27 @@ add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
         return true;
     }
     (void)sym_dwarf_find_scope(unit, 0, lines->budget);
-    for (size_t i = 0; i < unit->places.range_count; i++) {
-        const struct sym_entry place = {.start = unit->places.ranges[i].start,
-                                        .end = unit->places.ranges[i].end,
+    for (size_t i = 0; i < unit->ranges.range_count; i++) {
+        const struct sym_entry range = {.start = unit->ranges.ranges[i].start,
+                                        .end = unit->ranges.ranges[i].end,
                                         .name = "code",
                                         .tag = number,
                                         .sized = true};
 
-        if (!sym_table_add(&lines->more_places, &place)) {
+        if (!sym_table_add(&lines->more_ranges, &range)) {
             return false;
         }
     }
     return true;
 }
 
-/* Add the ranges of a unit to more_places: those of the sequences in its line table, or
+/* Add the ranges of a unit to more_ranges: those of the sequences in its line table, or
  * without any, those of its functions. Some units declare no ranges, and the ranges of
  * others are cut off where a linker discarded a function: neither those of the unit nor
  * those of .debug_aranges are believed to be complete. Returns false if memory or the
  * budget ran out. */
 static bool
-add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
+add_more_ranges(struct sym_lines *lines, struct sym_dwarf_unit *unit)
 {
     const int tag = dwarf_tag(&unit->root);
     bool any = false;
@@ -312,44 +317,47 @@ add_places(struct sym_lines *lines, struct sym_dwarf_unit *unit)
     if (dwarf_attr(&unit->root, DW_AT_stmt_list, &rows) != NULL &&
         dwarf_formudata(&rows, &at) == 0 &&
         !sym_dwarf_add_sequences(&lines->own.parts[SYM_DWARF_LINE], at, &lines->code,
-                                 (uint32_t)(unit - lines->units), &lines->more_places,
+                                 (uint32_t)(unit - lines->units), &lines->more_ranges,
                                  &any)) {
         return false;
     }
     return any || add_functions(lines, unit);
 }
 
-/* Fill more_places. That reads all line tables, so it is done only when an address is
+/* Fill more_ranges. That reads all line tables, so it is done only when an address is
  * in no declared range. */
 static void
-find_more_places(struct sym_lines *lines)
+find_more_ranges(struct sym_lines *lines)
 {
     bool added = true;
 
     lines->more_sought = true;
     for (size_t i = 0; added && i < lines->unit_count; i++) {
-        added = add_places(lines, &lines->units[i]);
+        added = add_more_ranges(lines, &lines->units[i]);
     }
-    if (!added || !sym_table_build(&lines->more_places, SYM_OVERLAP_INNERMOST)) {
-        sym_table_finish(&lines->more_places);
+    if (!added || !sym_table_build(&lines->more_ranges, SYM_OVERLAP_INNERMOST)) {
+        sym_table_finish(&lines->more_ranges);
     }
 }
 
+/* Return the range of a unit that covers an address, or NULL. Its tag is the index of
+ * the unit. */
 static const struct sym_range *
-find_place(struct sym_lines *lines, uint64_t address)
+find_range(struct sym_lines *lines, uint64_t address)
 {
-    const struct sym_range *const range = sym_table_find(&lines->places, address);
+    const struct sym_range *const range = sym_table_find(&lines->ranges, address);
 
     if (range != NULL || !sym_elf_code_holds(&lines->code, address)) {
         return range;
     }
     if (!lines->more_sought) {
-        find_more_places(lines);
+        find_more_ranges(lines);
     }
-    return sym_table_find(&lines->more_places, address);
+    return sym_table_find(&lines->more_ranges, address);
 }
 
-/* Remember the form, for sym_lines_note, if the unit has names in one not read. */
+/* If a unit has names of files in a form that is not read, keep the form for
+ * sym_lines_note. */
 static void
 note_files(struct sym_lines *lines, const struct sym_dwarf_unit *unit)
 {
@@ -358,11 +366,11 @@ note_files(struct sym_lines *lines, const struct sym_dwarf_unit *unit)
     }
 }
 
-/* The unit that has an address, with its line table read; or NULL. */
+/* Return the unit that has an address, with its line table read; or NULL. */
 static struct sym_dwarf_unit *
 find_unit(struct sym_lines *lines, uint64_t address)
 {
-    const struct sym_range *const range = find_place(lines, address);
+    const struct sym_range *const range = find_range(lines, address);
     struct sym_dwarf_unit *const unit =
         range == NULL ? NULL : &lines->units[range->tag];
 
@@ -375,6 +383,8 @@ find_unit(struct sym_lines *lines, uint64_t address)
 
 /* --- frames --- */
 
+/* Set file, line and discriminator of the innermost frame, as far as the line table has
+ * them. */
 static void
 set_line(struct sym_lines *lines, struct sym_dwarf_unit *unit, uint64_t address,
          struct sym_frame *frame)
@@ -419,7 +429,8 @@ read_shared_units(struct sym_lines *lines)
     }
 }
 
-/* The unit that libdw has at that offset; NULL: it is another one. */
+/* Return the one of our units whose root is at that offset, if it is libdw's unit
+ * wanted; otherwise NULL. */
 static struct sym_dwarf_unit *
 find_same(struct sym_dwarf_unit *units, size_t count, uint64_t offset,
           const Dwarf_CU *wanted)
@@ -429,8 +440,13 @@ find_same(struct sym_dwarf_unit *units, size_t count, uint64_t offset,
     return at < count && units[at].root.cu == wanted ? &units[at] : NULL;
 }
 
-/* The unit that is wanted: this one, or another one of the image or the supplement.
- * image: out, the one that has the unit's file table. Returns NULL if there is none. */
+/*
+ * Return our unit for a unit of libdw, or NULL if there is none.
+ *
+ *   unit    a unit of ours, which is compared first
+ *   wanted  libdw's unit: of the image, of a split unit, or of the supplement
+ *   image   out: the image that has the unit's file table
+ */
 static struct sym_dwarf_unit *
 unit_of(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_CU *wanted,
         const struct sym_dwarf_image **image)
@@ -456,7 +472,7 @@ unit_of(struct sym_lines *lines, struct sym_dwarf_unit *unit, Dwarf_CU *wanted,
     return found;
 }
 
-/* The path of the file where the function of a scope is defined, or "". */
+/* Return the path of the file where the function of a scope is defined, or "". */
 static const char *
 definition_of(struct sym_lines *lines, struct sym_dwarf_unit *unit,
               const struct sym_dwarf_scope *scope)
@@ -471,6 +487,7 @@ definition_of(struct sym_lines *lines, struct sym_dwarf_unit *unit,
     return sym_dwarf_file(definer, scope->definition);
 }
 
+/* Whether names are qualified in the language of a unit. */
 static bool
 has_scopes(struct sym_dwarf_unit *unit)
 {
@@ -502,12 +519,13 @@ qualify(struct sym_lines *lines, struct sym_dwarf_unit *unit,
         /* g++ gives a lambda's operator() no line, but the type that contains it. */
         if (scope->start_line == 0 &&
             sym_dwarf_find_parent(definer, &declaration, lines->budget, &parent)) {
-            sym_dwarf_place_scope(scope, &parent);
+            sym_dwarf_set_definition(scope, &parent);
         }
     }
 }
 
-/* Set the names of a frame from a scope. Returns the parent of the scope, or NULL. */
+/* Set the names, start_line and definition of a frame from a scope. Returns the parent
+ * of the scope, or NULL. */
 static struct sym_dwarf_scope *
 name_frame(struct sym_lines *lines, struct sym_dwarf_unit *unit,
            struct sym_dwarf_scope *scope, struct sym_frame *frame)

@@ -50,8 +50,8 @@ void sym_lines_close(struct sym_lines *lines); /* NULL is allowed */
 size_t sym_lines_find(struct sym_lines *lines, uint64_t address,
                       struct sym_frame **frames);
 
-/* Call take for the rows of line tables in [start, end), as sym_image_line_rows does.
- */
+/* Do what sym_image_line_rows asks for: call take for the rows of line tables in
+ * [start, end). */
 bool sym_lines_rows(struct sym_lines *lines, uint64_t start, uint64_t end,
                     sym_line_row *take, void *context);
 

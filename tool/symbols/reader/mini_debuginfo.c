@@ -9,8 +9,8 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-/* The largest real ones unpack to some 20 MB, from a tenth of it. What a bomb takes is
- * bounded by the memory of the process. */
+/* The largest real ones unpack to some 20 MB, from a tenth of it. The limit for the
+ * memory of the process ends what a forged one takes. */
 #define UNPACKED_BYTES_MAX (UINT64_C(1) << 28)
 #define RATIO_MAX 64
 

@@ -2,10 +2,10 @@
 /*
  * perf_map.c - the names of JIT code that a process leaves in /tmp/perf-PID.map.
  *
- * Lines are "START SIZE name with spaces", numbers in base 16. A line that is none is
- * passed over: a process may have been killed while it wrote one. Where lines overlap
- * the later one holds, as code is thrown away and its place used again. Only lines that
- * name what is wanted are kept.
+ * Lines are "START SIZE name with spaces", numbers in base 16. Other lines are ignored:
+ * a process may have been killed while it wrote one. Where lines overlap the later one
+ * holds, since code is discarded and its memory used again. Only lines that name a
+ * wanted bucket are kept.
  */
 #include "base/buffer.h"
 #include "symbols/border/name_map.h"
@@ -20,7 +20,7 @@
 /* Of a longer line only the beginning is kept. */
 #define LINE_BYTES_MAX ((size_t)1024)
 
-/* kept_line - a line with the name of a wanted place. */
+/* kept_line - a line that names a wanted bucket. */
 struct kept_line {
     uint64_t start;
     uint64_t end;
@@ -29,7 +29,7 @@ struct kept_line {
 
 /* reader - what is looked for, and found so far. */
 struct reader {
-    uint64_t *points; /* by address */
+    uint64_t *points; /* first and last bytes of wanted buckets, sorted */
     size_t count;
     struct buffer lines; /* of struct kept_line */
     struct buffer names;
@@ -44,7 +44,8 @@ compare_points(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* A bucket is named by its first byte, or its last one. */
+/* Start with the buckets that are wanted: one is named by its first byte or its last
+ * one. Returns false if memory ran out; the reader is to be finished in any case. */
 static bool
 reader_begin(struct reader *reader, const struct sym_wanted *wanted)
 {
@@ -90,6 +91,7 @@ skip_blanks(const char **text)
     return *text > start;
 }
 
+/* Keep a line if it is well-formed and names a wanted bucket. */
 static void
 read_line(struct reader *reader, const char *bytes, size_t size)
 {
@@ -130,7 +132,7 @@ read_lines(struct reader *reader, const char *text, size_t size)
     }
 }
 
-/* Drop the ranges that name no wanted place. */
+/* Drop the ranges that name no wanted bucket. */
 static void
 drop_unwanted(const struct reader *reader, struct sym_table *table)
 {
@@ -145,8 +147,8 @@ drop_unwanted(const struct reader *reader, struct sym_table *table)
 }
 
 /* Make the map from the lines that were kept; it owns the names. Of overlapping lines
- * the last one is valid. Remains of earlier ones that have no wanted place are dropped,
- * since there may be any number of them. */
+ * the last one is valid. Remains of earlier ones that name no wanted bucket are
+ * dropped, since there may be any number of them. Returns false if memory ran out. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {
@@ -175,8 +177,9 @@ fill_map(struct reader *reader, struct sym_map *map)
     return complete;
 }
 
-/* Read all lines of the file, and keep those with wanted places. Returns 0 or a
- * negative errno. */
+/* Read all lines of the file, and keep those that name wanted buckets. Returns 0 or a
+ * negative errno: -ESTALE if the file has become shorter than size, since reading
+ * beyond its end would be fatal. */
 static int
 read_file(struct reader *reader, int fd, uint64_t size)
 {

@@ -24,9 +24,9 @@
 
 struct sym_reader {
     struct sym_elf file;
-    struct sym_segment *segments; /* that are mapped */
+    struct sym_segment *segments; /* the loadable ones */
     size_t segment_count;
-    bool is_memory;
+    bool is_memory; /* the image is no file */
     char *path;
     char *root;
     char build_id[2 * SYM_ELF_BUILD_ID_BYTES_MAX + 1];
@@ -39,13 +39,13 @@ struct sym_reader {
     struct sym_reader_settings settings;
     struct sym_budget budget;
     char note[512];
-    char bound[512];                         /* what was too much, for people */
+    char bound[512];                         /* the note about the budget */
     struct sym_frame joined[SYM_FRAMES_MAX]; /* of the last lookup */
 };
 
 /* --- open and close --- */
 
-/* Returns false if memory runs out. */
+/* Collect the loadable segments. Returns false if memory runs out. */
 static bool
 read_segments(struct sym_reader *image)
 {
@@ -76,7 +76,8 @@ read_headers(struct sym_reader *image)
     }
 }
 
-/* error: of opening its file. */
+/* Complete an image whose file was opened with this error, 0 or a negative errno.
+ * Returns the image, or closes it and returns NULL with errno. */
 static struct sym_reader *
 finish_open(struct sym_reader *image, int error, const char *path, const char *root)
 {
@@ -132,7 +133,7 @@ sym_reader_open_vdso(void)
     const ElfW(Ehdr) *const header =
         (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
 
-    /* Its section headers are the end of it. */
+    /* The vdso ends with its section headers; nothing else says how large it is. */
     return header == NULL || header->e_shoff == 0
                ? NULL
                : sym_reader_open_memory(header,
@@ -173,7 +174,8 @@ sym_reader_build_id(const struct sym_reader *image)
 
 /* --- tables --- */
 
-/* Add the symbols of a table; if the budget runs out, none of them. */
+/* Add the symbols of a table. If the budget runs out, all symbols are dropped. Returns
+ * as sym_elf_add_symbols, but 0 for that case. */
 static int
 add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type,
           const struct sym_elf_versions *versions)
@@ -190,7 +192,7 @@ add_table(struct sym_reader *image, const struct sym_elf *file, uint32_t type,
 }
 
 /* Add the symbols of the first full symbol table that there is: that of the image, of
- * its debug file, or the compressed one. */
+ * its debug file, or the compressed one. Returns as sym_elf_add_symbols. */
 static int
 add_full_table(struct sym_reader *image, const struct sym_elf *file,
                const struct sym_elf *debug)
@@ -219,6 +221,8 @@ is_go(const struct sym_elf *file)
     return sym_elf_find_section(file, ".gopclntab") != 0;
 }
 
+/* Read all symbols and bounds of functions into the table. If memory runs out, there
+ * are none. debug: the debug file, or NULL. */
 static void
 load_tables(struct sym_reader *image, const struct sym_elf *file,
             const struct sym_elf *debug)
@@ -249,6 +253,7 @@ load_tables(struct sym_reader *image, const struct sym_elf *file,
     }
 }
 
+/* Whether a file has symbols and lines itself, and so needs no debug file. */
 static bool
 is_complete(const struct sym_elf *file)
 {
@@ -256,7 +261,7 @@ is_complete(const struct sym_elf *file)
            sym_elf_find_section(file, ".debug_line") != 0;
 }
 
-/* Lines of the image itself, or of its debug file. */
+/* Open the lines of the image itself, or else of its debug file. */
 static void
 load_lines(struct sym_reader *image, const struct sym_elf *file,
            const struct sym_elf *debug, const struct sym_debug_file *found)
@@ -306,6 +311,7 @@ load_with_debug_file(struct sym_reader *image, const struct sym_elf *file)
     }
 }
 
+/* Read the symbols, and open the debug information, once. */
 static void
 load(struct sym_reader *image)
 {
@@ -357,7 +363,7 @@ sym_reader_note(struct sym_reader *image)
     return image->note;
 }
 
-/* --- places and addresses --- */
+/* --- offsets and addresses --- */
 
 const struct sym_segment *
 sym_reader_segments(const struct sym_reader *image, size_t *count)
@@ -376,7 +382,8 @@ sym_reader_bucket(const struct sym_reader *image, uint64_t file_offset, uint64_t
 
 /* --- names --- */
 
-/* Symbols inside of another one are few; a forged table may have many. */
+/* Limit of the ranges that are searched for a symbol's ends: symbols inside of another
+ * one are few, but a forged table may have many. */
 #define INNER_RANGES_MAX 64
 
 /* Get the range of the symbol that a range of the table belongs to, including nested
@@ -444,6 +451,7 @@ struct last_line {
     uint64_t start;
 };
 
+/* A sym_line_row: keep the largest address of a row. */
 static bool
 keep_last_line(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -458,7 +466,7 @@ keep_last_line(void *context, uint64_t address, const char *file, uint32_t line)
 }
 
 uint64_t
-sym_reader_place(struct sym_reader *image, uint64_t address, uint64_t bytes)
+sym_reader_named_address(struct sym_reader *image, uint64_t address, uint64_t bytes)
 {
     struct last_line last = {.start = address};
     const struct sym_range *range;
@@ -479,8 +487,8 @@ bool
 sym_reader_lookup_bucket(struct sym_reader *image, uint64_t address, uint64_t bytes,
                          struct sym_name *name)
 {
-    const bool found =
-        sym_reader_lookup_address(image, sym_reader_place(image, address, bytes), name);
+    const bool found = sym_reader_lookup_address(
+        image, sym_reader_named_address(image, address, bytes), name);
 
     name->address = address;
     return found;

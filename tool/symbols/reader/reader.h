@@ -37,25 +37,27 @@ struct sym_reader_settings {
 };
 
 /*
- * Opens an ELF image. Symbols come from .symtab, .dynsym, the separate debug file
+ * Open an ELF image. Symbols come from .symtab, .dynsym, the separate debug file
  * (build-id, then debuglink with its CRC) and .gnu_debugdata.
  *
  *   fd    closed, also on failure
  *   path  where the image was mapped from: for the debuglink search and messages
  *   root  for the search of debug files: "", or what files->open takes for its root
  *
- * NULL with errno set if it is no ELF file or memory ran out.
+ * Returns NULL with errno set if it is no ELF file or memory ran out.
  */
 struct sym_reader *sym_reader_open(int fd, const char *path, const char *root);
 
-/* The same from memory, such as the vdso, which outlives the reader. */
+/* Open an image in memory, which outlives the reader; or the vdso of this process. Its
+ * separate debug file is not looked for. */
 struct sym_reader *sym_reader_open_memory(const void *bytes, size_t size,
                                           const char *name);
 struct sym_reader *sym_reader_open_vdso(void);
 
 void sym_reader_close(struct sym_reader *reader); /* NULL is allowed */
 
-/* Before the first lookup. The settings are copied, and not what they point to. */
+/* Change the settings, before the first lookup. They are copied, but not what they
+ * point to. */
 void sym_reader_configure(struct sym_reader *reader,
                           const struct sym_reader_settings *settings);
 
@@ -69,7 +71,10 @@ bool sym_reader_lookup_address(struct sym_reader *reader, uint64_t address,
                                struct sym_name *name);
 bool sym_reader_lookup_bucket(struct sym_reader *reader, uint64_t address,
                               uint64_t bytes, struct sym_name *name);
-uint64_t sym_reader_place(struct sym_reader *reader, uint64_t address, uint64_t bytes);
+/* Return the address in a bucket whose name it gets: where the function or line begins
+ * that starts last in it, or else its first byte. */
+uint64_t sym_reader_named_address(struct sym_reader *reader, uint64_t address,
+                                  uint64_t bytes);
 size_t sym_reader_frames(struct sym_reader *reader, uint64_t address,
                          const struct sym_frame **frames);
 struct sym_code sym_reader_code(const struct sym_reader *reader);
@@ -80,7 +85,7 @@ bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t en
 
 /* --- what only readers have --- */
 
-/* The segments of the file that are mapped; count: out, their number. */
+/* Return the loadable segments of the file; count: out, their number. */
 const struct sym_segment *sym_reader_segments(const struct sym_reader *reader,
                                               size_t *count);
 
@@ -89,18 +94,18 @@ const struct sym_segment *sym_reader_segments(const struct sym_reader *reader,
 bool sym_reader_bucket(const struct sym_reader *reader, uint64_t file_offset,
                        uint64_t size, uint64_t *address);
 
-/* sym_image_unwind, here. */
+/* Do what sym_image_unwind asks for. */
 size_t sym_reader_unwind(struct sym_reader *reader, uint64_t address,
                          struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX]);
 
-/* sym_map_read_perf, here. */
+/* Do what sym_map_read_perf asks for. */
 struct sym_map *sym_reader_perf_map(int fd, uint64_t size,
                                     const struct sym_wanted *wanted);
 
-/* sym_symbol_list_read, here. */
+/* Do what sym_symbol_list_read asks for. */
 int sym_reader_symbol_list(int fd, uint64_t bytes, struct sym_symbol_list *list);
 
-/* sym_find_function without its limit of time. */
+/* Do what sym_find_function asks for, without a limit of time. */
 int sym_reader_find_function(int fd, const char *path, const char *name, uint64_t bytes,
                              const struct sym_files *files, struct sym_function *found);
 

@@ -23,6 +23,9 @@ struct server {
 
 /* --- further files --- */
 
+/* Send a request for a file. Returns the descriptor that the command sent, or the
+ * negative errno by which it refused; -EIO if that is none, as Linux has them (-1 to
+ * -4095). */
 static int
 ask_for_file(struct wire *wire)
 {
@@ -42,6 +45,7 @@ ask_for_file(struct wire *wire)
     return wire->failed || error >= 0 || error < -4095 ? -EIO : (int)error;
 }
 
+/* The open function of struct sym_files: have the command open a file. */
 static int
 open_by_command(void *context, const char *root, const char *path)
 {
@@ -53,6 +57,7 @@ open_by_command(void *context, const char *root, const char *path)
     return ask_for_file(wire);
 }
 
+/* The download function of struct sym_files: have the command download a file. */
 static int
 download_by_command(void *context, const unsigned char *id, size_t id_size, char *path,
                     size_t path_size)
@@ -101,8 +106,8 @@ put_frames(struct server *server, const struct sym_frame *frames, size_t count)
     }
 }
 
-/* The name of the outermost function, which is that of the symbol if there is one, and
- * what the debug information has. */
+/* Send what is known of an address: the name of the outermost function, which is that
+ * of the symbol if there is one, and the frames that the debug information has. */
 static void
 put_answer(struct server *server, const struct sym_name *name)
 {
@@ -134,13 +139,14 @@ put_state(struct server *server)
     wire_put_text(server->wire, note);
 }
 
+/* Send the name of a bucket, which begins at a file offset or a link-time address. */
 static void
-answer_name(struct server *server, bool by_offset, uint64_t place, uint64_t bytes)
+answer_name(struct server *server, bool by_offset, uint64_t start, uint64_t bytes)
 {
-    struct sym_name name = {.address = place, .at = place};
-    uint64_t address = place;
+    struct sym_name name = {.address = start, .at = start};
+    uint64_t address = start;
 
-    if (!by_offset || sym_reader_bucket(server->reader, place, bytes, &address)) {
+    if (!by_offset || sym_reader_bucket(server->reader, start, bytes, &address)) {
         (void)sym_reader_lookup_bucket(server->reader, address, bytes, &name);
     }
     put_answer(server, &name);
@@ -168,6 +174,7 @@ answer_names(struct server *server)
     put_state(server);
 }
 
+/* A sym_line_row: send a row of the line table. */
 static bool
 put_row(void *context, uint64_t address, const char *file, uint32_t line)
 {
@@ -248,6 +255,8 @@ static void (*const answers[])(struct server *server) = {
     [ASK_UNWIND] = answer_unwind,
 };
 
+/* Receive the parameters of a conversation about an image, and open it. On failure the
+ * server has no reader, and errno is set. */
 static void
 open_image(struct server *server)
 {
@@ -262,7 +271,7 @@ open_image(struct server *server)
     const char *const path = wire_get_text(wire, PATH_MAX);
     const int fd = wire_take_fd(wire);
 
-    errno = EIO;
+    errno = EIO; /* for a failure that sets none: there is no vdso */
     server->reader =
         (flags & FLAG_VDSO) != 0
             ? sym_reader_open_vdso()

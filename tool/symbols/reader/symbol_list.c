@@ -16,7 +16,7 @@ struct reader {
     struct sym_elf file;
     struct sym_budget budget;
     size_t room;
-    const char *source; /* the file that local symbols are of */
+    const char *source; /* source file of the local symbols that follow */
 };
 
 /* Whether the linker kept the relocations of code in the file (--emit-relocs). */
@@ -43,7 +43,8 @@ is_too_long(const char *name)
     return strnlen(name, SYM_NAME_BYTES_MAX) == SYM_NAME_BYTES_MAX;
 }
 
-/* Add a symbol. Returns false if memory or the budget ran out. */
+/* Add a symbol if it is a defined function. One of type STT_FILE names the source file
+ * of the local ones that follow. Returns false if memory or the budget ran out. */
 static bool
 take_symbol(struct reader *reader, const GElf_Sym *symbol, const char *name)
 {
@@ -91,6 +92,8 @@ compare_symbols(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+/* Read the functions of .symtab; a file without it has none. Returns 0 or a negative
+ * errno. */
 static int
 read_list(struct reader *reader)
 {

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - has libdw interpret unwind tables, and takes what it gives if it is one of
- * the few forms that real code has.
+ * unwind.c - has libdw interpret the unwind tables of x86-64 code, and turns what libdw
+ * says of an address into a rule, if that has one of the few forms of real code.
  *
- * libdw gives a location as an expression. That of CFA + offset is made by it; one that
- * a table has begins with a push of the CFA, whether it is used or not.
+ * libdw describes where a register is by an expression of DWARF. libdw itself makes
+ * that of a register at CFA + offset: DW_OP_call_frame_cfa, and DW_OP_plus_uconst if
+ * the offset is not 0. It puts the same first operation, which pushes the CFA, before
+ * an expression that is in the table, whether that uses it or not.
  */
 #include "symbols/reader/unwind.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
 
+/* DWARF's number of the return address on x86-64, and its size on the stack. */
 enum { RETURN_ADDRESS = 16, CALL_SIZE = 8 };
 
 /* expression - DWARF operations. */
@@ -21,7 +24,7 @@ struct expression {
 
 /* --- forms --- */
 
-/* Is the operation register + offset? */
+/* Whether an operation is register + offset: then number and offset are set. */
 static bool
 is_sum(const Dwarf_Op *operation, uint8_t *number, int32_t *offset)
 {
@@ -45,8 +48,8 @@ is_sum(const Dwarf_Op *operation, uint8_t *number, int32_t *offset)
     return true;
 }
 
-/* Is it what linkers write for the stubs of a PLT, which push a number and then jump?
- */
+/* Whether a CFA is the one that linkers write for the stubs of a PLT, which push a
+ * number and then jump: rsp + 8 + ((rip & 15) >= N) << 3. pushed_from: out, N. */
 static bool
 is_stub(const struct expression *cfa, int32_t *pushed_from)
 {
@@ -68,8 +71,10 @@ is_stub(const struct expression *cfa, int32_t *pushed_from)
            *pushed_from >= 0 && *pushed_from <= 15;
 }
 
+/* Set the form, register and offset of the CFA. Returns false if the expression has
+ * none of the forms. */
 static bool
-take_cfa(const struct expression *cfa, struct sym_unwind_rule *rule)
+set_cfa(const struct expression *cfa, struct sym_unwind_rule *rule)
 {
     if (is_stub(cfa, &rule->cfa_offset)) {
         rule->cfa = SYM_CFA_STUB;
@@ -101,6 +106,8 @@ struct location {
     int32_t offset;
 };
 
+/* Interpret libdw's expression for a register of the caller. Without operations, the
+ * pointer to them says whether the register is the same (NULL) or lost. */
 static struct location
 location_of(const struct expression *found)
 {
@@ -126,6 +133,7 @@ location_of(const struct expression *found)
     return location;
 }
 
+/* Return where the caller's register of DWARF's number is. */
 static struct location
 find_register(Dwarf_Frame *frame, int number)
 {
@@ -138,7 +146,7 @@ find_register(Dwarf_Frame *frame, int number)
                : (struct location){.form = LOCATION_OTHER};
 }
 
-/* Is rsp of the caller the CFA? */
+/* Whether the caller's rsp is the CFA. */
 static bool
 has_usual_rsp(Dwarf_Frame *frame)
 {
@@ -153,6 +161,7 @@ has_usual_rsp(Dwarf_Frame *frame)
 
 /* --- rules --- */
 
+/* Whether a location is where the kernel stores the register of a number. */
 static bool
 is_signal_offset(const struct location *location, int number)
 {
@@ -160,7 +169,8 @@ is_signal_offset(const struct location *location, int number)
            location->offset == sym_signal_offsets[number];
 }
 
-/* Is all of it where the kernel stores it? */
+/* Whether CFA, return address and saved registers are where the kernel stores those of
+ * code that a signal interrupted. */
 static bool
 is_signal(Dwarf_Frame *frame, const struct sym_unwind_rule *rule)
 {
@@ -180,9 +190,11 @@ is_signal(Dwarf_Frame *frame, const struct sym_unwind_rule *rule)
     return true;
 }
 
-/* Take where a saved register is. At most one base can be said. */
+/* Set where the saved register of an index is. Returns false if a rule cannot say it:
+ * another form, or a second register that a location is relative to. */
 static bool
-take_place(const struct location *location, struct sym_unwind_rule *rule, size_t index)
+set_saved_register(const struct location *location, struct sym_unwind_rule *rule,
+                   size_t index)
 {
     static const uint8_t places[] = {
         [LOCATION_SAME] = SYM_PLACE_SAME,
@@ -215,13 +227,14 @@ take_place(const struct location *location, struct sym_unwind_rule *rule, size_t
     return true;
 }
 
+/* Set where all saved registers are. Returns false if a rule cannot say it. */
 static bool
-take_places(Dwarf_Frame *frame, struct sym_unwind_rule *rule)
+set_saved_registers(Dwarf_Frame *frame, struct sym_unwind_rule *rule)
 {
     for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
         const struct location location = find_register(frame, sym_saved_registers[i]);
 
-        if (!take_place(&location, rule, i)) {
+        if (!set_saved_register(&location, rule, i)) {
             return false;
         }
     }
@@ -234,6 +247,8 @@ rule_of_kind(enum sym_unwind_kind kind)
     return (struct sym_unwind_rule){.kind = (uint8_t)kind};
 }
 
+/* Return the rule of a frame of libdw. signal: the code is what signal handlers return
+ * to. */
 static struct sym_unwind_rule
 rule_of(Dwarf_Frame *frame, bool signal)
 {
@@ -245,7 +260,7 @@ rule_of(Dwarf_Frame *frame, bool signal)
         return rule_of_kind(SYM_UNWIND_OUTERMOST);
     }
     if (dwarf_frame_cfa(frame, &cfa.operations, &cfa.count) != 0 ||
-        !take_cfa(&cfa, &rule)) {
+        !set_cfa(&cfa, &rule)) {
         return rule_of_kind(SYM_UNWIND_UNSUPPORTED);
     }
     if (signal) {
@@ -253,16 +268,16 @@ rule_of(Dwarf_Frame *frame, bool signal)
                                                     : SYM_UNWIND_UNSUPPORTED);
     }
     return caller.form == LOCATION_CFA && caller.offset == -CALL_SIZE &&
-                   take_places(frame, &rule)
+                   set_saved_registers(frame, &rule)
                ? rule
                : rule_of_kind(SYM_UNWIND_UNSUPPORTED);
 }
 
 /* --- tables --- */
 
-/* Take the row of an address. False: the table has none. */
+/* Get the row of an address from a table, or NULL. Returns false if there is none. */
 static bool
-take_row(Dwarf_CFI *table, uint64_t address, struct sym_unwind_row *row)
+find_row(Dwarf_CFI *table, uint64_t address, struct sym_unwind_row *row)
 {
     Dwarf_Frame *frame = NULL;
     bool signal = false;
@@ -273,7 +288,7 @@ take_row(Dwarf_CFI *table, uint64_t address, struct sym_unwind_row *row)
     if (table == NULL || dwarf_cfi_addrframe(table, address, &frame) != 0) {
         return false;
     }
-    number = dwarf_frame_info(frame, &start, &end, &signal);
+    number = dwarf_frame_info(frame, &start, &end, &signal); /* of the return address */
     *row = (struct sym_unwind_row){start, end, rule_of_kind(SYM_UNWIND_UNSUPPORTED)};
     if (number == RETURN_ADDRESS) {
         row->rule = rule_of(frame, signal);
@@ -294,10 +309,11 @@ open_tables(struct sym_unwind_tables *tables, const struct sym_elf *file,
     }
 }
 
-/* One row that stands for all: the whole image, or one address. */
+/* Make the row that says why there is none: for the whole image if it has no tables,
+ * or else for this address. Returns 1, the number of rows. */
 static size_t
-take_none(const struct sym_unwind_tables *tables, uint64_t address,
-          struct sym_unwind_row *row)
+explain_no_row(const struct sym_unwind_tables *tables, uint64_t address,
+               struct sym_unwind_row *row)
 {
     *row = (struct sym_unwind_row){address, address + 1, rule_of_kind(SYM_UNWIND_NONE)};
     if (tables->exceptions == NULL && tables->debug == NULL) {
@@ -323,14 +339,14 @@ sym_unwind_tables_find(struct sym_unwind_tables *tables, const struct sym_elf *f
         open_tables(tables, file, budget);
     }
     while (count < SYM_UNWIND_ROWS_MAX &&
-           (take_row(tables->exceptions, address, &rows[count]) ||
-            take_row(tables->debug, address, &rows[count]))) {
+           (find_row(tables->exceptions, address, &rows[count]) ||
+            find_row(tables->debug, address, &rows[count]))) {
         if (count > 0) {
-            rows[count].start = address;
+            rows[count].start = address; /* so that rows of two tables do not overlap */
         }
         address = rows[count++].end;
     }
-    return count > 0 ? count : take_none(tables, address, &rows[0]);
+    return count > 0 ? count : explain_no_row(tables, address, &rows[0]);
 }
 
 void

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind.h - reads the unwind tables of an ELF file: .eh_frame and .debug_frame. */
+/* unwind.h - reads the unwind tables of an ELF file: .eh_frame and .debug_frame. Only
+ * x86-64 is supported. */
 #ifndef SYMBOLS_READER_UNWIND_H
 #define SYMBOLS_READER_UNWIND_H
 
@@ -8,22 +9,23 @@
 
 #include <stdbool.h>
 
-/* sym_unwind_tables - those of one file. All zero at first. */
+/* sym_unwind_tables - the tables of one file. All zero at first. */
 struct sym_unwind_tables {
     bool opened;
     Dwarf_CFI *exceptions;        /* .eh_frame; NULL: there is none */
     Dwarf_CFI *debug;             /* .debug_frame, of image; NULL: there is none */
-    struct sym_dwarf_image image; /* of it */
+    struct sym_dwarf_image image; /* has .debug_frame only */
 };
 
 /*
- * Gives the row of an address and rows right behind it, or one row that says why there
- * is none. They cover the address, are in order and do not overlap.
+ * Get the row of an address and rows right behind it, or one row that says why there is
+ * none. Rows cover the address, are in order and do not overlap.
  *
  *   file    outlives the tables; the same at each call
- *   budget  what .debug_frame is taken from, until the end; outlives the tables
+ *   budget  memory for .debug_frame is taken from it until sym_unwind_tables_finish;
+ *           outlives the tables
  *
- * At least 1.
+ * Returns the number of rows, at least 1.
  */
 size_t sym_unwind_tables_find(struct sym_unwind_tables *tables,
                               const struct sym_elf *file, struct sym_budget *budget,
