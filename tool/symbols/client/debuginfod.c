@@ -24,11 +24,12 @@ struct sym_download {
     bool late;
 };
 
-/* Whose download runs on this thread: the library gives its own client alone. */
+/* The download that runs on this thread: the library passes only its own client to
+ * watch. */
 static _Thread_local struct sym_download *watched;
 
-/* Report progress and end a download that takes too long: the library calls this while
- * it waits, and ends if it is not 0. */
+/* Report progress, and end a download that takes too long: the library calls this while
+ * it waits, and gives the download up if the result is not 0. */
 static int
 watch(debuginfod_client *client, long done, long total)
 {
@@ -75,7 +76,8 @@ download_new(unsigned int seconds, sym_download_progress *progress, void *contex
     return download;
 }
 
-/* Runs a download within the time that is left. */
+/* Run a download within the time that is left. Returns a descriptor or a negative
+ * errno: -ETIME if the time is up. */
 static int
 run_download(struct sym_download *download, const unsigned char *id, size_t id_size,
              char **path)

@@ -2,7 +2,7 @@
 /* download.c - hands each operation to the module, which the first use loads. */
 #include "symbols/client/download_module.h"
 
-static const struct download_module *module; /* there is none without a download */
+static const struct download_module *module; /* set by sym_download_new */
 
 struct sym_download *
 sym_download_new(unsigned int seconds, sym_download_progress *progress, void *context,

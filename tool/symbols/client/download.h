@@ -3,8 +3,8 @@
  * download.h - debug files from debuginfod servers, by build-id, for those who ask for
  * it.
  *
- * libdebuginfod keeps what it got in its cache. All downloads together have a time
- * limit; what is not there then is done without.
+ * libdebuginfod keeps what it downloaded in its cache. All downloads together have a
+ * time limit; names of files that did not come in time are missing.
  */
 #ifndef SYMBOLS_CLIENT_DOWNLOAD_H
 #define SYMBOLS_CLIENT_DOWNLOAD_H
@@ -20,12 +20,13 @@ typedef void sym_download_progress(void *context, const char *what, long done,
                                    long total);
 
 /*
+ * Prepare downloads from the servers of DEBUGINFOD_URLS.
+ *
  *   seconds   for all downloads together
  *   progress  may be NULL
  *   why       out, on failure, for people
  *
- * Prepare downloads from the servers of DEBUGINFOD_URLS. Returns NULL if the module for
- * them cannot be loaded or memory ran out.
+ * Returns NULL if the module for downloads cannot be loaded or memory ran out.
  */
 struct sym_download *sym_download_new(unsigned int seconds,
                                       sym_download_progress *progress, void *context,
@@ -34,11 +35,13 @@ struct sym_download *sym_download_new(unsigned int seconds,
 void sym_download_delete(struct sym_download *download); /* NULL is allowed */
 
 /*
- * The debug file of a build-id. A descriptor, or negative errno: -ENOENT if no server
- * has it, -ETIME if the time is up. The file is not checked.
+ * Download the debug file of a build-id, which is not checked.
  *
  *   what  name of the image, for progress
- *   path  out: of the file here
+ *   path  out: of the file in the library's cache
+ *
+ * Returns a descriptor, or a negative errno: -ENOENT if no server has the file, -ETIME
+ * if the time is up.
  */
 int sym_download_debug_file(struct sym_download *download, const unsigned char *id,
                             size_t id_size, const char *what, char *path,

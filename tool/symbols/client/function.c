@@ -11,10 +11,13 @@
 
 #include <errno.h>
 
+/* Limits of the reader's memory: that of tables by default, and what it has beside. */
 #define MEMORY_DEFAULT (UINT64_C(1) << 30)
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 
-/* Receive the answer: found, or the negative errno that is returned. */
+/* Receive the answer. Returns 0 with found set, or a negative errno: that of the
+ * answer, or -EIO if that is none, as Linux has them (-1 to -4095), or the reader
+ * failed. */
 static int
 get_function(struct opener *opener, struct wire *wire, struct sym_function *found)
 {

@@ -2,12 +2,13 @@
 /*
  * image.c - the command's end of a process that reads one image.
  *
- * The file goes to it with the first question, if it is known by then, and an answer
- * ends with the state of the image: has it symbols, is something missing, and why.
+ * The file is sent to the process together with the first question, if that is known by
+ * then. An answer about names or lines ends with the state of the image: whether it has
+ * symbols, whether something is missing, and why.
  *
- * Whatever comes from it is checked and bounded: numbers of names are those of names
- * that came, and all that is kept is at most what the image's names may take. What ends
- * the process leaves what was answered before, and a note.
+ * Whatever comes from the process is checked and bounded: the number of a name must be
+ * that of one that came, and all that is kept is at most what the image's names may
+ * take. If the process ends, earlier answers stay, and a note says why it ended.
  */
 #include "symbols/client/imagep.h"
 
@@ -33,7 +34,7 @@
  * sections and answers. */
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 
-/* An image that has no clock. */
+/* Limit of processor time for an image that has no clock. */
 #define CPU_NS_MAX (UINT64_C(600) * CLOCK_SECOND_NS)
 
 /* Limit of processor time to read headers. */
@@ -143,7 +144,6 @@ charge_time(struct sym_image *image)
 
 /* --- questions --- */
 
-/* The wire to put a question's parameters on; NULL: there is none. */
 struct wire *
 image_ask(struct sym_image *image, uint64_t question)
 {
@@ -182,7 +182,7 @@ image_finish(struct sym_image *image)
 
 /* --- what is known of the image --- */
 
-/* If the process fails, the state that is known stays. */
+/* If the process fails, the state that was received before stays. */
 void
 image_take_state(struct sym_image *image)
 {
@@ -315,9 +315,10 @@ sym_image_written_s(const struct sym_image *image)
 
 /* --- opening --- */
 
-/* Lower-case hex, or nothing: it names files. */
+/* Set the build-id. Returns false unless it is lower-case hex, or empty: files are
+ * named by it. */
 static bool
-take_build_id(struct sym_image *image, const char *text)
+set_build_id(struct sym_image *image, const char *text)
 {
     const size_t size = strlen(text);
 
@@ -352,7 +353,7 @@ get_headers(struct sym_image *image)
     struct wire *const wire = &image->process.wire;
     int error = image_next_answer(image) ? (int)wire_get_most(wire, 4095) : EIO;
 
-    if (error == 0 && !take_build_id(image, wire_get_text(wire, TEXT_BYTES_MAX))) {
+    if (error == 0 && !set_build_id(image, wire_get_text(wire, TEXT_BYTES_MAX))) {
         error = EIO;
     }
     if (error == 0) {
@@ -372,7 +373,8 @@ flags_of(const struct sym_settings *settings)
            (settings->download != NULL ? FLAG_DOWNLOAD : 0);
 }
 
-/* Whether nothing may be waited for: the file's device, or processes before. */
+/* Whether no process is asked, since it would be waited for in vain: files of the same
+ * device, or processes that read other images, did not answer. */
 static bool
 is_refused(const struct sym_image *image)
 {
@@ -382,7 +384,7 @@ is_refused(const struct sym_image *image)
            (clock != NULL && clock->hung >= SYM_HUNG_MAX);
 }
 
-/* The names of the places that were asked for with the file. */
+/* Receive the names that were asked for with the file. */
 static void
 take_first_names(struct sym_image *image, const struct sym_wanted *wanted)
 {
@@ -437,10 +439,10 @@ start(struct sym_image *image, uint64_t flags, const struct sym_wanted *wanted)
     return error;
 }
 
-/* Set written_s from what the kernel has cached: to ask the server of a network file
- * system could block. */
+/* Set written_s, device and inode from what the kernel has cached: to ask the server of
+ * a network file system could block. */
 static void
-look_at_file(struct sym_image *image)
+read_status(struct sym_image *image)
 {
     struct statx status;
 
@@ -462,7 +464,8 @@ close_file(struct sym_image *image)
     }
 }
 
-/* Takes fd over, also on failure. */
+/* Make an image, start its process, and have its headers read. fd is the image's from
+ * now on, or closed on failure; -1: none is sent. Returns as sym_image_open does. */
 static struct sym_image *
 open_image(int fd, const char *path, const char *root, uint64_t flags,
            const struct sym_settings *settings, const struct sym_wanted *wanted)
@@ -485,7 +488,7 @@ open_image(int fd, const char *path, const char *root, uint64_t flags,
                                     .root = image->root,
                                     .path = path,
                                     .download = image->settings.download};
-    look_at_file(image);
+    read_status(image);
     if (image->path != NULL && image->root != NULL) {
         image->opener.path = image->path;
         error = start(image, flags, wanted);

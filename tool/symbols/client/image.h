@@ -28,8 +28,7 @@ struct sym_clock {
     unsigned int round; /* number of calls of sym_clock_start */
 };
 
-/* If so many processes did not answer, each of which was waited for, no other is asked.
- */
+/* After so many processes did not answer, no other is asked: each was waited for. */
 enum { SYM_HUNG_MAX = 2 };
 
 /* Start a round: from now on all images may take so many seconds, and one image a third
@@ -44,12 +43,13 @@ struct sym_settings {
     struct sym_download *download; /* NULL: debug files of this machine alone */
     uint64_t memory_max;           /* bytes for one image; 0: 1 GiB */
     struct sym_clock *clock;       /* of all images; NULL: no limit */
-    /* Told now and then while names are read; may be NULL. what is hostile. */
+    /* Called now and then while names are read; may be NULL. what is hostile. */
     void (*progress)(void *context, const char *what, uint64_t done, uint64_t total);
-    /* Told why names of an image are missing; may be NULL. note is hostile. */
+    /* Called with the reason if names of an image are missing; may be NULL. note is
+     * hostile. */
     void (*say)(void *context, const char *note);
-    /* The same of files that did not answer: these are reported by the agent too, which
-     * reports no others. */
+    /* Called in place of say if the reason is that a file did not answer: the agent
+     * reports such files, and no others. */
     void (*warn)(void *context, const char *note);
     void *context;
 };
@@ -64,18 +64,20 @@ struct sym_settings {
  *   root  prefix for the search of debug files ("" or "/proc/PID/root")
  *   settings  copied; what they lead to outlives the image; NULL: all zero
  *
- * NULL with errno: ENOEXEC if it is no ELF file, EIO if the process that reads it
- * failed, or another.
+ * Returns NULL with errno: ENOEXEC if it is no ELF file, EIO if the process that reads
+ * it failed, or another.
  */
 struct sym_image *sym_image_open(int fd, const char *path, const char *root,
                                  const struct sym_settings *settings);
 
 /*
- * The same, of an image whose names will be looked up: they are asked for with the
- * file, unless no time is left for names.
+ * Open an image, and request names with the same message that hands over the file,
+ * unless no time is left for names.
  *
  *   wanted  places for sym_image_lookup_place, as for sym_image_expect; NULL: none are
  *           known yet
+ *
+ * Other parameters and the result are those of sym_image_open.
  */
 struct sym_image *sym_image_open_places(int fd, const char *path, const char *root,
                                         const struct sym_settings *settings,
@@ -99,13 +101,13 @@ bool sym_image_is_ended(const struct sym_image *image);
 /* Whether it was ended since it did not answer, which the note says, too. */
 bool sym_image_is_hung(const struct sym_image *image);
 
-/* The link-time address of the first byte of code in a bucket, by the program headers,
- * without a request to the process. file_offset itself if no segment has a byte of it.
- */
+/* Return the link-time address of the first byte of code in a bucket, by the program
+ * headers, without a request to the process; or file_offset itself if no segment has a
+ * byte of the bucket. */
 uint64_t sym_image_place_address(const struct sym_image *image, uint64_t file_offset,
                                  uint64_t bytes);
 
-/* The bytes of memory that the image takes in its process and in this one. */
+/* Return the bytes of memory that the image takes in its process and in the command. */
 uint64_t sym_image_memory(const struct sym_image *image);
 
 /* Whether any symbol table was found. */
@@ -114,7 +116,8 @@ bool sym_image_has_symbols(struct sym_image *image);
 /* Whether names or lines are missing since they cost too much memory or time. */
 bool sym_image_is_bounded(struct sym_image *image);
 
-/* "" or, for people, why names are missing: a debug file refused, memory short. */
+/* Return "" or, for people, why names are missing: a debug file was refused, or there
+ * was no memory. */
 const char *sym_image_note(struct sym_image *image);
 
 /* Get the link-time address of a file offset by the program headers, without a request
@@ -138,8 +141,8 @@ bool sym_image_segment(const struct sym_image *image, uint64_t file_offset,
  * Name the bucket of code at a file offset, which may begin before the segment that the
  * code is in. name->address is the link-time address of its first byte, or the offset
  * if it has none; it is no multiple of bytes where segments lie otherwise in memory
- * than in the file. The name is that of sym_image_lookup_bucket. False if there is
- * none.
+ * than in the file. The name is that of sym_image_lookup_bucket. Returns false if there
+ * is none.
  */
 bool sym_image_lookup_place(struct sym_image *image, uint64_t file_offset,
                             uint64_t bytes, struct sym_name *name);
@@ -149,9 +152,9 @@ bool sym_image_lookup_address(struct sym_image *image, uint64_t address,
                               struct sym_name *name);
 
 /*
- * The same for a bucket: the code that starts last in [address, address + bytes) has
- * its name, which is exact where bytes is 1; if none starts there, the code that covers
- * the first byte.
+ * Name a bucket: by the function or line that starts last in [address, address +
+ * bytes), or if none starts there, as the code at its first byte. Where bytes is 1 the
+ * name is exact. Returns false if there is none.
  */
 bool sym_image_lookup_bucket(struct sym_image *image, uint64_t address, uint64_t bytes,
                              struct sym_name *name);

@@ -27,7 +27,8 @@ get_number(struct wire *wire)
     return (uint32_t)wire_get_most(wire, UINT32_MAX);
 }
 
-/* Frames behind those that are there; how many. */
+/* Receive the frames of an answer, and append them to those of earlier answers. Returns
+ * their number. */
 static size_t
 get_frames(struct sym_image *image, struct answers *answers)
 {
@@ -67,7 +68,7 @@ get_frames(struct sym_image *image, struct answers *answers)
     return count;
 }
 
-/* Receive the answer for one place. Names are sent as "" if there is none. */
+/* Receive the answer for one place. A name that is not known comes as "". */
 static void
 get_answer(struct sym_image *image, struct answers *answers, struct answer *answer)
 {
@@ -126,6 +127,8 @@ image_take_names(struct sym_image *image, struct answers *answers,
     image_take_state(image);
 }
 
+/* Request the names of places and receive them. If that fails, answers has those that
+ * came before. */
 static void
 ask_names(struct sym_image *image, struct answers *answers, const uint64_t *places,
           size_t count)
@@ -171,6 +174,7 @@ compare_answers(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
+/* Return the answer for a place, or NULL if answers has none for it. */
 static const struct answer *
 find_answer(const struct answers *answers, bool by_offset, uint64_t place,
             uint64_t bytes)
@@ -184,6 +188,8 @@ find_answer(const struct answers *answers, bool by_offset, uint64_t place,
                          compare_answers);
 }
 
+/* Name a bucket: by an answer that sym_image_expect requested, by the answer to the
+ * last lookup, or by a request. Returns false if there is no name. */
 static bool
 look_up(struct sym_image *image, bool by_offset, uint64_t place, uint64_t bytes,
         struct sym_name *name)
@@ -255,6 +261,8 @@ struct row {
     uint32_t line;
 };
 
+/* Receive a row, and append it. Returns false if there are no more, or the process
+ * failed. */
 static bool
 get_row(struct sym_image *image, struct buffer *rows)
 {
@@ -290,7 +298,7 @@ sym_image_line_rows(struct sym_image *image, uint64_t start, uint64_t end,
         image_take_state(image);
         (void)image_finish(image);
     }
-    /* Whoever takes them may ask for more. */
+    /* Only now, since take may make requests to the same process. */
     for (size_t i = 0; going && i < rows.size / sizeof(struct row); i++) {
         const struct row *const row = (const struct row *)(void *)rows.data + i;
 

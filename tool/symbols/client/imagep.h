@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* answer - what the reader answered for a place. */
+/* answer - what the process answered for a place. */
 struct answer {
     uint64_t place;       /* a file offset or an address: answers.by_offset */
     struct sym_name name; /* by the symbol table; sym_name_join adds the frames */
@@ -46,7 +46,7 @@ struct sym_image {
     bool ended;         /* its process has ended; note says why */
     bool bounded;       /* names are missing since memory or time ran out */
     unsigned int round; /* that of settings.clock at the last request */
-    bool late;          /* no time was left for it in this round */
+    bool late;          /* no time was left for the image in this round */
     uint64_t image_end_ns; /* processor time of its process at which its share of this
                               round ends */
     uint64_t charged_ns;   /* processor time that was subtracted from the clock's */

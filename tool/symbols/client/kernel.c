@@ -3,8 +3,9 @@
  * kernel.c - the kernel's functions, from /proc/kallsyms and /proc/modules.
  *
  * Lines are "ADDRESS TYPE NAME" with "\t[MODULE]" behind those of modules. There are no
- * sizes: a symbol reaches to the next one, but not out of the text it lies in. Where it
- * is known what will be looked up, only lines that may name it are kept.
+ * sizes: a symbol reaches to the next one, but not out of the text it lies in, that of
+ * the core (all but modules) or of a module. Where it is known what will be looked up,
+ * only lines that may name it are kept.
  */
 #include "symbols/client/kernel.h"
 
@@ -66,7 +67,8 @@ cut_line(char *text, struct line *line)
     return true;
 }
 
-/* The bound that a symbol of the core is; NULL: none. A kernel may show _text only. */
+/* Return which bound of the core's text a symbol gives, or NULL. A kernel may show
+ * _text only, and not _stext. */
 static uint64_t *
 find_bound(struct texts *texts, const char *name)
 {
@@ -115,7 +117,8 @@ parse_module(const char *line, struct text *text)
     return true;
 }
 
-/* file may be NULL. */
+/* Read the bounds of the text of all modules from /proc/modules, which may be NULL.
+ * Returns false if memory ran out. */
 static bool
 read_modules(struct texts *texts, FILE *file)
 {
@@ -163,7 +166,9 @@ end_of_text(const struct texts *texts, uint64_t address)
     return address <= UINT64_MAX - LOOSE_BYTES ? address + LOOSE_BYTES : UINT64_MAX;
 }
 
-/* Index of a module's name: mostly the last one, as lines of a module are together. */
+/* Get the index of a module's name, which is added if it is not the last one: the lines
+ * of a module are together, so few names are added twice. Returns false if memory ran
+ * out. */
 static bool
 module_index(struct sym_map *map, const char *name, uint32_t *index)
 {
@@ -215,26 +220,26 @@ struct symbol {
     uint64_t address;
     size_t name; /* where it begins in names; behind its NUL is that of the module */
     uint8_t rank;
-    bool sought; /* only where it begins: a part of it is kept */
+    bool sought; /* the function of a part that was kept: only its address counts */
 };
 
 struct reader {
     struct texts texts;
     const struct sym_wanted *wanted; /* NULL: all */
-    size_t next;                     /* the first place from the last address on */
+    size_t next;                     /* result of the last find_wanted */
     struct buffer symbols;           /* of struct symbol */
     struct buffer names;
     size_t group; /* in symbols: where those of the last address begin */
     size_t group_names;
-    uint64_t address;
-    bool any;
-    bool shown; /* addresses are: without the right to see them they read as 0 */
+    uint64_t address; /* the last one */
+    bool any;         /* there was a line */
+    bool shown;       /* addresses are: without the right to see them they read as 0 */
 };
 
-/* Find the first wanted place from low on. Lines are nearly all by address, so it is
- * mostly that of the last line. */
+/* Return the index of the first wanted bucket that begins at low or later. Lines are
+ * nearly all in order of address, so it is mostly that of the last line. */
 static size_t
-find_place(const struct reader *reader, uint64_t low)
+find_wanted(const struct reader *reader, uint64_t low)
 {
     const uint64_t *const places = reader->wanted->places;
     const size_t count = reader->wanted->count;
@@ -246,8 +251,8 @@ find_place(const struct reader *reader, uint64_t low)
     return sym_count_below(places, count, sizeof(*places), low);
 }
 
-/* Drop the symbols of an address if no wanted place can be named by them. All of them
- * are there, and those of another address are next, at limit or before it. */
+/* Drop the symbols of the last address if no wanted bucket can be named by them. All of
+ * them were read; they reach to limit at most. */
 static void
 end_group(struct reader *reader, uint64_t limit)
 {
@@ -257,7 +262,7 @@ end_group(struct reader *reader, uint64_t limit)
         const uint64_t reach = wanted->bytes - 1;
 
         reader->next =
-            find_place(reader, reader->address > reach ? reader->address - reach : 0);
+            find_wanted(reader, reader->address > reach ? reader->address - reach : 0);
         if (reader->next == wanted->count || wanted->places[reader->next] >= limit) {
             reader->symbols.size = reader->group;
             reader->names.size = reader->group_names;
@@ -269,7 +274,7 @@ end_group(struct reader *reader, uint64_t limit)
 
 /* Keep the symbol of a line, until the next address shows whether it is wanted. */
 static void
-take_line(struct reader *reader, const struct line *line)
+keep_line(struct reader *reader, const struct line *line)
 {
     struct symbol symbol = {.address = line->address};
 
@@ -292,7 +297,7 @@ take_line(struct reader *reader, const struct line *line)
 
 /* --- functions of parts --- */
 
-/* functions - names that kept parts are of, sorted. */
+/* functions - the names of functions that kept parts may belong to, sorted. */
 struct functions {
     char **names;
     size_t count;
@@ -304,6 +309,8 @@ compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
+/* Add the names of the functions that a part of this name may belong to: none if it is
+ * no part. Returns false if memory ran out. */
 static bool
 add_functions(struct functions *functions, const char *name)
 {
@@ -327,7 +334,7 @@ add_functions(struct functions *functions, const char *name)
     return true;
 }
 
-/* Keep the symbol of a line if its function is sought. */
+/* Keep the symbol of a line if its name is among functions. */
 static void
 seek_line(struct reader *reader, const struct functions *functions,
           const struct line *line)
@@ -344,8 +351,9 @@ seek_line(struct reader *reader, const struct functions *functions,
     }
 }
 
-/* Read the functions that kept parts ("work.cold") belong to, where only some symbols
- * were kept: they may stand anywhere. Without them parts lose no more than that. */
+/* Where only some symbols were kept, read the file again for the functions that parts
+ * ("work.cold") among them belong to. If memory runs out, these parts count as
+ * functions of their own. */
 static void
 seek_functions(struct reader *reader, FILE *file)
 {
@@ -380,6 +388,8 @@ seek_functions(struct reader *reader, FILE *file)
     free(text);
 }
 
+/* Read all lines, and keep those that are wanted. Returns 0 or a negative errno:
+ * -EACCES if all addresses read as 0, -ENODATA if there is no line. */
 static int
 read_lines(struct reader *reader, FILE *file)
 {
@@ -391,7 +401,7 @@ read_lines(struct reader *reader, FILE *file)
     setvbuf(file, chunk, _IOFBF, sizeof(chunk));
     while (getline(&text, &room, file) > 0) {
         if (cut_line(text, &line)) {
-            take_line(reader, &line);
+            keep_line(reader, &line);
         }
     }
     free(text);
@@ -411,7 +421,8 @@ read_lines(struct reader *reader, FILE *file)
     return 0;
 }
 
-/* Make the map of the symbols that were kept. It owns their names then. */
+/* Make the map of the symbols that were kept, whose names it owns then. Returns false
+ * if memory ran out. */
 static bool
 fill_map(struct reader *reader, struct sym_map *map)
 {

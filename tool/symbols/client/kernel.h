@@ -9,17 +9,20 @@
 #include <stdio.h>
 
 /*
- * /proc/kallsyms, text symbols with their module: all, or those that cover what is
- * wanted, and then nothing else may be looked up. NULL with errno; EACCES if the
- * addresses are hidden (kptr_restrict). begin and end give the range from _stext to
- * _etext, and module range lines as symbols after it.
+ * Read the kernel's functions, and their modules, from /proc/kallsyms.
+ *
+ *   wanted      only symbols that cover these buckets are kept, and nothing else may be
+ *               looked up; NULL: all are kept
+ *   begin, end  out: the range from _stext to _etext, which modules are outside of
+ *
+ * Returns NULL with errno; EACCES if the addresses are hidden (kptr_restrict).
  */
 struct sym_map *sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin,
                                     uint64_t *end);
 
 /*
- * The kernel's symbols from /proc/kallsyms and /proc/modules, which may be NULL.
- * Errors, and what wanted is for, as in sym_map_open_kernel.
+ * Do the same with open files of the form of /proc/kallsyms and /proc/modules. modules
+ * may be NULL: there are none.
  */
 struct sym_map *sym_map_read_kernel(FILE *kallsyms, FILE *modules,
                                     const struct sym_wanted *wanted, uint64_t *begin,

@@ -12,6 +12,7 @@
 /* Time limit of all downloads of one command. */
 enum { DOWNLOAD_SECONDS = 90 };
 
+/* The progress function of struct sym_settings. */
 static void
 names_progress(void *context, const char *what, uint64_t done, uint64_t total)
 {
@@ -25,6 +26,7 @@ names_progress(void *context, const char *what, uint64_t done, uint64_t total)
     }
 }
 
+/* A sym_download_progress. */
 static void
 names_download_progress(void *context, const char *what, long done, long total)
 {
@@ -41,6 +43,7 @@ names_download_progress(void *context, const char *what, long done, long total)
 /* Notes that names_warn prints. */
 enum { WARNINGS_MAX = 20 };
 
+/* The say function of struct sym_settings. */
 static void
 names_say(void *context, const char *note)
 {
@@ -52,8 +55,8 @@ names_say(void *context, const char *note)
     }
 }
 
-/* Print the first notes, also of the agent: whoever can mount a file system could have
- * it print without end. */
+/* The warn function of struct sym_settings: print only the first notes. Whoever can
+ * mount a file system could otherwise have the agent print without end. */
 static void
 names_warn(void *context, const char *note)
 {
@@ -66,6 +69,8 @@ names_warn(void *context, const char *note)
     }
 }
 
+/* Prepare downloads if options or environment ask for them. Returns false after an
+ * error line if the option asked; what the environment asks for may be impossible. */
 static bool
 names_open_download(struct names *names, const struct names_options *options)
 {
@@ -107,7 +112,7 @@ names_open(struct names *names, const char *command,
            const struct names_options *options, bool quiet)
 {
     *names = (struct names){.command = command, .quiet = quiet};
-    /* A fork now costs less than one of a process that recorded. */
+    /* The command has little memory now, so a fork costs less than after recording. */
     (void)sandbox_prepare();
     if (!names_open_download(names, options)) {
         return false;

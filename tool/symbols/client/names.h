@@ -16,7 +16,7 @@ struct names_options {
     const char *urls; /* value of --debuginfod; NULL: the servers of DEBUGINFOD_URLS */
 };
 
-/* Takes --debuginfod[=URL] into names_options. */
+/* Store --debuginfod[=URL] in names_options. */
 options_take_one names_take_debuginfod;
 
 struct names {

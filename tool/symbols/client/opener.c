@@ -19,7 +19,8 @@
 /* The debug file, and the one that it shares with others. */
 enum { DOWNLOADS_MAX = 2 };
 
-/* Check that a file is in ELF, and is not the image itself, which is read already. */
+/* Check that a file is an ELF file. Returns 0; -ENOEXEC if it is none; -ENOENT, as if
+ * it was not there, if it is the image itself, which is read already. */
 static int
 check_file(const struct opener *opener, int fd)
 {
@@ -58,7 +59,7 @@ struct asked {
     int fd; /* or negative errno */
 };
 
-/* Open the file. Runs in another thread with a time limit (base/time_limit.h). */
+/* The work of time_limit_run: open and check the file. */
 static void
 asked_work(void *argument)
 {
@@ -68,7 +69,7 @@ asked_work(void *argument)
         check_or_close(&asked->opener, sym_open_regular(asked->root, asked->path));
 }
 
-/* Close and free the result of a call whose caller has given up. */
+/* The drop of time_limit_run: close and free what nobody waits for any more. */
 static void
 asked_drop(void *argument)
 {
@@ -80,8 +81,8 @@ asked_drop(void *argument)
     free(asked);
 }
 
-/* The key of calls that may wait for a path: of its root and first two names, which one
- * file system has as a rule. */
+/* Return the key of calls that may wait for a path (base/time_limit.h): a hash of its
+ * root and first two names, below which usually one file system is. */
 static uint64_t
 time_key(const char *root, const char *path)
 {
@@ -94,7 +95,7 @@ time_key(const char *root, const char *path)
     return (uint64_t)hash_bytes(root, strlen(root)) << 32 | hash_bytes(path, size);
 }
 
-/* Open a file within the time limit. Returns a negative errno if that fails. */
+/* Open a file within the time limit. Returns its descriptor or a negative errno. */
 static int
 open_in_time(const struct opener *opener, const char *root, const char *path)
 {
@@ -117,6 +118,8 @@ open_in_time(const struct opener *opener, const char *root, const char *path)
     return fd;
 }
 
+/* Receive the parameters of REPLY_OPEN, and open the file. Returns its descriptor or a
+ * negative errno. */
 static int
 open_file(struct opener *opener, struct wire *wire)
 {
@@ -130,6 +133,8 @@ open_file(struct opener *opener, struct wire *wire)
     return open_in_time(opener, root, path);
 }
 
+/* Receive the parameter of REPLY_DOWNLOAD, and download the file. Returns its
+ * descriptor or a negative errno. */
 static int
 download_file(struct opener *opener, struct wire *wire, char *path, size_t path_size)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opener.h - files that a reader asks for, which the command opens by its
- * own rules: regular ELF files and nothing else, so that a process that was taken over
- * reads no secrets.
+ * opener.h - files that a reader asks for, which the command opens by its own rules:
+ * regular ELF files and nothing else, so that a process that was taken over reads no
+ * secrets.
  */
 #ifndef SYMBOLS_CLIENT_OPENER_H
 #define SYMBOLS_CLIENT_OPENER_H

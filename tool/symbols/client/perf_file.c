@@ -17,7 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read the effective user, and the pid in the innermost pid namespace. */
+/* Read the effective user, and the pid in the innermost pid namespace, from
+ * /proc/PID/status. Returns false if one of them is not there. */
 static bool
 parse_status(FILE *status, struct sym_perf_target *target)
 {
@@ -85,8 +86,8 @@ find_user(const char *uid_map, uint32_t inside, struct user_range *range)
     return found;
 }
 
-/* Does the process have our user namespace? If that cannot be read, it counts as
- * ours. */
+/* Whether a process has the user namespace of the command. If that cannot be read, it
+ * counts as the same. */
 static bool
 shares_users(uint32_t pid)
 {
@@ -99,7 +100,7 @@ shares_users(uint32_t pid)
            (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
 }
 
-/* Return our number of the user that is root in the process's user namespace. */
+/* Return the number that root of the process's user namespace has in ours. */
 static uint32_t
 find_root_user(uint32_t pid)
 {
@@ -134,7 +135,8 @@ sym_perf_target_guess(uint32_t pid, struct sym_perf_target *target)
         .folder = sym_open_folder("", "/tmp"), .pid = pid, .uid = geteuid()};
 }
 
-/* Is this a user that our namespace has? All others look like the same one to us. */
+/* Whether a user has a number in our user namespace. All users that have none appear to
+ * us with the same number, so they cannot be compared. */
 static bool
 is_known_user(uint32_t uid)
 {

@@ -25,7 +25,7 @@ most_ranges(const struct sym_wanted *wanted)
     return 2 * wanted->count;
 }
 
-/* The owned copy of a text that came; NULL: it failed. */
+/* Receive a text, and return a copy that the map's table owns; NULL: that failed. */
 static char *
 get_text(struct wire *wire, struct sym_map *map)
 {
@@ -35,7 +35,8 @@ get_text(struct wire *wire, struct sym_map *map)
     return sym_table_own(&map->table, text) ? text : NULL;
 }
 
-/* The next range, which begins where the last one ends or behind it. */
+/* Receive a range. Returns false if that failed, the range is empty or has no name, or
+ * it begins before the end of the last one. */
 static bool
 get_range(struct wire *wire, struct sym_map *map, struct sym_range *range)
 {
@@ -48,6 +49,7 @@ get_range(struct wire *wire, struct sym_map *map, struct sym_range *range)
            (map->table.range_count == 0 || range[-1].end <= range->start);
 }
 
+/* Receive all ranges, at most so many. Returns false if that failed. */
 static bool
 get_ranges(struct wire *wire, struct sym_map *map, size_t most)
 {
@@ -65,6 +67,8 @@ get_ranges(struct wire *wire, struct sym_map *map, size_t most)
     return table->ranges != NULL && !wire->failed;
 }
 
+/* Receive the map. Returns NULL with errno: that of the reader, if Linux has such a
+ * number (1 to 4095), or EIO if the reader failed. */
 static struct sym_map *
 get_map(struct wire *wire, size_t most)
 {

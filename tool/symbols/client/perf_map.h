@@ -27,28 +27,31 @@ struct sym_perf_target {
     uint32_t root_uid; /* root of its user namespace, by our numbers */
 };
 
-/* Read what leads to the perf map of a running process. 0, or -ESRCH if it has exited.
- */
+/* Read what leads to the perf map of a running process. Returns 0, or -ESRCH if it has
+ * exited. */
 int sym_perf_target_read(uint32_t pid, struct sym_perf_target *target);
 
-/* For a process that exited before it was read: our own /tmp, user and namespaces. */
+/* Fill in a target for a process that exited before it was read: as if it had the /tmp,
+ * user and namespaces of the command. */
 void sym_perf_target_guess(uint32_t pid, struct sym_perf_target *target);
 
 /*
- * Open the perf map of a process. 0 or negative errno: those of sym_open_regular_in,
- * or -EPERM if the file belongs neither to the process's user nor to root.
+ * Open the perf map of a process. Returns 0 or a negative errno: those of
+ * sym_open_regular_in, or -EPERM if the file belongs neither to the process's user nor
+ * to root.
  */
 int sym_perf_file_open(const struct sym_perf_target *target,
                        struct sym_perf_file *file);
 
-/* The same of a perf map that is open; fd stays the caller's. */
+/* Check a perf map that is open as sym_perf_file_open does, and fill in *file. Returns
+ * 0 or a negative errno; fd stays the caller's in either case. */
 int sym_perf_file_check(int fd, const struct sym_perf_target *target,
                         struct sym_perf_file *file);
 
 /*
- * Read a perf map, of which only the lines that name what is wanted stay. Names are cut
- * at some 1000 bytes. NULL with errno: ESTALE if the file got shorter than size, ETIME
- * if the process that reads it did not answer.
+ * Have a perf map read, of which only the names of wanted buckets are kept. Names are
+ * cut at some 1000 bytes. Returns NULL with errno: ESTALE if the file got shorter than
+ * size, ETIME if the process that reads it did not answer.
  */
 struct sym_map *sym_map_read_perf(int fd, uint64_t size,
                                   const struct sym_wanted *wanted);

@@ -10,6 +10,7 @@
 static const struct module needed = {
     .name = "reader", .library = "libdw", .package = "libdw1", .headers = "libdw-dev"};
 
+/* A sandbox_work: have the module do the work that the wire names. */
 static void
 serve(struct wire *wire)
 {

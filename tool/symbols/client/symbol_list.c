@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* Limits of the reader: memory of the list by default, what it has beside, and
+ * processor time. */
 #define MEMORY_DEFAULT (UINT64_C(1) << 30)
 #define MEMORY_BESIDE (UINT64_C(64) << 20)
 #define CPU_NS_MAX (UINT64_C(30) * CLOCK_SECOND_NS)
@@ -25,8 +27,8 @@ get_symbol(struct wire *wire, struct wire_names *names, struct sym_symbol *symbo
     symbol->file = wire_get_name(wire, names, TEXT_BYTES_MAX);
 }
 
-/* Take the symbols that come. Returns false if they are not in order of their starts,
- * as they have to be, or have no name. */
+/* Receive the symbols, whose memory is at most most. Returns false if that failed, or
+ * they are not in order of their starts, as they have to be, or one has no name. */
 static bool
 get_symbols(struct wire *wire, struct sym_symbol_list *list, uint64_t most)
 {
@@ -46,6 +48,8 @@ get_symbols(struct wire *wire, struct sym_symbol_list *list, uint64_t most)
     return list->items != NULL && !wire->failed;
 }
 
+/* Receive the list. Returns 0 or a negative errno: that of the reader, or -EIO if that
+ * is none, as Linux has them (-1 to -4095), or the reader failed. */
 static int
 get_list(struct wire *wire, struct sym_symbol_list *list, uint64_t most)
 {
