@@ -21,7 +21,7 @@ struct key {
     bool used; /* looked up since there was no room last */
 };
 
-/* slot - the rest of a row. */
+/* slot - the rest of a row, which does not move when keys do. */
 struct slot {
     uint64_t end; /* if free, the number of the next free one */
     struct sym_unwind_rule rule;
@@ -70,7 +70,7 @@ stack_rules_count(const struct stack_rules *rules)
     return rules->count;
 }
 
-/* How many keys are before a place. */
+/* Return how many keys are before an address of an image. */
 static size_t
 count_before(const struct stack_rules *rules, uint32_t image, uint64_t address)
 {
@@ -90,7 +90,7 @@ count_before(const struct stack_rules *rules, uint32_t image, uint64_t address)
     return low;
 }
 
-/* The key whose row covers a place; NULL: there is none. */
+/* Return the key whose row covers an address of an image; NULL: there is none. */
 static struct key *
 find_key(struct stack_rules *rules, uint32_t image, uint64_t address)
 {
@@ -115,7 +115,7 @@ stack_rules_find(struct stack_rules *rules, uint32_t image, uint64_t address)
     return &rules->slots[key->slot].rule;
 }
 
-/* Removes the keys of [from, to). */
+/* Remove the rows with the keys of [from, to). */
 static void
 remove_keys(struct stack_rules *rules, size_t from, size_t to)
 {
@@ -127,8 +127,8 @@ remove_keys(struct stack_rules *rules, size_t from, size_t to)
     rules->count -= to - from;
 }
 
-/* Makes room: rows go that were not looked up since this was done last; if these are
- * too few, every second one. */
+/* Make room: remove the rows that were not looked up since the last call of this, or if
+ * these are less than a quarter of the cache, every second row. */
 static void
 sweep(struct stack_rules *rules)
 {
@@ -153,9 +153,10 @@ sweep(struct stack_rules *rules)
     rules->count = kept;
 }
 
-/* Removes what overlaps rows. */
+/* Remove the rows of an image that overlap [start, end). */
 static void
-clear_place(struct stack_rules *rules, uint32_t image, uint64_t start, uint64_t end)
+remove_overlapping(struct stack_rules *rules, uint32_t image, uint64_t start,
+                   uint64_t end)
 {
     const struct key *const covering = find_key(rules, image, start);
 
@@ -172,7 +173,7 @@ stack_rules_add(struct stack_rules *rules, uint32_t image,
     size_t at;
 
     assert(count >= 1 && count <= SYM_UNWIND_ROWS_MAX);
-    clear_place(rules, image, rows[0].start, rows[count - 1].end);
+    remove_overlapping(rules, image, rows[0].start, rows[count - 1].end);
     if (rules->count + count > STACK_RULES_MAX) {
         sweep(rules);
     }
@@ -195,6 +196,6 @@ stack_rules_forget(struct stack_rules *rules, uint32_t image)
 {
     size_t end = count_before(rules, image, UINT64_MAX);
 
-    /* No row begins at the last address: it would be empty. */
+    /* No row begins at UINT64_MAX: it would be empty. */
     remove_keys(rules, count_before(rules, image, 0), end);
 }

@@ -5,8 +5,8 @@
  * Addresses of an image are whatever the mappings of a walk give: the recorder's are
  * offsets in the file.
  *
- * What is not there is asked of the image, and added. Rows that nobody looks up go when
- * there is no room.
+ * A rule that is not in the cache is requested from the image by the cache's user, and
+ * added. When there is no room, rows that were not looked up lately are removed.
  */
 #ifndef STACKS_RULES_H
 #define STACKS_RULES_H
@@ -28,7 +28,7 @@ const struct sym_unwind_rule *stack_rules_find(struct stack_rules *rules,
                                                uint32_t image, uint64_t address);
 
 /*
- * Add rows. What was there of their addresses goes.
+ * Add rows, in place of those that overlap them.
  *
  *   count  1 to SYM_UNWIND_ROWS_MAX
  *   rows   not empty, in order, not overlapping

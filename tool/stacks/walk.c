@@ -19,14 +19,14 @@ struct walker {
     struct stack_rules *rules;
     struct stack_walked *walked;
     uint64_t registers[SYM_REGISTERS];
-    uint32_t known;  /* of registers: a bit each; rsp always */
+    uint32_t known;  /* a bit for each register whose value is known; rsp's is */
     uint64_t next;   /* address of the next instruction */
     bool exact;      /* next was interrupted, not returned to */
     bool by_pointer; /* some step was by rbp */
-    bool linked;     /* rbp comes from the last step by rbp */
+    bool linked;     /* rbp was read by the last step, as part of the chain */
 };
 
-/* What a step comes to. */
+/* The result of a step: the walk is at the caller; it has ended; a rule is missing. */
 enum step { STEP_TAKEN, STEP_ENDED, STEP_ASKS };
 
 static enum step
@@ -58,7 +58,7 @@ first_rsp(const struct walker *walker)
     return walker->sample->registers[SYM_REGISTER_RSP];
 }
 
-/* Reads a word of the copy. */
+/* Read a word of the copy. Returns false if the copy does not have it. */
 static bool
 read_word(const struct walker *walker, uint64_t address, uint64_t *word)
 {
@@ -73,7 +73,7 @@ read_word(const struct walker *walker, uint64_t address, uint64_t *word)
     return true;
 }
 
-/* A word that the next step needs is not in the copy. */
+/* End the walk since a word that the next step needs is not in the copy. */
 static enum step
 end_unread(struct walker *walker, uint64_t address)
 {
@@ -89,6 +89,7 @@ end_unread(struct walker *walker, uint64_t address)
 
 /* --- rules --- */
 
+/* Find the CFA. Returns STEP_TAKEN, or ends the walk if it cannot be computed. */
 static enum step
 find_cfa(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t image,
          uint64_t *cfa)
@@ -115,9 +116,10 @@ find_cfa(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t ima
     }
 }
 
-/* Gives where the caller's value of a saved register is in memory. False: nowhere. */
+/* Find the address of memory where the caller's value of a saved register is. Returns
+ * false if it is not in memory, or the address cannot be computed. */
 static bool
-find_place(const struct walker *walker, const struct sym_unwind_rule *rule,
+find_saved(const struct walker *walker, const struct sym_unwind_rule *rule,
            size_t index, uint64_t cfa, uint64_t *address)
 {
     const uint64_t offset = (uint64_t)(int64_t)rule->offsets[index];
@@ -130,7 +132,8 @@ find_place(const struct walker *walker, const struct sym_unwind_rule *rule,
     return rule->places[index] == SYM_PLACE_BASE && is_known(walker, rule->base);
 }
 
-/* Sets saved registers to what they are in the caller. All others are lost. */
+/* Set the saved registers to the values that they have in the caller, as far as these
+ * are known. Of all other registers only rsp is known then. */
 static void
 restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
                   uint64_t cfa)
@@ -145,9 +148,9 @@ restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
         values[i] = walker->registers[number];
         if (rule->places[i] == SYM_PLACE_SAME) {
             known |= walker->known & 1u << number;
-        } else if (find_place(walker, rule, i, cfa, &address)) {
-            /* Below the first rsp it was popped, or not yet overwritten: tables do not
-             * say where an epilogue restores it, and the register has its value. */
+        } else if (find_saved(walker, rule, i, cfa, &address)) {
+            /* Below the first rsp there are no saved values any more: an epilogue
+             * popped this one, which tables do not say, and the register has it. */
             known |= address < first_rsp(walker) ? walker->known & 1u << number
                      : read_word(walker, address, &values[i]) ? 1u << number
                                                               : 0;
@@ -160,6 +163,7 @@ restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
     walker->known = known;
 }
 
+/* Go to the caller by a rule. */
 static enum step
 step_call(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t image)
 {
@@ -180,7 +184,8 @@ step_call(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t im
     return STEP_TAKEN;
 }
 
-/* All registers of what a signal interrupted. */
+/* Go from the code that a signal handler returns to, to the code that the signal
+ * interrupted: all of its registers are on the stack. */
 static enum step
 step_signal(struct walker *walker)
 {
@@ -200,8 +205,8 @@ step_signal(struct walker *walker)
     return STEP_TAKEN;
 }
 
-/* By the chain of frame pointers, which ends with 0. Code that has none of it has
- * anything in rbp: what is followed must lead upwards in the copy. */
+/* Go to the caller by the chain of frame pointers, which ends with 0. In code without
+ * frame pointers rbp may be anything: it must lead upwards in the copy. */
 static enum step
 step_pointer(struct walker *walker, uint32_t image)
 {
@@ -248,21 +253,23 @@ stack_mapping_find(const struct stack_mapping *mappings, size_t count, uint64_t 
     return low > 0 && address < mappings[low - 1].end ? &mappings[low - 1] : NULL;
 }
 
-/* The code that the walk is in. Tables are asked for a byte of the call, since one that
- * does not return may be the last code of its function. */
+/* Return the mapping of the code that the walk is in, or NULL, and its address in the
+ * image. Of a call it is that of a byte of the call, since a call that does not return
+ * may be the last code of its function. */
 static const struct stack_mapping *
 find_code(const struct walker *walker, uint64_t *address)
 {
-    const uint64_t place = walker->exact ? walker->next : walker->next - 1;
+    const uint64_t mapped = walker->exact ? walker->next : walker->next - 1;
     const struct stack_mapping *const mapping = stack_mapping_find(
-        walker->sample->mappings, walker->sample->mapping_count, place);
+        walker->sample->mappings, walker->sample->mapping_count, mapped);
 
     if (mapping != NULL) {
-        *address = place - mapping->start + mapping->address;
+        *address = mapped - mapping->start + mapping->address;
     }
     return mapping;
 }
 
+/* Go to the caller of code at an address of a mapping's image. */
 static enum step
 step_from(struct walker *walker, const struct stack_mapping *mapping, uint64_t address)
 {
@@ -294,7 +301,7 @@ step_from(struct walker *walker, const struct stack_mapping *mapping, uint64_t a
     }
 }
 
-/* Adds the frame that a step came to. */
+/* Add the frame that a step came to, or end the walk if that is none. */
 static enum step
 add_frame(struct walker *walker, const struct stack_mapping *mapping, uint64_t address)
 {

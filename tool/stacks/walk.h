@@ -23,7 +23,7 @@ struct stack_mapping {
     bool anonymous;   /* code without a file, as of a JIT: it has no rules */
 };
 
-/* stack_sample - of code that was interrupted. */
+/* stack_sample - what was copied of code that was interrupted. */
 struct stack_sample {
     uint64_t registers[SYM_REGISTERS]; /* by DWARF's numbers */
     uint64_t address;                  /* of the next instruction */
@@ -40,12 +40,12 @@ struct stack_walked {
     struct stack_frame frames[STACK_FRAMES_MAX]; /* innermost first */
     size_t count;
     enum stack_end end;
-    uint32_t image;   /* of an end with an image, else STACK_NO_IMAGE; or asked */
-    uint64_t address; /* asked, in the image's addresses */
+    uint32_t image;   /* of an end with an image, else STACK_NO_IMAGE */
+    uint64_t address; /* with image, if a rule is missing: what that is for */
 };
 
-/* Walk a stack. Returns false if a rule is not in the cache, that of walked's image and
- * address; when it was added, the walk has to begin anew. */
+/* Walk a stack. Returns false if the cache has no rule for the address of an image,
+ * which are in walked then; when a rule was added, the walk has to begin anew. */
 bool stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
                 struct stack_walked *walked);
 
