@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * decode_frames.c - drop_frames and keep_frames, as pprof obeys them: a frame whose
- * name the one matches whole and the other does not goes, with all that it called. So
- * hits of an allocator are those of its caller. Frames before the first one that stays
- * are kept, or a sample could lose all of them.
+ * whole name drop_frames matches and keep_frames does not is dropped, with all that it
+ * called. So hits of an allocator become those of its caller. From the outermost on,
+ * frames before the first one that does not match are kept, or a sample could lose all
+ * of its frames.
  */
 #include "profile/decoder.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Compile the expression in a string of the file; of string 0 there is none. If it is
+ * refused, drop_why says so. Returns false with the error set if there is no such
+ * string or memory runs out. */
 static bool
 compile(struct decoder *decoder, const char *field, uint64_t string,
         struct name_pattern *pattern)
@@ -125,7 +129,8 @@ decoder_drop_frames(struct decoder *decoder, struct sample *sample)
     bool caller_stays = false;
     size_t leaf = 0;
 
-    /* From the outermost on, the first one to drop below one that stays. */
+    /* From the outermost on, find the first one to drop that has a caller that stays;
+     * with it goes all that it called. */
     for (size_t i = count; i > 0; i--) {
         const struct location *const location = decoder_find(
             decoder, &decoder->locations, sizeof(*location), stack[i - 1], "location");

@@ -6,6 +6,7 @@
 
 /* --- second walk: locations --- */
 
+/* Read a line of a location, and append it to decoder->lines if it has a function. */
 static bool
 read_line(struct decoder *decoder, struct protobuf_reader bytes)
 {
@@ -38,7 +39,8 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
     return decoder_append(decoder, &decoder->lines, &entry, sizeof(entry));
 }
 
-/* Add the frames, the outermost first, since each refers to its caller. */
+/* Set the function, line and caller of a location from decoder->lines. Frames are added
+ * to the profile with the outermost first, since each refers to its caller. */
 static bool
 set_location_lines(struct decoder *decoder, struct location *location)
 {
@@ -86,6 +88,7 @@ decoder_image_of(struct decoder *decoder, const struct location *location,
     return true;
 }
 
+/* Set the image of a location, by the id of its mapping; 0: it has none. */
 static bool
 set_location_image(struct decoder *decoder, struct location *location,
                    uint64_t mapping_id)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* decode_samples.c - the third walk: hits by place, and a note of what is left out of
- * foreign files. */
+/* decode_samples.c - the third walk: rows with their hits, and a note of what is left
+ * out of foreign files. */
 #include "profile/decoder.h"
 
 #include "base/text.h"
@@ -113,6 +113,7 @@ pid_of(struct decoder *decoder, const struct label *label)
     return number <= INT32_MAX ? number : 0;
 }
 
+/* Read a label of a sample, and set the member of the sample that it stands for. */
 static bool
 read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
                   struct sample *sample)
@@ -144,7 +145,7 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
         sample->tid = label;
         break;
     case LABEL_IS_CPU:
-        /* The number of no processor becomes 0. */
+        /* UINT32_MAX, which stands for no number, becomes 0: unknown. */
         sample->cpu_plus_1 = number_of(decoder, &label) + 1;
         break;
     case LABEL_IS_BUCKET_BYTES:
@@ -170,7 +171,8 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
 static bool
 read_stack(struct decoder *decoder, struct protobuf_field *field)
 {
-    const size_t most = PROFILE_STACK_CALLS_MAX + 3; /* with its leaf and its end */
+    /* The leaf, the calls that are kept, one call more, and what shows the end. */
+    const size_t most = 1 + PROFILE_STACK_CALLS_MAX + 1 + 1;
     struct buffer *const stack = &decoder->stack;
     uint64_t location;
 
@@ -248,7 +250,7 @@ add_process(struct decoder *decoder, const struct sample *sample, uint32_t *inde
 {
     const char *name = decoder_string(decoder, sample->process);
     char id[THREAD_NAME_MAX];
-    char shown[sizeof(id) + 8];
+    char shown[sizeof("pid ") + sizeof(id)];
 
     if (name == NULL || !show_id(decoder, &sample->pid, id, sizeof(id))) {
         return false;
@@ -276,7 +278,7 @@ add_thread(struct decoder *decoder, const struct sample *sample, uint32_t *index
 {
     const char *name = decoder_string(decoder, sample->thread);
     char id[THREAD_NAME_MAX];
-    char shown[sizeof(id) + THREAD_NAME_MAX + 8];
+    char shown[THREAD_NAME_MAX + sizeof(" ()") + sizeof(id)];
 
     if (name == NULL || !show_id(decoder, &sample->tid, id, sizeof(id))) {
         return false;
@@ -384,6 +386,7 @@ add_values(struct decoder *decoder, const struct profile_place *place,
     return true;
 }
 
+/* Whether a sample has locations of calls beside that of its hits. */
 static bool
 has_callers(const struct decoder *decoder, const struct sample *sample)
 {
@@ -466,7 +469,8 @@ decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field)
 
 /* --- samples with time instead of hits --- */
 
-/* Set clock_column to none if one of its values is not a multiple of the period. */
+/* A handler of decoder_walk: set clock_column to SIZE_MAX, none, if its value in a
+ * sample is not a multiple of the period. */
 static bool
 check_clock(struct decoder *decoder, const struct protobuf_field *field)
 {
@@ -545,7 +549,8 @@ put_frames_left_out(const struct decoder *decoder, struct buffer *note)
     }
 }
 
-/* Store it as the profile's gaps, which reports show and writers keep. */
+/* Store what is left out of a foreign file as the profile's gaps, which reports show
+ * and writers keep. */
 bool
 decoder_note_left_out(struct decoder *decoder)
 {

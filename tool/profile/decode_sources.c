@@ -23,6 +23,7 @@ text_after_key(char *comment, const char *key)
     return comment + length + 1;
 }
 
+/* Return whether ntprof wrote the file: one of its comments names ntprof's format. */
 bool
 decoder_is_ours(const struct decoder *decoder)
 {
@@ -353,6 +354,7 @@ set_unit(struct decoder *decoder, const struct value_type *type,
     return true;
 }
 
+/* Make a source of a column of a foreign file, if it has none yet. */
 static bool
 add_foreign_source(struct decoder *decoder, size_t column)
 {
@@ -403,6 +405,7 @@ is_value(const char *text, const char *name, const char *unit)
             (text[length] == '/' && strcmp(text + length + 1, unit) == 0));
 }
 
+/* Report that no column has the name in decoder->value; list has those that exist. */
 static bool
 fail_value(struct decoder *decoder, struct buffer *list)
 {

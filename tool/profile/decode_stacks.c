@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Return whether a location is the one that shows an end of stacks. */
+/* Return whether a location only shows this end of stacks to readers of other tools,
+ * and is no call. */
 static bool
 shows_end(const struct decoder *decoder, const struct location *location,
           const char *end)
@@ -39,6 +40,7 @@ add_call(struct decoder *decoder, const struct profile_call *call, uint32_t *ind
                          (ENTRY_BYTES + sizeof(struct profile_function)));
 }
 
+/* Add the call of a location. *index: in, that of its caller; out, its own. */
 static bool
 add_location(struct decoder *decoder, const struct location *location, uint32_t *index)
 {

@@ -204,8 +204,8 @@ compare_ids(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Is a table sorted by its ids? Most are, and sorting them would take a tenth of the
- * time. */
+/* Whether a table is sorted by its ids. Most are, and sorting them would take a tenth
+ * of the time for decoding. */
 static bool
 is_sorted(const struct buffer *table, size_t entry_size)
 {

@@ -134,14 +134,14 @@ struct decoder {
     struct name_pattern drop, keep;
     char drop_why[120];  /* why they are not obeyed; "": they are */
     uint64_t dropped;    /* number of samples that lost frames by them */
-    size_t clock_column; /* column of time, a hit for each clock_period; or none */
+    size_t clock_column; /* of time, a hit for each clock_period; SIZE_MAX: none */
     uint64_t clock_period;
-    uint32_t column_source[SAMPLE_TYPES_MAX]; /* the first one */
+    uint32_t column_source[SAMPLE_TYPES_MAX]; /* of each column, the first one */
     bool column_several[SAMPLE_TYPES_MAX];    /* it has sources of several intervals */
     uint64_t totals[SAMPLE_TYPES_MAX];        /* sum of the hits of each source */
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
-    bool ours;
-    bool flat; /* leave out stacks */
+    bool ours;         /* ntprof wrote the file; others are called foreign */
+    bool flat;         /* leave out stacks */
 };
 
 #define COUNT(buffer, type) ((buffer).size / sizeof(type))

@@ -110,6 +110,7 @@ chance_of_row(const struct diff_source *source, bool normalize,
                                 (intervals[PAIR_OLD] + intervals[PAIR_NEW]));
 }
 
+/* Whether a row has enough hits on both sides together for a test of chance. */
 static bool
 is_tested(const struct diff_row *row)
 {
@@ -174,7 +175,8 @@ compare_chances(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Correct for the number of rows that could have been shown. */
+/* Correct the chances of rows for how many rows were tested, and mark the rows whose
+ * change is beyond chance. Returns false if memory runs out. */
 static bool
 judge_rows(struct diff_source *source)
 {
@@ -201,6 +203,7 @@ judge_rows(struct diff_source *source)
     return true;
 }
 
+/* Return the least amount by which a row changed, by which rows are sorted. */
 static double
 weight(const struct diff_row *row)
 {

@@ -2,8 +2,8 @@
 /*
  * display.c - shortens names of C++ functions and distinguishes rows.
  *
- * Names are shortened as text: they were demangled by a process without rights, and
- * what it gave stays the only input here. A name that is not understood stays whole.
+ * Names are shortened as text: they were demangled by a process without rights, and its
+ * result is the only input here. A name that is not understood stays whole.
  */
 #include "profile/display.h"
 
@@ -93,7 +93,8 @@ is_before_qualifier(const char *text, size_t at)
             strncmp(text + at, " volatile", 9) == 0 || text[at + 1] == '&');
 }
 
-/* Find the last parameter list outside of brackets, and the last blank before it. */
+/* Find the last parameter list outside of brackets, and the last blank before it.
+ * Returns false if there is none, or brackets do not match. */
 static bool
 find_parts(const char *text, struct parts *parts)
 {
@@ -130,8 +131,8 @@ find_parts(const char *text, struct parts *parts)
     return scan.depth == 0 && parts->parameters != SIZE_MAX;
 }
 
-/* Names of what the compiler made, such as "vtable for X" and "virtual thunk to X":
- * their first words are no return type. */
+/* Whether the first size bytes of a name are no return type, but words for what the
+ * compiler made, as in "vtable for X" and "virtual thunk to X". */
 static bool
 is_special(const char *text, size_t size)
 {
@@ -139,8 +140,8 @@ is_special(const char *text, size_t size)
            (size >= 4 && strncmp(text + size - 4, " to ", 4) == 0);
 }
 
-/* Does a name end with its parameters? Between these and the suffix there may be only
- * qualifiers of methods. */
+/* Whether a name ends with its parameters: between these and the suffix there may be
+ * only qualifiers of methods. */
 static bool
 ends_in_parameters(const char *text, const struct parts *parts)
 {
@@ -160,7 +161,8 @@ ends_in_parameters(const char *text, const struct parts *parts)
     return depth == 0;
 }
 
-/* Return whether the name of a C++ function was understood. */
+/* Find the parts of the name of a C++ function. Returns false if it is none, or is not
+ * understood. */
 static bool
 split(const struct profile_function *function, struct parts *parts)
 {
@@ -193,6 +195,7 @@ escape_part(struct buffer *out, const char *text, size_t size)
     free(copy);
 }
 
+/* Append the name of a function in short, or whole if it is not understood. */
 static void
 put_short(const struct profile_function *function, struct buffer *out)
 {
@@ -213,6 +216,7 @@ display_image(const struct profile_image *image, struct buffer *out)
     text_escape(out, name[0] != '\0' ? name : "[unknown]");
 }
 
+/* Append what stands for the name of a function without one. */
 static void
 put_nameless(const struct profile_function *function, const struct profile_image *image,
              struct buffer *out)
@@ -237,19 +241,20 @@ put_file(const struct profile_function *function, struct buffer *out)
 
 /* Append where a function is defined, with its address if that is wanted. */
 static void
-put_place(const struct profile_function *function, bool address, struct buffer *out)
+put_definition(const struct profile_function *function, bool address,
+               struct buffer *out)
 {
     const bool has_file = identity_file(function)[0] != '\0';
-    const bool has_place = address && function->has_address;
+    const bool has_address = address && function->has_address;
 
-    if (!has_file && !has_place) {
+    if (!has_file && !has_address) {
         return;
     }
     buffer_append_text(out, " (");
     if (has_file) {
         put_file(function, out);
     }
-    if (has_place) {
+    if (has_address) {
         buffer_print(out, "%s0x%" PRIx64, has_file ? ", " : "", function->address);
     }
     buffer_append_byte(out, ')');
@@ -264,14 +269,15 @@ display_function(const struct profile_function *function,
         put_nameless(function, image, out);
         return;
     }
-    if (detail == DISPLAY_SHORT || detail == DISPLAY_FILE || detail == DISPLAY_PLACE) {
+    if (detail == DISPLAY_SHORT || detail == DISPLAY_FILE ||
+        detail == DISPLAY_ADDRESS) {
         put_short(function, out);
     } else {
         text_escape(out, function->name);
     }
     if (detail >= DISPLAY_FILE) {
-        put_place(function, detail == DISPLAY_PLACE || detail == DISPLAY_FULL_PLACE,
-                  out);
+        put_definition(
+            function, detail == DISPLAY_ADDRESS || detail == DISPLAY_FULL_ADDRESS, out);
     }
 }
 
@@ -357,7 +363,7 @@ display_shorten(const char *text, size_t columns, struct buffer *out)
         if (shorter == NULL) {
             buffer_finish(&cut);
         } else if (start == 0) {
-            break; /* all of it was cut */
+            break; /* the whole name was cut: it fits, or only the ellipsis is left */
         }
     }
     if (shorter == NULL) {
@@ -400,7 +406,7 @@ struct apart {
     struct display_name *names;
     uint32_t *first; /* by function: index of its first name */
     size_t count;
-    uint32_t *first_of; /* by name: number of its function here */
+    uint32_t *first_of; /* by name: number of its function, an index of first */
     struct buffer text; /* of all functions at their present details, with their NULs */
     size_t *starts;
     bool *alike;             /* another function reads the same */
@@ -487,9 +493,9 @@ next_detail(enum display_detail detail, bool full)
     case DISPLAY_FULL:
         return full ? DISPLAY_FULL_FILE : DISPLAY_FILE;
     case DISPLAY_FILE:
-        return DISPLAY_PLACE;
+        return DISPLAY_ADDRESS;
     default:
-        return DISPLAY_FULL_PLACE;
+        return DISPLAY_FULL_ADDRESS;
     }
 }
 
@@ -502,7 +508,7 @@ raise_details(struct apart *apart)
     for (size_t i = 0; i < apart->count; i++) {
         struct display_name *const name = &apart->names[apart->first[i]];
 
-        if (apart->alike[i] && name->detail != DISPLAY_FULL_PLACE) {
+        if (apart->alike[i] && name->detail != DISPLAY_FULL_ADDRESS) {
             name->detail = next_detail(name->detail, apart->full[i]);
             raised = true;
         }

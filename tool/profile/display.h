@@ -10,12 +10,12 @@
 
 /* display_detail - how much of a name is shown. */
 enum display_detail {
-    DISPLAY_SHORT,      /* C++ without return type, parameters and "[clone ...]" */
-    DISPLAY_FULL,       /* as demangled */
-    DISPLAY_FILE,       /* short, with the file and line of the definition */
-    DISPLAY_PLACE,      /* the same with the address */
-    DISPLAY_FULL_FILE,  /* full, with the file and line */
-    DISPLAY_FULL_PLACE, /* the same with the address */
+    DISPLAY_SHORT,        /* C++ without return type, parameters and "[clone ...]" */
+    DISPLAY_FULL,         /* as demangled */
+    DISPLAY_FILE,         /* short, with the file and line of the definition */
+    DISPLAY_ADDRESS,      /* the same with the address */
+    DISPLAY_FULL_FILE,    /* full, with the file and line */
+    DISPLAY_FULL_ADDRESS, /* the same with the address */
     DISPLAY_DETAILS
 };
 
@@ -27,13 +27,13 @@ void display_function(const struct profile_function *function,
 
 /*
  * Append escaped text with at most this many characters: template arguments are cut in
- * their middle, the longest first, then what stands in parentheses; if that does not
- * do, the whole name is.
+ * their middle, the longest first, then what stands in parentheses; if that is not
+ * enough, the whole name is cut in its middle.
  */
 void display_shorten(const char *text, size_t columns, struct buffer *out);
 
-/* Return whether text is what a table leaves of an escaped name, with "..." in the
- * place of parts. */
+/* Return whether text is what a table leaves of an escaped name, with "..." instead of
+ * parts. */
 bool display_is_cut(const char *text, const char *name);
 
 /* Append the last part of the image's path, escaped. */

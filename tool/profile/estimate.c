@@ -30,7 +30,8 @@ report_unit(const struct profile_source *source)
     return report_is_time(source) ? "ns" : source->unit;
 }
 
-/* Add the hits that were taken, and all that there should have been, times interval. */
+/* Add the hits that a source took, and these together with those that are missing, each
+ * times the interval, to two sums. */
 static void
 add_taken(const struct profile_source *source, double *taken, double *all)
 {

@@ -72,7 +72,8 @@ struct report_ratio {
 bool report_ratio_find(const struct profile *profile, size_t source,
                        struct report_ratio *ratio);
 
-/* Compute it. Returns false if either has too few hits. */
+/* Compute a ratio from the counts of its two sources. Returns false if either has too
+ * few hits. */
 bool report_ratio_value(const struct profile *profile, const struct report_ratio *ratio,
                         const struct report_count *numerator,
                         const struct report_count *denominator, double *value);

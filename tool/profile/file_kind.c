@@ -123,6 +123,7 @@ is_text(const char *bytes, size_t size)
     return size > 0;
 }
 
+/* Copy the first line that is neither blank nor a comment. */
 static void
 find_line(struct text *text)
 {
@@ -162,7 +163,8 @@ guess_json(const struct text *text)
     return "a JSON file, not a profile" ONLY_PPROF;
 }
 
-/* Is it a line of folded stacks? A blank and a number end it: "main;work 12". */
+/* Whether a line is one of folded stacks: a blank and a number end it, as in
+ * "main;work 12". */
 static bool
 is_folded(const char *line)
 {
@@ -173,8 +175,8 @@ is_folded(const char *line)
            (strchr(line, ';') != NULL || strchr(line, ' ') == number);
 }
 
-/* Is it a line of perf script? One of its words is a time in seconds: "node 41 [001]
- * 12.34: 250000 cycles:". */
+/* Whether a line is one of perf script: one of its words is a time in seconds, as in
+ * "node 41 [001] 12.345678: 250000 cycles:". */
 static bool
 is_perf_script(const char *line)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * file_kind.h - what a file is that is no profile: people pass what other profilers
- * wrote. Each answer is a phrase for after "FILE: " that says what to do.
+ * wrote. Each answer is a phrase that follows "FILE: " in a message and says what to
+ * do.
  */
 #ifndef PROFILE_FILE_KIND_H
 #define PROFILE_FILE_KIND_H

@@ -36,7 +36,7 @@ name_count(const struct profile *profile, enum report_filter_kind kind)
     return 0;
 }
 
-/* Does entry index of the table that the filter is about match its pattern? */
+/* Whether a filter's pattern matches entry index of the table of its kind. */
 static bool
 matches(const struct profile *profile, const struct report_filter *filter, size_t index,
         struct buffer *scratch)
@@ -103,8 +103,8 @@ row_filter_finish(struct row_filter *filter)
     buffer_finish(&filter->scratch);
 }
 
-/* Does code without a name pass? It is called by its image and address, so the row
- * decides. */
+/* Whether a row of code without a name passes. It is shown by its image and address, so
+ * it is matched for each row. */
 static bool
 passes_nameless(struct row_filter *filter, const struct profile_row *row,
                 uint32_t function)
@@ -123,7 +123,8 @@ passes_nameless(struct row_filter *filter, const struct profile_row *row,
     return false;
 }
 
-/* Does a row pass by its function, which is the one that a table has it under? */
+/* Whether a row passes by the name of its function: of the one in whose machine code
+ * its hits are, or if rows are shown by innermost functions, also of that. */
 static bool
 passes_symbol(struct row_filter *filter, const struct profile_row *row)
 {

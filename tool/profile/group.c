@@ -43,7 +43,7 @@ struct grouper {
 
 /* --- keys of a row --- */
 
-/* Are rows grouped by at least one of these keys? */
+/* Whether rows are grouped by at least one of these keys. */
 static bool
 has_any_key(const struct grouper *grouper, unsigned keys)
 {
@@ -75,6 +75,7 @@ set_line(const struct grouper *grouper, const struct profile_row *row,
     group->line = shown->start_line;
 }
 
+/* Return the address by which a row is grouped. */
 static uint64_t
 row_address(const struct grouper *grouper, const struct profile_row *row)
 {
@@ -139,8 +140,9 @@ same_path(const struct profile_image *a, const struct profile_image *b)
     return a == b || (a != NULL && b != NULL && a->path == b->path);
 }
 
-/* Are groups of different builds kept apart? Functions know their image; its build
- * matters where rows are of images or addresses. */
+/* Whether groups of different builds of an image are kept apart: where rows are of
+ * images or addresses. The number of a function (identity.h) is that of its image
+ * already. */
 static bool
 is_by_build(const struct grouper *grouper)
 {
@@ -196,8 +198,8 @@ hash_group(const struct grouper *grouper, const struct report_group *group)
 /* Whether two groups have the same code, as far as the keys of the grouping distinguish
  * code. */
 static bool
-same_place(const struct grouper *grouper, const struct report_group *a,
-           const struct report_group *b)
+same_code(const struct grouper *grouper, const struct report_group *a,
+          const struct report_group *b)
 {
     if (is_of_bucket(grouper, a)) {
         return a->address == b->address;
@@ -220,7 +222,7 @@ same_group(const struct grouper *grouper, const struct report_group *a,
            (!is_by_build(grouper) ||
             (grouper->join_builds ? same_path(a->image, b->image)
                                   : same_image(a->image, b->image))) &&
-           same_place(grouper, a, b);
+           same_code(grouper, a, b);
 }
 
 /* --- hits of groups --- */
@@ -255,6 +257,8 @@ append_group(struct grouper *grouper, const struct report_group *wanted)
     return group;
 }
 
+/* Return the group with the same keys as wanted, which is appended if there is none.
+ * Returns NULL if memory runs out. */
 static struct report_group *
 find_or_append(struct grouper *grouper, const struct report_group *wanted)
 {
@@ -404,8 +408,8 @@ compare_texts(const char *a, const char *b)
     return a == b ? 0 : strcmp(a != NULL ? a : "", b != NULL ? b : "");
 }
 
-/* Compare groups of different sources by their shares: their hits cannot be compared.
- * */
+/* Compare groups of different sources by their shares, since their hits cannot be
+ * compared. */
 static int
 compare_shares(const struct grouper *grouper, const struct report_group *a,
                const struct report_group *b)
@@ -495,10 +499,11 @@ compare_groups(const void *left, const void *right, void *context)
 
 /* --- grouping --- */
 
-/* Add a row to its group if it passes the filters. */
+/* Add a row to the totals and, if it passes the filters, to its group. Returns false if
+ * memory runs out. */
 static bool
-take_row(struct grouper *grouper, struct row_filter *filter,
-         const struct profile_row *row)
+add_filtered_row(struct grouper *grouper, struct row_filter *filter,
+                 const struct profile_row *row)
 {
     struct report_groups *groups = grouper->groups;
     const bool passes = row_filter_passes(filter, row);
@@ -524,7 +529,7 @@ static bool
 group_rows(struct grouper *grouper, struct row_filter *filter)
 {
     for (size_t i = 0; i < grouper->profile->row_count; i++) {
-        if (!take_row(grouper, filter, &grouper->profile->rows[i])) {
+        if (!add_filtered_row(grouper, filter, &grouper->profile->rows[i])) {
             return false;
         }
     }

@@ -61,7 +61,7 @@ bool report_group_rows(const struct profile *profile,
 
 /*
  * Add a row "[no image]", or "[user mode]" if that was left out, for the hits that are
- * outside, in its place in the order. Their number is added to the totals, so that
+ * outside, where it belongs in the order. Their number is added to the totals, so that
  * shares are of all hits. With filters there is no such row, but the totals are the
  * same. Returns false if memory runs out.
  */
@@ -85,11 +85,11 @@ struct report_count report_selected(const struct report_groups *groups, size_t s
 uint64_t report_group_hits(const struct report_groups *groups,
                            const struct report_group *group, size_t source);
 
-/* Return its counters, unless rows are grouped by source. */
+/* Return the counters of a group, unless rows are grouped by source. */
 const uint64_t *report_group_counters(const struct report_groups *groups,
                                       const struct report_group *group);
 
-/* Return the variance of its units: 0 if the group has another source. */
+/* Return the variance of a group's units of a source: 0 if the group has another. */
 double report_group_variance(const struct report_groups *groups,
                              const struct report_group *group, size_t source);
 

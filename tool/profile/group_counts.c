@@ -33,7 +33,8 @@ report_selected(const struct report_groups *groups, size_t source)
     return count_of(groups->profile, source, groups->selected);
 }
 
-/* Return a source with its place among the counters of a group. */
+/* Return a copy of a source that says where its counters are among those of a group.
+ * *source: in, its index; out, the index of its first counter. */
 static struct profile_source
 source_in_group(const struct report_groups *groups, const struct report_group *group,
                 size_t *source)

@@ -32,7 +32,9 @@ lacks_scopes(const struct profile_function *function)
     return false;
 }
 
-/* Set the details of functions. */
+/* Set the details with which the first groups show their functions, so that different
+ * functions read differently. Innermost functions get the same details. Returns false
+ * if memory runs out. */
 static bool
 tell_functions_apart(const struct report_groups *groups, size_t count, bool full)
 {
@@ -57,8 +59,9 @@ tell_functions_apart(const struct report_groups *groups, size_t count, bool full
     return done;
 }
 
-/* Set the details of functions that were inlined: "f inlined in g" does not read like
- * f, so they are distinguished only from each other. */
+/* Set the details of innermost functions that were inlined: "f inlined in g" does not
+ * read like f, so they are distinguished only from each other. Returns false if memory
+ * runs out. */
 static bool
 tell_inlined_apart(const struct report_groups *groups, size_t count, bool full)
 {

@@ -25,11 +25,14 @@ struct gzip_writer {
 /* Start a stream. Returns false if memory runs out; then gzip_end must not be
  * called. */
 bool gzip_begin(struct gzip_writer *writer, struct buffer *out);
+
+/* Compress bytes. A failure is remembered in the buffer. */
 void gzip_put(struct gzip_writer *writer, const void *bytes, size_t size);
 
 /* End the stream. Returns false if anything failed since gzip_begin. */
 bool gzip_end(struct gzip_writer *writer);
 
+/* Return whether bytes begin as a gzip file does. */
 bool gzip_is(const void *bytes, size_t size);
 
 /*

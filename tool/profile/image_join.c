@@ -26,10 +26,10 @@ load_bias(const struct profile_image *image)
     return image->start - image->offset;
 }
 
-/* Whether two images of a file have the same addresses: its segments may have different
- * ones. An unknown range matches any. */
+/* Whether two images of one file have the same addresses. Images of its different
+ * segments may have different ones. An unknown range matches any. */
 static bool
-same_place(const struct profile_image *a, const struct profile_image *b)
+same_addresses(const struct profile_image *a, const struct profile_image *b)
 {
     return a->limit <= a->start || b->limit <= b->start || load_bias(a) == load_bias(b);
 }
@@ -42,6 +42,7 @@ has_run_addresses(const struct profile *profile)
     return profile->bucket_bytes == 0;
 }
 
+/* Whether two images are the same in the sum, as image_join.h says. */
 static bool
 same_image(const struct profile *sum, const struct profile_image *a,
            const struct profile_image *b)
@@ -51,7 +52,7 @@ same_image(const struct profile *sum, const struct profile_image *a,
     }
     if (image_join_is_build(a) && image_join_is_build(b)) {
         return strcmp(path_file_name(a->path), path_file_name(b->path)) == 0 &&
-               (has_run_addresses(sum) || same_place(a, b));
+               (has_run_addresses(sum) || same_addresses(a, b));
     }
     return strcmp(a->path, b->path) == 0 &&
            (!is_file(a) || !has_run_addresses(sum) || load_bias(a) == load_bias(b));

@@ -24,7 +24,7 @@ void image_join_finish(struct image_join *join);
 void image_join_clear(struct image_join *join);
 
 /* Return whether an image is a file of a known build: such files have the same code at
- * the same place in each run. */
+ * the same file offsets in each run. */
 bool image_join_is_build(const struct profile_image *image);
 
 /*

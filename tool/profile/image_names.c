@@ -13,6 +13,7 @@ hash_text(const char *text)
     return hash_bytes(text, strlen(text));
 }
 
+/* Return the index of the first image with a path, or HASH_INDEX_NONE. */
 static uint32_t
 find_path(const struct image_names *names, const char *path)
 {
@@ -26,6 +27,7 @@ find_path(const struct image_names *names, const char *path)
     return at;
 }
 
+/* Return the index of the first image with a file name, or HASH_INDEX_NONE. */
 static uint32_t
 find_name(const struct image_names *names, const char *name)
 {
@@ -39,7 +41,8 @@ find_name(const struct image_names *names, const char *name)
     return at;
 }
 
-/* Add an image, and note whether another path has the same last part. */
+/* Add an image, and find out whether another path has the same last part. Returns false
+ * if memory runs out. */
 static bool
 add_image(struct image_names *names, uint32_t image)
 {

@@ -23,6 +23,7 @@ struct joining {
     bool overflow;
 };
 
+/* Return how many units of a sum a hit of one of its parts stands for. */
 static uint64_t
 factor_of(const struct profile_source *sum, const struct profile_source *part)
 {
@@ -203,6 +204,7 @@ check_totals(struct joining *joining, uint64_t *counters)
     return !joining->overflow;
 }
 
+/* Whether no two sources have the same name: there is nothing to join. */
 static bool
 is_joined(const struct profile *profile)
 {
@@ -320,7 +322,8 @@ outside_in(const struct profile *profile, const struct profile_source *source,
     return source->outside;
 }
 
-/* Return the same of any source, in units of its granted interval. */
+/* Return the outside hits of a source, of one interval or several, that are in these
+ * modes, in units of its granted interval. */
 static uint64_t
 outside_units(const struct profile *profile, const struct profile_source *source,
               enum profile_outside modes)

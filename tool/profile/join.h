@@ -41,8 +41,8 @@ enum profile_outside {
     PROFILE_OUTSIDE_KERNEL
 };
 
-/* Set the counters of an array as that of a row to the outside hits in these modes; to
- * 0 as above. */
+/* Set the counters of an array, which is like that of a row, to the outside hits in
+ * these modes; to 0 if the rows are selected ones. */
 void profile_set_outside(const struct profile *profile, enum profile_outside modes,
                          uint64_t *counters);
 
@@ -53,8 +53,8 @@ void profile_set_outside(const struct profile *profile, enum profile_outside mod
 double profile_variance(const struct profile_source *source, size_t index,
                         const uint64_t *counters);
 
-/* Return how many units of granted a hit of a source is, as the variance of all rows
- * has it: 1 unless it has several intervals. */
+/* Return how many units of granted a hit of a source stands for, as an average over all
+ * rows by their variance: 1 unless the source has several intervals. */
 double profile_units_of_hit(const struct profile *profile, size_t source);
 
 /*

@@ -13,6 +13,7 @@ looks_like_program(const struct profile_image *image)
            strstr(image->path, ".so") == NULL;
 }
 
+/* Add up the hits of each image, by the first source. */
 static void
 count_hits(const struct profile *profile, uint64_t *hits)
 {

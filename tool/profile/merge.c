@@ -85,6 +85,7 @@ fail_memory(struct profile_merger *merger)
 
 /* --- sources --- */
 
+/* Report that of two sources with one name only one has a known interval. */
 static bool
 fail_unknown(struct profile_merger *merger, const struct profile_source *known,
              const struct profile_source *added)
@@ -228,6 +229,7 @@ function_kind(const struct profile_merger *merger, uint32_t image,
                : FUNCTION_WITHOUT_ADDRESS;
 }
 
+/* Add the functions and frames that are needed in a kind to the sum. */
 static bool
 add_functions(struct profile_merger *merger, const struct profile *profile,
               struct translation *to, unsigned kind)
@@ -256,6 +258,8 @@ add_functions(struct profile_merger *merger, const struct profile *profile,
     return true;
 }
 
+/* Add images, names, functions and frames to the sum, and set what their indexes
+ * become. */
 static bool
 add_tables(struct profile_merger *merger, const struct profile *profile,
            struct translation *to)
@@ -612,6 +616,7 @@ translation_finish(struct translation *to)
     free(to->threads);
 }
 
+/* Add a profile to the sum, which has all of its sources. */
 static bool
 add_content(struct profile_merger *merger, const struct profile *profile)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* regcomp() recurses for each group, copies what is repeated, and takes memory by the
- * square of that. Those that pprof itself writes have 1 KiB and no counts. */
+ * square of that. The expressions that pprof itself writes have 1 KiB and no counts. */
 enum { LENGTH_MAX = 4 * 1024, EXPANDED_MAX = 16 * 1024, DEPTH_MAX = 50 };
 
 /* Characters that have a meaning in an extended expression, and must be escaped. */
@@ -151,7 +151,7 @@ read_members(struct translation *to, byte_set set)
     return true;
 }
 
-/* Put a set as a bracket expression, with ']', '^' and '-' at the places where they
+/* Put a set as a bracket expression, with ']', '^' and '-' at the positions where they
  * have no meaning. */
 static bool
 put_set(struct translation *to, const byte_set set)
@@ -317,7 +317,7 @@ take_one(struct translation *to)
     case '*':
     case '+':
     case '?':
-        /* Few or many: that makes no difference to whether a whole name matches. */
+        /* Go's "*?" prefers few repetitions, "*" many: a whole name matches both. */
         to->at += *to->at == '?';
         break;
     case ']':
@@ -374,6 +374,7 @@ restore_locale(locale_t before, locale_t bytes)
     }
 }
 
+/* Compile the translated expression. Returns false with the reason in why. */
 static bool
 compile(struct name_pattern *pattern, const struct translation *from, char *why,
         size_t why_size)

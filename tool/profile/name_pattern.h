@@ -3,7 +3,7 @@
  * name_pattern.h - regular expressions of pprof files, in Go's syntax, which whole
  * names of functions match or do not.
  *
- * They are matched by regcomp(), so what Go's syntax has beyond POSIX is translated or
+ * They are matched by regexec(), so what Go's syntax has beyond POSIX is translated or
  * refused. The text is hostile: its length, depth and repetitions are bounded.
  */
 #ifndef PROFILE_NAME_PATTERN_H

@@ -136,7 +136,8 @@ hash_build(const struct profile_image *image)
                     hash_bytes(name, strlen(name)));
 }
 
-/* Does the other profile have an image of this name and build-id? */
+/* Whether a profile, whose images are in builds, has an image of this name and
+ * build-id. */
 static bool
 find_build(const struct profile *profile, const struct hash_index *builds,
            const struct profile_image *image)
@@ -155,7 +156,8 @@ find_build(const struct profile *profile, const struct hash_index *builds,
     return false;
 }
 
-/* Find the images whose builds are in the other profile too. */
+/* Find the images whose builds are in the other profile too. Returns false if memory
+ * runs out. */
 static bool
 compare_builds(struct pair_side *side)
 {
@@ -329,10 +331,11 @@ set_functions(const struct pair_side *side, const struct profile_row *row,
            profile_add_frame(side->pair->joined, &frame, &place->caller);
 }
 
-/* Find the place in the joined profile that a row of one side is counted at. */
+/* Find the keys of the row of the joined profile to which a row of one side is added.
+ * Returns false if memory runs out. */
 static bool
-place_of(const struct pair_side *side, const struct profile_row *row,
-         struct profile_place *place)
+joined_place(const struct pair_side *side, const struct profile_row *row,
+             struct profile_place *place)
 {
     *place = (struct profile_place){
         .image = side->images[row->image],
@@ -381,7 +384,7 @@ add_row(struct pair_side *side, const struct profile_row *row)
     struct profile_place place;
 
     if (passes) {
-        joined = place_of(side, row, &place)
+        joined = joined_place(side, row, &place)
                      ? profile_row_at(side->pair->joined, &place, true)
                      : NULL;
         if (joined == NULL) {

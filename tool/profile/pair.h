@@ -22,8 +22,7 @@ struct pair_source {
     uint64_t totals[PAIR_SIDES]; /* units of all rows, filtered or not */
     uint64_t total_hits[PAIR_SIDES];
     double variances[PAIR_SIDES]; /* of totals */
-    /* in joined: the first source with the hits of a part of this side, if it has any
-     */
+    /* in joined: the first source with the hits of a part of this side, if any */
     size_t parts_at[PAIR_SIDES];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof_decode.c - decodes the bytes of a pprof file: ours exactly, foreign ones as far
- * as a profile has a place for what they say.
+ * as a profile can hold what they say.
  */
 #include "profile/decoder.h"
 #include "profile/file_kind.h"
@@ -86,6 +86,7 @@ decoder_walk(struct decoder *decoder,
                         bytes.at - decoder->bytes.at);
 }
 
+/* Make the texts that the file does not have empty. */
 static bool
 fill_texts(struct decoder *decoder)
 {
@@ -98,6 +99,7 @@ fill_texts(struct decoder *decoder)
            decoder_keep_text(decoder, &profile->gaps, nothing);
 }
 
+/* Decode the whole file into decoder->profile. */
 static bool
 decode(struct decoder *decoder)
 {
@@ -145,6 +147,7 @@ decoder_finish(struct decoder *decoder)
     name_pattern_finish(&decoder->keep);
 }
 
+/* Return the limit of the memory for decoding a file of this size. */
 static uint64_t
 memory_for(size_t file_size)
 {
@@ -183,7 +186,8 @@ decode_plain(const uint8_t *bytes, size_t size, uint64_t memory_limit,
     return decoder.profile;
 }
 
-/* Do the same, or report what the bytes are instead. */
+/* Decode bytes that were expanded, or were never compressed. If they are no profile,
+ * the error says what they are, as far as that is known. */
 static struct profile *
 decode_expanded(const uint8_t *bytes, size_t size, uint64_t memory_limit,
                 const struct pprof_choice *choice, struct pprof_error *error)

@@ -63,6 +63,7 @@ struct encoder {
 
 /* --- arithmetic --- */
 
+/* Return the value, or the largest number that the format can hold. */
 static uint64_t
 as_int64(uint64_t value)
 {
@@ -169,7 +170,7 @@ put_sample_types(struct encoder *encoder)
             put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_CPU, "nanoseconds");
         } else {
             const struct profile_source *const source = encoder->sources[i].source;
-            /* That of values of other tools, such as bytes. */
+            /* Other units are those of values of other tools, such as bytes. */
             const bool counts = strcmp(source->unit, "events") == 0 ||
                                 strcmp(source->unit, UNIT_100NS) == 0;
 
@@ -390,41 +391,41 @@ put_mappings(struct encoder *encoder)
 
 /* --- locations --- */
 
-/* place - what a location is of: a row's bucket, a call, or an end of stacks. */
-struct place {
+/* located - what a location is of: a row's bucket, a call, or an end of stacks. */
+struct located {
     bool is_end; /* it has no image */
     uint32_t image, function, line, inlined;
     uint64_t address;
 };
 
-/* Return the place with a number: those of rows come first, then those of calls. */
-static struct place
-place_at(const struct profile *profile, uint32_t number)
+/* Return what has a number: rows come first, then calls and ends. */
+static struct located
+located_at(const struct profile *profile, uint32_t number)
 {
     if (number < profile->row_count) {
         const struct profile_row *const row = &profile->rows[number];
 
-        return (struct place){.image = row->image,
-                              .function = row->function,
-                              .line = row->line,
-                              .inlined = row->caller,
-                              .address = row->address};
+        return (struct located){.image = row->image,
+                                .function = row->function,
+                                .line = row->line,
+                                .inlined = row->caller,
+                                .address = row->address};
     }
     {
         const struct profile_call *const call =
             &profile->calls[number - profile->row_count];
 
-        return (struct place){.is_end = call->end != NULL,
-                              .image = call->image,
-                              .function = call->function,
-                              .line = call->line,
-                              .inlined = call->inlined,
-                              .address = call->address};
+        return (struct located){.is_end = call->end != NULL,
+                                .image = call->image,
+                                .function = call->function,
+                                .line = call->line,
+                                .inlined = call->inlined,
+                                .address = call->address};
     }
 }
 
 static int
-compare_places(const struct place *a, const struct place *b)
+compare_located(const struct located *a, const struct located *b)
 {
     if (a->is_end != b->is_end) {
         return a->is_end ? 1 : -1;
@@ -447,15 +448,16 @@ compare_places(const struct place *a, const struct place *b)
 static int
 compare_locations(const void *left, const void *right, void *profile)
 {
-    const struct place a = place_at(profile, *(const uint32_t *)left);
-    const struct place b = place_at(profile, *(const uint32_t *)right);
+    const struct located a = located_at(profile, *(const uint32_t *)left);
+    const struct located b = located_at(profile, *(const uint32_t *)right);
 
-    return compare_places(&a, &b);
+    return compare_located(&a, &b);
 }
 
 /*
- * Return the id of the function of a row. One without a name is written for each image:
- * other readers need a name, which has that of the image in it. Ours makes it again.
+ * Return the id of a function of an image. One without a name is written once for each
+ * image: other readers need a name, which has that of the image in it. ntprof's reader
+ * ignores that name.
  */
 static uint64_t
 function_id(struct encoder *encoder, uint32_t image, uint32_t number)
@@ -495,31 +497,31 @@ put_line(struct encoder *encoder, uint64_t function, uint32_t line)
 }
 
 static void
-put_location(struct encoder *encoder, const struct place *place, uint64_t id)
+put_location(struct encoder *encoder, const struct located *located, uint64_t id)
 {
     const struct profile_frame *frames = encoder->profile->frames;
     struct buffer *out = &encoder->message;
 
     protobuf_put_number(out, LOCATION_ID, id);
-    if (!place->is_end) {
-        protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)place->image + 1);
+    if (!located->is_end) {
+        protobuf_put_number(out, LOCATION_MAPPING_ID, (uint64_t)located->image + 1);
     }
-    protobuf_put_number(out, LOCATION_ADDRESS, place->address);
-    if (place->function != 0) {
-        put_line(encoder, function_id(encoder, place->image, place->function),
-                 place->line);
+    protobuf_put_number(out, LOCATION_ADDRESS, located->address);
+    if (located->function != 0) {
+        put_line(encoder, function_id(encoder, located->image, located->function),
+                 located->line);
     }
-    for (uint32_t at = place->inlined; at != 0; at = frames[at].caller) {
-        put_line(encoder, function_id(encoder, place->image, frames[at].function),
+    for (uint32_t at = located->inlined; at != 0; at = frames[at].caller) {
+        put_line(encoder, function_id(encoder, located->image, frames[at].function),
                  frames[at].line);
     }
     put_message(encoder, PROFILE_LOCATION);
 }
 
-/* List the places of all rows, and of the calls and shown ends on their stacks. Returns
- * how many there are. */
+/* List the numbers of all rows, and of the calls and shown ends on their stacks.
+ * Returns how many there are. */
 static size_t
-list_places(struct encoder *encoder, uint32_t *order)
+list_located(struct encoder *encoder, uint32_t *order)
 {
     const struct profile *profile = encoder->profile;
     uint32_t *const listed = encoder->location_of_call;
@@ -551,7 +553,7 @@ put_locations(struct encoder *encoder)
     const size_t all = profile->row_count + profile->call_count;
     uint32_t *const order =
         all < UINT32_MAX ? calloc(all, sizeof(*order)) : NULL; /* ids have 32 bits */
-    struct place last = {0};
+    struct located last = {0};
     uint32_t id = 0;
     size_t count;
 
@@ -559,14 +561,14 @@ put_locations(struct encoder *encoder)
         encoder->failed = true;
         return;
     }
-    count = list_places(encoder, order);
+    count = list_located(encoder, order);
     qsort_r(order, count, sizeof(*order), compare_locations, (void *)profile);
     for (size_t i = 0; i < count; i++) {
-        const struct place place = place_at(profile, order[i]);
+        const struct located located = located_at(profile, order[i]);
 
-        if (i == 0 || compare_places(&last, &place) != 0) {
-            put_location(encoder, &place, ++id);
-            last = place;
+        if (i == 0 || compare_located(&last, &located) != 0) {
+            put_location(encoder, &located, ++id);
+            last = located;
         }
         if (order[i] < profile->row_count) {
             encoder->location_of_row[order[i]] = id;

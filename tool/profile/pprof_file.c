@@ -168,6 +168,8 @@ what_else(const struct buffer *file)
     return what;
 }
 
+/* Read a whole file. Returns false with the error set, also as soon as the first bytes
+ * show that it is no profile. */
 static bool
 read_all(int fd, const char *path, struct buffer *file, struct pprof_error *error)
 {
@@ -198,21 +200,21 @@ read_all(int fd, const char *path, struct buffer *file, struct pprof_error *erro
 }
 
 /* Open a profile, but no pipe of another user: opening a pipe waits for its writer,
- * which may be for ever. */
+ * which may be for ever. Returns a descriptor, or -1 with the error set. */
 static int
 open_file(const char *path, struct pprof_error *error)
 {
-    const int place = open(path, O_PATH | O_CLOEXEC);
+    const int path_fd = open(path, O_PATH | O_CLOEXEC);
     struct stat status;
     char link[64];
     int fd = -1;
 
-    if (place < 0 || fstat(place, &status) != 0) {
+    if (path_fd < 0 || fstat(path_fd, &status) != 0) {
         fail_errno(error, path, "cannot open it");
     } else if (S_ISFIFO(status.st_mode) && status.st_uid != geteuid()) {
         fail_text(error, path, "is a pipe of another user: not read");
     } else {
-        snprintf(link, sizeof(link), "/proc/self/fd/%d", place);
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
         fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (fd < 0 && errno == ENOENT) {
             fail_text(error, path, "cannot open it with care: /proc is not mounted");
@@ -220,15 +222,15 @@ open_file(const char *path, struct pprof_error *error)
             fail_errno(error, path, "cannot open it");
         }
     }
-    if (place >= 0) {
-        close(place);
+    if (path_fd >= 0) {
+        close(path_fd);
     }
     return fd;
 }
 
-/* Runs in a process without rights. Receives the value to choose or "", whether to sum
- * over stacks, a path for messages, and the file; sends the profile, or why there is
- * none. */
+/* Called in a process without rights. Receives the value to choose or "", whether to
+ * sum over stacks, a path for messages, and the file; sends the profile, or why there
+ * is none. */
 void
 pprof_serve(struct wire *wire)
 {
@@ -264,6 +266,8 @@ pprof_serve(struct wire *wire)
     close(fd);
 }
 
+/* Receive the profile. Returns NULL with the error set: that of the process, or that it
+ * failed. */
 static struct profile *
 receive(struct sandbox_process *process, const char *path, struct pprof_error *error)
 {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Number of events that the kernel counted. It is an integer, since measured is an
- * integer divided by taken. */
+/* Return how many events the kernel counted for the hits that a source took. measured
+ * is that number divided by taken, so the product is rounded to an integer. */
 static double
 counted_events(const struct profile_source *source)
 {
@@ -15,6 +15,8 @@ counted_events(const struct profile_source *source)
     return isfinite(events) && events > 0 ? round(events) : 0;
 }
 
+/* All statistics are sums but measured, a mean, which is computed anew from the events
+ * of both. */
 bool
 profile_source_add(struct profile_source *sum, const struct profile_source *more)
 {

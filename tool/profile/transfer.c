@@ -2,8 +2,9 @@
 /*
  * transfer.c - sends and receives each table.
  *
- * Tables go in order, so that an index there is the same here: what would be another
- * one makes no sense. Each is a count and its entries; rows come last.
+ * Each table is sent as a count and its entries, in order; rows come last. So an entry
+ * gets the index that it has at the sender, and entries refer to others by index. If an
+ * entry gets another index, since it is there twice, the profile is refused.
  */
 #include "profile/transfer.h"
 
@@ -240,8 +241,9 @@ get_double(struct receiver *receiver)
     return value;
 }
 
+/* Receive a text of the profile. Returns false if memory runs out. */
 static bool
-take_text(struct receiver *receiver, char **text)
+receive_text(struct receiver *receiver, char **text)
 {
     free(*text);
     *text = strdup(get_name(receiver));
@@ -252,9 +254,10 @@ static bool
 receive_header(struct receiver *receiver)
 {
     struct profile *const profile = receiver->profile;
-    const bool taken =
-        take_text(receiver, &profile->command) && take_text(receiver, &profile->hal) &&
-        take_text(receiver, &profile->limits) && take_text(receiver, &profile->gaps);
+    const bool taken = receive_text(receiver, &profile->command) &&
+                       receive_text(receiver, &profile->hal) &&
+                       receive_text(receiver, &profile->limits) &&
+                       receive_text(receiver, &profile->gaps);
 
     profile->time_ns = wire_get(receiver->wire);
     profile->duration_ns = wire_get(receiver->wire);
@@ -368,7 +371,8 @@ receive_thread(struct receiver *receiver, uint32_t *index)
     return profile_add_thread(receiver->profile, get_name(receiver), index);
 }
 
-/* Receive a label. Its index is wrong if a key occurs twice, which makes no sense. */
+/* Receive a label. One whose key is there already takes no new index, so that the next
+ * label has a wrong one. */
 static bool
 receive_label(struct receiver *receiver, uint32_t *index)
 {
@@ -406,7 +410,8 @@ receive_row(struct receiver *receiver, uint32_t *index)
     return row != NULL;
 }
 
-/* Receive a table: its entries follow those that every profile has. */
+/* Receive a table. Its entries follow the first there entries, which every profile has.
+ * Returns false if an entry is invalid or gets another index than at the sender. */
 static bool
 receive_table(struct receiver *receiver, size_t there,
               bool (*receive)(struct receiver *receiver, uint32_t *index))

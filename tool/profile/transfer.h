@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "sandbox/wire.h"
 
+/* Put a profile on a wire, in the process that decoded it. */
 void profile_send(const struct profile *profile, struct wire *wire);
 
 /* Receive a profile from a process without rights, which may be hostile: everything is
