@@ -11,6 +11,7 @@
 #include "base/hash_index.h"
 #include "base/path.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,8 @@ enum part_kind {
     PART_NAMELESS, /* all code of the build without name and bounds */
     PART_PLACED,   /* by address */
     PART_NAMED,    /* by name and file */
-    PART_INLINED   /* by definition */
+    PART_INLINED,  /* by definition */
+    PART_END       /* of stacks, by name; its build is of no concern */
 };
 
 /* How parts of different builds are joined: by name and, where that is ambiguous, by
@@ -40,10 +42,12 @@ struct joined {
     bool several_builds;
 };
 
-struct finder {
+/* identity_finder - all parts of a profile. */
+struct identity_finder {
     const struct profile *profile;
     uint32_t *builds; /* by image: index of the first image of the same build */
     struct part *parts;
+    uint32_t *numbers; /* by part: that of its function */
     size_t part_count;
     size_t part_room;
     struct hash_index by_part;
@@ -68,7 +72,7 @@ hash_pointer(uint32_t hash, const void *pointer)
 
 /* Number the builds of images: an image may be mapped in several places. */
 static bool
-number_builds(struct finder *finder)
+number_builds(struct identity_finder *finder)
 {
     const struct profile_image *const images = finder->profile->images;
     struct hash_index index = {0};
@@ -93,17 +97,23 @@ number_builds(struct finder *finder)
 
 /* --- parts --- */
 
-/* Return by what a part is identified within its build. */
-static enum part_kind
-kind_of(const struct profile_function *function, bool inlined)
+/* Return the part that a function is in a build of an image. */
+static struct part
+part_of(const struct identity_finder *finder, uint32_t image, uint32_t function,
+        bool inlined)
 {
+    struct part part = {.kind = PART_NAMELESS,
+                        .build = finder->builds[image],
+                        .function = &finder->profile->functions[function]};
+
     if (inlined) {
-        return PART_INLINED;
+        part.kind = PART_INLINED;
+    } else if (part.function->has_address) {
+        part.kind = PART_PLACED;
+    } else if (part.function->name[0] != '\0') {
+        part.kind = PART_NAMED;
     }
-    if (function->has_address) {
-        return PART_PLACED;
-    }
-    return function->name[0] != '\0' ? PART_NAMED : PART_NAMELESS;
+    return part;
 }
 
 static uint32_t
@@ -136,28 +146,31 @@ is_same_part(const struct part *a, const struct part *b)
            (a->function->name == b->function->name &&
             a->function->system_name == b->function->system_name &&
             identity_file(a->function) == identity_file(b->function) &&
-            (a->kind == PART_NAMED ||
+            (a->kind != PART_INLINED ||
              a->function->start_line == b->function->start_line));
 }
 
-/* Find or add the part of a function in a build of an image. Returns false if memory
- * runs out. */
-static bool
-find_part(struct finder *finder, uint32_t image, uint32_t function, bool inlined,
-          uint32_t *found)
+/* Find a part. Returns IDENTITY_NONE if there is none. */
+static uint32_t
+find_part(const struct identity_finder *finder, const struct part *part)
 {
-    struct part part = {.build = finder->builds[image],
-                        .function = &finder->profile->functions[function]};
+    const uint32_t hash = hash_part(part);
     size_t probe = 0;
-    uint32_t hash;
+    uint32_t at;
 
-    part.kind = kind_of(part.function, inlined);
-    hash = hash_part(&part);
-    while ((*found = hash_index_find(&finder->by_part, hash, &probe)) !=
-           HASH_INDEX_NONE) {
-        if (is_same_part(&finder->parts[*found], &part)) {
-            return true;
-        }
+    while ((at = hash_index_find(&finder->by_part, hash, &probe)) != HASH_INDEX_NONE &&
+           !is_same_part(&finder->parts[at], part)) {
+    }
+    return at;
+}
+
+/* Find or add a part. Returns false if memory runs out. */
+static bool
+add_part(struct identity_finder *finder, struct part part, uint32_t *found)
+{
+    *found = find_part(finder, &part);
+    if (*found != IDENTITY_NONE) {
+        return true;
     }
     if (finder->part_count == finder->part_room) {
         const size_t room = finder->part_room > 0 ? finder->part_room * 2 : 256;
@@ -171,38 +184,98 @@ find_part(struct finder *finder, uint32_t image, uint32_t function, bool inlined
     }
     *found = (uint32_t)finder->part_count;
     finder->parts[finder->part_count++] = part;
-    return hash_index_add(&finder->by_part, hash, *found);
+    return hash_index_add(&finder->by_part, hash_part(&part), *found);
 }
 
 /* Find the part of each row's outer function and, if its code was inlined, of its inner
  * one. */
 static bool
-find_parts(struct finder *finder, struct identities *identities)
+find_parts_of_rows(struct identity_finder *finder, struct identities *identities)
 {
     const struct profile *const profile = finder->profile;
 
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
+        const uint32_t outer = profile_outer_function(profile, row);
 
-        if (!find_part(finder, row->image, profile_outer_function(profile, row), false,
-                       &identities->outer[i])) {
+        if (!add_part(finder, part_of(finder, row->image, outer, false),
+                      &identities->outer[i])) {
             return false;
         }
         identities->inner[i] = identities->outer[i];
-        if (row->caller != 0 && !find_part(finder, row->image, row->function, true,
-                                           &identities->inner[i])) {
+        if (row->caller != 0 &&
+            !add_part(finder, part_of(finder, row->image, row->function, true),
+                      &identities->inner[i])) {
             return false;
         }
     }
     return true;
 }
 
+/* Find the parts of code and of all that it is inlined into.
+ *
+ *   inlined  index of the frame that function is inlined into, or 0
+ *   outer    out: the part of the outermost function */
+static bool
+find_parts_of_code(struct identity_finder *finder, uint32_t image, uint32_t function,
+                   uint32_t inlined, uint32_t *outer)
+{
+    const struct profile_frame *const frames = finder->profile->frames;
+
+    for (uint32_t at = inlined; at != 0; at = frames[at].caller) {
+        if (!add_part(finder, part_of(finder, image, function, true), outer)) {
+            return false;
+        }
+        function = frames[at].function;
+    }
+    return add_part(finder, part_of(finder, image, function, false), outer);
+}
+
+/* Find the parts of calls, and those between the inner and the outer function of a row,
+ * which are asked for only where there are stacks. */
+static bool
+find_parts_of_stacks(struct identity_finder *finder, struct identities *identities)
+{
+    const struct profile *const profile = finder->profile;
+    bool done = true;
+
+    for (size_t i = 0; done && profile->call_count > 1 && i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+        uint32_t outer;
+
+        done =
+            find_parts_of_code(finder, row->image, row->function, row->caller, &outer);
+    }
+    for (size_t i = 0; done && i < profile->call_count; i++) {
+        const struct profile_call *const call = &profile->calls[i];
+        const struct part end = {.kind = PART_END,
+                                 .function = &profile->functions[call->function]};
+
+        identities->calls[i] = IDENTITY_NONE;
+        if (call->end != NULL && profile_end_is_shown(call->end)) {
+            done = add_part(finder, end, &identities->calls[i]);
+        } else if (call->end == NULL && i > 0) {
+            done = find_parts_of_code(finder, call->image, call->function,
+                                      call->inlined, &identities->calls[i]);
+        }
+    }
+    return done;
+}
+
 /* --- functions of several builds --- */
 
 static const char *
-path_of(const struct finder *finder, const struct part *part)
+path_of(const struct identity_finder *finder, const struct part *part)
 {
-    return finder->profile->images[part->build].path;
+    return part->kind != PART_END ? finder->profile->images[part->build].path : "";
+}
+
+/* Return whether both are machine code, inlined, or ends. */
+static bool
+are_of_one_sort(const struct part *a, const struct part *b)
+{
+    return (a->kind == PART_INLINED) == (b->kind == PART_INLINED) &&
+           (a->kind == PART_END) == (b->kind == PART_END);
 }
 
 static bool
@@ -219,7 +292,8 @@ file_name(const struct part *part)
 }
 
 static uint32_t
-hash_joined(const struct finder *finder, const struct part *part, enum join_level level)
+hash_joined(const struct identity_finder *finder, const struct part *part,
+            enum join_level level)
 {
     uint32_t hash = hash_mix(0, part->kind == PART_INLINED);
 
@@ -239,11 +313,10 @@ hash_joined(const struct finder *finder, const struct part *part, enum join_leve
 
 /* Whether parts of different builds are one function. */
 static bool
-is_joined(const struct finder *finder, const struct part *a, const struct part *b,
-          enum join_level level)
+is_joined(const struct identity_finder *finder, const struct part *a,
+          const struct part *b, enum join_level level)
 {
-    if ((a->kind == PART_INLINED) != (b->kind == PART_INLINED) ||
-        path_of(finder, a) != path_of(finder, b)) {
+    if (!are_of_one_sort(a, b) || path_of(finder, a) != path_of(finder, b)) {
         return false;
     }
     if (!has_name(a) || !has_name(b)) {
@@ -256,7 +329,7 @@ is_joined(const struct finder *finder, const struct part *a, const struct part *
 /* Join a part with the first one that is the same at this level. Returns false if
  * memory runs out. */
 static bool
-join_part(struct finder *finder, uint32_t number, enum join_level level)
+join_part(struct identity_finder *finder, uint32_t number, enum join_level level)
 {
     struct part *const part = &finder->parts[number];
     struct joined *const joined = finder->joined[level];
@@ -281,7 +354,7 @@ join_part(struct finder *finder, uint32_t number, enum join_level level)
 /* Mark functions of which a build has several. A part with an address and one without
  * are one: they come from recordings that know more and less. */
 static bool
-find_ambiguous(struct finder *finder, enum join_level level)
+find_ambiguous(struct identity_finder *finder, enum join_level level)
 {
     struct hash_index builds = {0}; /* parts, by function, build and kind */
     bool done = true;
@@ -311,7 +384,7 @@ find_ambiguous(struct finder *finder, enum join_level level)
 
 /* Join all parts at a level, and find out which of the joined ones are ambiguous. */
 static bool
-join_level(struct finder *finder, enum join_level level)
+join_level(struct identity_finder *finder, enum join_level level)
 {
     finder->joined[level] =
         calloc(finder->part_count + 1, sizeof(*finder->joined[level]));
@@ -329,7 +402,7 @@ join_level(struct finder *finder, enum join_level level)
  * functions of one name and file in several builds nothing else is known, so they are
  * one. */
 static uint32_t
-number_of(const struct finder *finder, uint32_t number)
+number_of(const struct identity_finder *finder, uint32_t number)
 {
     const struct part *const part = &finder->parts[number];
     const struct joined *const by_name =
@@ -343,43 +416,109 @@ number_of(const struct finder *finder, uint32_t number)
     return by_file->ambiguous && !by_file->several_builds ? number : by_file->part;
 }
 
+static void
+renumber(const struct identity_finder *finder, uint32_t *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i] != IDENTITY_NONE) {
+            parts[i] = finder->numbers[parts[i]];
+        }
+    }
+}
+
 static bool
-join_parts(struct finder *finder, struct identities *identities)
+join_parts(struct identity_finder *finder, struct identities *identities)
 {
     if (!join_level(finder, JOIN_NAME) || !join_level(finder, JOIN_FILE)) {
         return false;
     }
-    for (size_t i = 0; i < finder->profile->row_count; i++) {
-        identities->outer[i] = number_of(finder, identities->outer[i]);
-        identities->inner[i] = number_of(finder, identities->inner[i]);
+    finder->numbers = calloc(finder->part_count + 1, sizeof(*finder->numbers));
+    if (finder->numbers == NULL) {
+        return false;
     }
+    for (size_t i = 0; i < finder->part_count; i++) {
+        finder->numbers[i] = number_of(finder, (uint32_t)i);
+    }
+    renumber(finder, identities->outer, finder->profile->row_count);
+    renumber(finder, identities->inner, finder->profile->row_count);
+    renumber(finder, identities->calls, finder->profile->call_count);
+    identities->count = (uint32_t)finder->part_count;
     return true;
+}
+
+/* Free what is needed only to find functions. */
+static void
+finish_joined(struct identity_finder *finder)
+{
+    for (int level = 0; level < JOIN_LEVELS; level++) {
+        free(finder->joined[level]);
+        finder->joined[level] = NULL;
+    }
+    hash_index_finish(&finder->by_joined);
 }
 
 bool
 identities_find(const struct profile *profile, struct identities *identities)
 {
-    struct finder finder = {.profile = profile};
+    struct identity_finder *const finder = calloc(1, sizeof(*finder));
     bool done;
 
-    identities->outer = calloc(profile->row_count + 1, sizeof(*identities->outer));
-    identities->inner = calloc(profile->row_count + 1, sizeof(*identities->inner));
-    finder.builds = calloc(profile->image_count + 1, sizeof(*finder.builds));
+    *identities = (struct identities){
+        .outer = calloc(profile->row_count + 1, sizeof(*identities->outer)),
+        .inner = calloc(profile->row_count + 1, sizeof(*identities->inner)),
+        .calls = calloc(profile->call_count + 1, sizeof(*identities->calls)),
+        .finder = finder,
+    };
+    if (finder == NULL) {
+        return false;
+    }
+    finder->profile = profile;
+    finder->builds = calloc(profile->image_count + 1, sizeof(*finder->builds));
     done = identities->outer != NULL && identities->inner != NULL &&
-           finder.builds != NULL && number_builds(&finder) &&
-           find_parts(&finder, identities) && join_parts(&finder, identities);
-    free(finder.builds);
-    free(finder.parts);
-    free(finder.joined[JOIN_NAME]);
-    free(finder.joined[JOIN_FILE]);
-    hash_index_finish(&finder.by_part);
-    hash_index_finish(&finder.by_joined);
+           identities->calls != NULL && finder->builds != NULL &&
+           number_builds(finder) && find_parts_of_rows(finder, identities) &&
+           find_parts_of_stacks(finder, identities) && join_parts(finder, identities);
+    finish_joined(finder);
     return done;
 }
 
 void
 identities_finish(struct identities *identities)
 {
+    struct identity_finder *const finder = identities->finder;
+
+    if (finder != NULL) {
+        free(finder->builds);
+        free(finder->parts);
+        free(finder->numbers);
+        hash_index_finish(&finder->by_part);
+        free(finder);
+    }
     free(identities->outer);
     free(identities->inner);
+    free(identities->calls);
+}
+
+uint32_t
+identity_number(const struct identities *identities, uint32_t image, uint32_t function,
+                bool inlined)
+{
+    const struct part part = part_of(identities->finder, image, function, inlined);
+    const uint32_t found = find_part(identities->finder, &part);
+
+    assert(found != IDENTITY_NONE);
+    return identities->finder->numbers[found];
+}
+
+const struct profile_function *
+identity_function(const struct identities *identities, uint32_t number,
+                  const struct profile_image **image)
+{
+    static const struct profile_image none = {.path = "", .build_id = ""};
+    const struct part *const part = &identities->finder->parts[number];
+
+    assert(number < identities->count);
+    *image = part->kind != PART_END ? &identities->finder->profile->images[part->build]
+                                    : &none;
+    return part->function;
 }

@@ -212,6 +212,34 @@ no_names__bounds_or_the_whole_image(void **state)
     profile_delete(it.profile);
 }
 
+static void
+stacks__a_function_that_calls__has_the_number_of_its_rows(void **state)
+{
+    struct profile *profile = fixture_stacks();
+    const uint32_t cut = fixture_end(profile, "[cut at 16 kB]");
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t by_rest = fixture_call(profile, 0x1310, 2, cut);
+    const struct profile_image *image;
+    struct identities identities;
+
+    (void)state;
+    assert_true(identities_find(profile, &identities));
+    assert_int_equal(identities.calls[by_rest], identities.outer[1]);
+    assert_int_not_equal(identities.calls[by_rest], identities.outer[0]);
+    assert_int_equal(identities.calls[0], IDENTITY_NONE);
+    assert_int_equal(identities.calls[whole], IDENTITY_NONE);
+    assert_string_equal(
+        identity_function(&identities, identities.calls[cut], &image)->name,
+        "[cut at 16 kB]");
+    assert_string_equal(image->path, "");
+    assert_string_equal(
+        identity_function(&identities, identities.calls[by_rest], &image)->name,
+        "rest");
+    assert_string_equal(image->path, "/usr/bin/work");
+    identities_finish(&identities);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -222,6 +250,7 @@ main(void)
         cmocka_unit_test(several_builds__name_and_where_a_build_has_several_file),
         cmocka_unit_test(one_build__recorded_with_and_without_addresses__one_function),
         cmocka_unit_test(no_names__bounds_or_the_whole_image),
+        cmocka_unit_test(stacks__a_function_that_calls__has_the_number_of_its_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
