@@ -6,6 +6,7 @@
 #include "failing_memory.h"
 #include "fixture.h"
 
+#include "profile/call_tree.h"
 #include "profile/merge.h"
 #include "profile/pprof.h"
 #include "view/export/export.h"
@@ -361,6 +362,33 @@ export__each_allocation_fails__said(void **state)
     profile_delete(profile);
 }
 
+static bool
+build_tree(void *context)
+{
+    const struct profile *const profile = context;
+    const struct call_tree_options options = {.inlined = true};
+    struct identities identities;
+    struct call_tree tree = {0};
+    uint64_t self[64] = {0}, total[64] = {0};
+    const bool done = identities_find(profile, &identities) &&
+                      call_tree_build(&tree, profile, &identities, &options) &&
+                      call_tree_sums(profile, &identities, 0, true, self, total);
+
+    call_tree_finish(&tree);
+    identities_finish(&identities);
+    return done;
+}
+
+static void
+call_tree__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = make_profile();
+
+    (void)state;
+    fail_each(build_tree, profile);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
@@ -373,6 +401,7 @@ main(void)
         cmocka_unit_test(diff__each_allocation_fails__said),
         cmocka_unit_test(filter__each_allocation_fails__said),
         cmocka_unit_test(export__each_allocation_fails__said),
+        cmocka_unit_test(call_tree__each_allocation_fails__said),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_walk.h - the functions on the stack of a row, from where the hit is outwards.
+ *
+ * A stack without an outermost function ends with the end that it has, such as
+ * "[cut at 16 kB]". A row without a stack has its own functions only.
+ */
+#ifndef PROFILE_STACK_WALK_H
+#define PROFILE_STACK_WALK_H
+
+#include "profile/identity.h"
+#include "profile/profile.h"
+
+/* stack_walk - between stack_walk_start and the end of a walk. */
+struct stack_walk {
+    const struct profile *profile;
+    const struct identities *identities;
+    const struct profile_row *row;
+    bool inlined; /* also stop at functions that were inlined */
+    bool started;
+    uint32_t call; /* of the place at hand; 0: that of the row */
+    /* Of the place at hand: where the function at hand is inlined; 0: it is the
+     * outermost one. */
+    uint32_t frame;
+    uint32_t function; /* index of the function at hand; its number is: */
+    uint32_t number;
+};
+
+/* Start before the innermost function of a row. Without inlined, only functions that
+ * have the machine code of a place are met. */
+static inline struct stack_walk
+stack_walk_start(const struct profile *profile, const struct identities *identities,
+                 const struct profile_row *row, bool inlined)
+{
+    return (struct stack_walk){
+        .profile = profile, .identities = identities, .row = row, .inlined = inlined};
+}
+
+/* Go to the next function. Returns false behind the last one. */
+bool stack_walk_next(struct stack_walk *walk);
+
+#endif
