@@ -49,10 +49,10 @@ class Ntprof:
         return result.stdout
 
     def hits(self, path, *arguments):
-        """Hits by function and file:line."""
+        """Hits by function and file:line; not what only calls."""
         report = json.loads(self("report", path, "--json", "--rows", "0", *arguments))
         found = {}
-        for row in report["rows"]:
+        for row in filter(lambda row: row["hits"], report["rows"]):
             name = row["innermost"] if "inline" in report["by"] else row["function"]
             key = (name, row["file"], row["line"])
             found[key] = found.get(key, 0) + row["hits"]
@@ -86,6 +86,26 @@ def go_traces(folder, path):
                           env=dict(os.environ, HOME=str(folder), PPROF_TMPDIR=str(folder))).stdout
     traces = re.split(r"^-+\+-+$", text, flags=re.MULTILINE)[1:]
     return sorted(re.sub(r"^ *\w+:  .*\n", "", trace, flags=re.MULTILINE).strip() for trace in traces)
+
+
+def go_totals(folder, path):
+    """Hits by function, flat and with what it calls, of a file whose only or last values are wanted."""
+    text = subprocess.run(["go", "tool", "pprof", "-top", "-nodefraction=0", "-nodecount=100000", "-sample_index=0",
+                           str(path)], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, HOME=str(folder), PPROF_TMPDIR=str(folder))).stdout
+    lines = re.findall(r"(?m)^ *(\d+) +[\d.]+% +[\d.]+% +(\d+) +[\d.]+%  (.*?)(?: \(inline\))?$", text)
+    return {name: (int(flat), int(total)) for flat, total, name in lines}
+
+
+def check_totals(ntprof, folder, path):
+    """Those of functions that are in one row: of one that is inlined into several, go adds up the rows."""
+    theirs = go_totals(folder, path)
+    report = json.loads(ntprof("report", path, "--json", "--rows", "0", "--by", "inline"))
+    names = [row["innermost"] for row in report["rows"]]
+    ours = {row["innermost"]: (row["hits"], row["total"]) for row in report["rows"]
+            if names.count(row["innermost"]) == 1 and row["innermost"] in theirs}
+    expect(len(ours) > 2, f"{path.name}: no totals to compare: {ours}, {theirs}")
+    expect(ours == {name: theirs[name] for name in ours}, f"{path.name}: totals {ours}, theirs {theirs}")
 
 
 def check_stacks(ntprof, folder, path):
@@ -249,6 +269,7 @@ def main():
             if has_go:
                 check_against_go(ntprof, folder, path)
                 check_stacks(ntprof, folder, path)
+                check_totals(ntprof, folder, path)
         check_without_samples(ntprof, folder)
         check_dropped_frames(ntprof, folder, has_go)
         check_values(ntprof, folder)

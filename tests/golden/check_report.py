@@ -19,7 +19,7 @@ import validate_schema
 
 HERE = pathlib.Path(__file__).parent
 KINDS = ["usual", "several", "user", "few", "hostile", "kernel", "empty", "foreign", "events",
-         "threads", "wide", "lost-kernel", "lost-kernel-alone"]
+         "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-removed"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {
@@ -60,7 +60,16 @@ CASES = {
     "lost-kernel-alone-function.txt": ("lost-kernel-alone", []),
     "hostile-function.txt": ("hostile", []),
     "hostile-address.txt": ("hostile", ["--by", "address"]),
-    **{f"short-{kind}.txt": (kind, ["--rows", "1"]) for kind in KINDS if kind not in ("threads", "wide")},
+    **{f"short-{kind}.txt": (kind, ["--rows", "1"]) for kind in KINDS
+       if kind not in ("threads", "wide", "stacks", "stacks-removed")},
+    "stacks-function.txt": ("stacks", []),
+    "stacks-inline.txt": ("stacks", ["--by", "inline"]),
+    "stacks-line.txt": ("stacks", ["--by", "line"]),
+    "stacks-image.txt": ("stacks", ["--by", "image"]),
+    "stacks-process-function.txt": ("stacks", ["--by", "process,function"]),
+    "stacks-filtered.txt": ("stacks", ["--symbol", "main", "--symbol", "parse"]),
+    "stacks-function.json": ("stacks", ["--json", "--rows", "3"]),
+    "stacks-function.csv": ("stacks", ["--csv"]),
     "usual-function.json": ("usual", ["--json"]),
     "several-function.json": ("several", ["--json", "--rows", "3"]),
     "several-source.json": ("several", ["--json", "--by", "source"]),
@@ -179,6 +188,19 @@ class Checker:
                 self.expect(hits == first["selected"] == first["hits"], f"{kind} by {keys}: {hits}")
                 self.expect(report["row_count"] == len(report["rows"]), f"{kind} by {keys}: rows")
 
+    def check_stacks(self):
+        """Hits of each row are those without stacks, whatever rows are."""
+        def rows(kind, keys):
+            report = json.loads(self.run("report", "--json", "--rows", "0", "--by", keys, kind).stdout)
+            kept = [{key: value for key, value in row.items() if not key.startswith("total")}
+                    for row in report["rows"] if row["hits"]]
+            return sorted(kept, key=repr), report["sources"]
+
+        for keys in ("function", "inline", "line", "image", "address", "bucket", "process", "source",
+                     "process,function", "source,function", "image,line"):
+            with_stacks, without = rows("stacks", keys), rows("stacks-removed", keys)
+            self.expect(with_stacks == without, f"by {keys}: {with_stacks} is not {without}")
+
     def check_long(self):
         """A name of 100,000 bytes is printed where it is, and pads no other row."""
         self.run("make", "long", "long")
@@ -191,7 +213,8 @@ class Checker:
 
     def check_csv(self, name, output):
         rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
-        self.expect(all(len(row) == 21 for row in rows), f"{name}: columns differ")
+        columns = 23 if name.startswith("stacks") else 21
+        self.expect(all(len(row) == columns for row in rows), f"{name}: columns differ")
         self.expect(rows[0][0] == "samples", f"{name}: no header")
 
     def check_mistakes(self):
@@ -234,6 +257,7 @@ def main():
         for name, (kind, arguments) in CASES.items():
             checker.compare(name, kind, arguments, "--update" in sys.argv)
         checker.check_sums()
+        checker.check_stacks()
         checker.check_long()
         checker.check_mistakes()
         checker.check_streams()

@@ -3,7 +3,8 @@
  * golden_report.c - makes the profile files that the golden tests show, and shows them.
  *
  *   golden-report make KIND FILE     KIND: usual, several, user, few, hostile, kernel,
- *                                    empty, foreign, events, threads, newer, long
+ *                                    empty, foreign, events, threads, newer, long,
+ *                                    stacks, stacks-removed and so on
  *   golden-report report|diff|merge ARGUMENT... as ntprof report and so on
  */
 #include "cli/cmd.h"
@@ -406,6 +407,138 @@ make_foreign(void)
 
 /* The usual after a day's work: another build, taken at five times the rate. What takes
  * as long has five times the hits, more or less. */
+/* --- stacks --- */
+
+static uint32_t
+add_call(struct profile *profile, const struct profile_call *call)
+{
+    uint32_t index;
+
+    require(profile_add_call(profile, call, &index), "call");
+    return index;
+}
+
+/* Add hits of source 0 with a stack. */
+static void
+add_on_stack(struct profile *profile, struct profile_place place, const char *process,
+             uint64_t hits)
+{
+    require(profile_add_process(profile, process, &place.process) &&
+                profile_add_hits_at(profile, &place, 0, hits),
+            "hits");
+    profile->sources[0].counted += hits;
+    profile->sources[0].taken += hits;
+    profile->sources[0].expected += hits;
+}
+
+/*
+ * Rows of (hits: functions, innermost first)
+ *
+ *   400: malloc parse parse main         100: work cut
+ *   250: hot inlined in work, main        60: clear_page_erms malloc parse main
+ *   150: malloc work main                 40: main
+ */
+static struct profile *
+make_stacks(void)
+{
+    struct profile *profile = begin("");
+    const uint32_t time = add_source(profile, "time", 10030);
+    const uint32_t app = add_image(profile, "/opt/app/app", "aa11", 0x1000, 0x1000);
+    const uint32_t libc = add_image(profile, "/usr/lib/x86_64-linux-gnu/libc.so.6",
+                                    "00ff00ff00ff", 0x26000, 0x26000);
+    const uint32_t kernel =
+        add_image(profile, "[kernel]", "beef", UINT64_C(0xffffffff81000000), 0);
+    const uint32_t outer = add_function(profile, "main", "main", "app.c", 90);
+    const uint32_t parse = add_function(profile, "parse", "parse", "app.c", 40);
+    const uint32_t work = add_function(profile, "work", "work", "app.c", 60);
+    const uint32_t hot = add_function(profile, "hot", "hot", "app.c", 20);
+    const uint32_t allocate = add_function(profile, "malloc", "malloc", "", 0);
+    const uint32_t clear =
+        add_function(profile, "clear_page_erms", "clear_page_erms", "", 0);
+    const struct profile_frame in_work = {.function = work, .line = 63};
+    struct profile_call call = {.end = PROFILE_STACK_WHOLE};
+    const uint32_t whole = add_call(profile, &call);
+    uint32_t by_main, by_parse, inlined, cut;
+
+    (void)time;
+    call.end = "[cut at 16 kB]";
+    cut = add_call(profile, &call);
+    call = (struct profile_call){.image = app,
+                                 .address = 0x1910,
+                                 .function = outer,
+                                 .line = 95,
+                                 .caller = whole};
+    by_main = add_call(profile, &call);
+    call = (struct profile_call){.image = app,
+                                 .address = 0x1410,
+                                 .function = parse,
+                                 .line = 44,
+                                 .caller = by_main};
+    by_parse = add_call(profile, &call);
+    require(profile_add_frame(profile, &in_work, &inlined), "frame");
+    add_on_stack(profile,
+                 (struct profile_place){.image = app,
+                                        .address = 0x1620,
+                                        .function = hot,
+                                        .line = 22,
+                                        .caller = inlined,
+                                        .stack = by_main},
+                 "app", 250);
+    add_on_stack(profile,
+                 (struct profile_place){.image = app,
+                                        .address = 0x1640,
+                                        .function = work,
+                                        .line = 65,
+                                        .stack = cut},
+                 "app", 100);
+    add_on_stack(profile,
+                 (struct profile_place){.image = app,
+                                        .address = 0x1900,
+                                        .function = outer,
+                                        .line = 93,
+                                        .stack = whole},
+                 "app", 40);
+    call.caller = by_parse;
+    call.address = 0x1430;
+    call.line = 47;
+    add_on_stack(profile,
+                 (struct profile_place){.image = libc,
+                                        .address = 0x26100,
+                                        .function = allocate,
+                                        .stack = add_call(profile, &call)},
+                 "app", 400);
+    call = (struct profile_call){.image = app,
+                                 .address = 0x1650,
+                                 .function = work,
+                                 .line = 66,
+                                 .caller = by_main};
+    add_on_stack(profile,
+                 (struct profile_place){.image = libc,
+                                        .address = 0x26100,
+                                        .function = allocate,
+                                        .stack = add_call(profile, &call)},
+                 "worker", 150);
+    call = (struct profile_call){
+        .image = libc, .address = 0x26180, .function = allocate, .caller = by_parse};
+    add_on_stack(profile,
+                 (struct profile_place){.image = kernel,
+                                        .address = UINT64_C(0xffffffff81abcdef),
+                                        .function = clear,
+                                        .stack = add_call(profile, &call)},
+                 "app", 60);
+    return profile;
+}
+
+/* The same without stacks. */
+static struct profile *
+make_stacks_removed(void)
+{
+    struct profile *profile = make_stacks();
+
+    require(profile_remove_stacks(profile), "stacks");
+    return profile;
+}
+
 static struct profile *
 make_newer(void)
 {
@@ -460,6 +593,8 @@ make(const char *kind, const char *path)
         {"wide", make_wide},
         {"lost-kernel", make_lost_kernel},
         {"lost-kernel-alone", make_lost_kernel_alone},
+        {"stacks", make_stacks},
+        {"stacks-removed", make_stacks_removed},
     };
     struct pprof_error error;
 

@@ -168,7 +168,8 @@ show(const struct arguments *arguments)
 int
 cmd_report(int argc, char **argv)
 {
-    struct arguments arguments = {.view.report.rows = CMD_ROWS_DEFAULT};
+    struct arguments arguments = {.view.report.rows = CMD_ROWS_DEFAULT,
+                                  .input.stacks = true};
     struct options_words words;
     int status;
 

@@ -32,14 +32,14 @@ struct call_tree_options {
  * or (upwards) where it calls these. */
 struct call_tree_node {
     const struct profile_function *function; /* of the root NULL */
-    const struct profile_image *image; /* of an end an empty one; of the root NULL */
-    uint32_t number;                   /* of the function; of the root IDENTITY_NONE */
-    uint32_t parent;                   /* index; of the root 0 */
-    uint32_t depth;                    /* of the root 0 */
-    uint32_t merged;                   /* children that have too few hits to be nodes */
-    uint64_t merged_hits;              /* all that these have */
-    uint64_t self;                     /* hits of stacks that end here */
-    uint64_t total;                    /* hits of all stacks through here */
+    const struct profile_image *image;       /* of an end "[stack]"; of the root NULL */
+    uint32_t number;      /* of the function; of the root IDENTITY_NONE */
+    uint32_t parent;      /* index; of the root 0 */
+    uint32_t depth;       /* of the root 0 */
+    uint32_t merged;      /* children that have too few hits to be nodes */
+    uint64_t merged_hits; /* all that these have */
+    uint64_t self;        /* hits of stacks that end here */
+    uint64_t total;       /* hits of all stacks through here */
 };
 
 /*

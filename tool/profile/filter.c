@@ -148,6 +148,41 @@ row_filter_passes(struct row_filter *filter, const struct profile_row *row)
 }
 
 bool
+row_filter_passes_on_stack(struct row_filter *filter, const struct stack_walk *walk)
+{
+    const bool *const processes = filter->kinds[REPORT_FILTER_PROCESS];
+    const bool *const symbols = filter->kinds[REPORT_FILTER_SYMBOL];
+
+    if (stack_walk_is_end(walk)) {
+        return filter->kinds[REPORT_FILTER_IMAGE] == NULL &&
+               (processes == NULL || processes[walk->row->process]) &&
+               (symbols == NULL || symbols[walk->place.function]);
+    }
+    return row_filter_passes(filter, &walk->place);
+}
+
+bool
+row_filter_passes_any(struct row_filter *filter, bool on_stacks)
+{
+    const struct profile *const profile = filter->profile;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        struct stack_walk walk =
+            stack_walk_start(profile, NULL, &profile->rows[i], filter->by_inline);
+
+        while (stack_walk_next(&walk)) {
+            if (row_filter_passes_on_stack(filter, &walk)) {
+                return true;
+            }
+            if (!on_stacks) {
+                break;
+            }
+        }
+    }
+    return false;
+}
+
+bool
 row_filter_failed(const struct row_filter *filter)
 {
     return filter->scratch.failed;
@@ -155,17 +190,14 @@ row_filter_failed(const struct row_filter *filter)
 
 bool
 filter_matches_any(const struct profile *profile, const struct report_keys *keys,
-                   const struct report_filter *one, bool *matched)
+                   const struct report_filter *one, bool on_stacks, bool *matched)
 {
     const struct report_grouping grouping = {
         .keys = *keys, .filters = one, .filter_count = 1};
     struct row_filter filter;
     bool done = row_filter_init(&filter, profile, &grouping);
 
-    *matched = false;
-    for (size_t i = 0; done && !*matched && i < profile->row_count; i++) {
-        *matched = row_filter_passes(&filter, &profile->rows[i]);
-    }
+    *matched = done && row_filter_passes_any(&filter, on_stacks);
     done = done && !row_filter_failed(&filter);
     row_filter_finish(&filter);
     return done;

@@ -10,6 +10,7 @@
 #include "base/buffer.h"
 #include "profile/grouping.h"
 #include "profile/profile.h"
+#include "profile/stack_walk.h"
 
 /* row_filter - all zero lets every row pass. */
 struct row_filter {
@@ -30,13 +31,22 @@ void row_filter_finish(struct row_filter *filter);
 /* Return whether a row passes. Without memory it does not: see row_filter_failed. */
 bool row_filter_passes(struct row_filter *filter, const struct profile_row *row);
 
+/* Return whether the function at hand on a stack passes, as if the hits were there. An
+ * end is in no image. */
+bool row_filter_passes_on_stack(struct row_filter *filter,
+                                const struct stack_walk *walk);
+
 /* Return whether memory ran out, so that rows may have been left out. */
 bool row_filter_failed(const struct row_filter *filter);
 
-/* Set *matched if one filter alone lets any row pass. Returns false if memory runs
- * out. */
+/* Return whether any row passes or, on_stacks, any function that is on one's stack. */
+bool row_filter_passes_any(struct row_filter *filter, bool on_stacks);
+
+/* Set *matched if one filter alone lets any row pass, as row_filter_passes_any. Returns
+ * false if memory runs out. */
 bool filter_matches_any(const struct profile *profile, const struct report_keys *keys,
-                        const struct report_filter *filter, bool *matched);
+                        const struct report_filter *filter, bool on_stacks,
+                        bool *matched);
 
 /* Return "image" for the option --image, and so on. */
 const char *filter_kind_name(enum report_filter_kind kind);

@@ -11,9 +11,11 @@
 
 #include "base/hash_index.h"
 #include "base/text.h"
+#include "profile/call_tree.h"
 #include "profile/estimate.h"
 #include "profile/filter.h"
 #include "profile/join.h"
+#include "profile/stack_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ struct grouper {
     unsigned keys;
     bool join_builds;
     struct report_groups *groups;
-    size_t width; /* number of counters of a group */
+    size_t width; /* number of counters of a group, and as many of its totals */
     size_t row_width;
     /* rows are by address, and the profile has buckets of several sizes: each address
      * is rounded down to the start of a bucket of the largest size */
@@ -86,13 +88,13 @@ row_address(const struct grouper *grouper, const struct profile_row *row)
                : row->address;
 }
 
-/* Return the group of a row, without hits and source. */
+/* Return the group of a row whose functions have these numbers, without hits and
+ * source. */
 static struct report_group
-group_of_row(const struct grouper *grouper, const struct profile_row *row)
+group_of_place(const struct grouper *grouper, const struct profile_row *row,
+               uint32_t outer, uint32_t inner)
 {
     const struct profile *profile = grouper->profile;
-    const struct identities *identities = &grouper->groups->identities;
-    const size_t number = (size_t)(row - profile->rows);
     struct report_group group = {0};
 
     if (has_any_key(grouper, IMAGE_KEYS)) {
@@ -101,8 +103,8 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
     if (has_any_key(grouper, PLACE_KEYS)) {
         group.function = &profile->functions[profile_outer_function(profile, row)];
         group.inner = &profile->functions[row->function];
-        group.function_id = identities->outer[number];
-        group.inner_id = identities->inner[number];
+        group.function_id = outer;
+        group.inner_id = inner;
         group.address = row_address(grouper, row);
         group.has_address = true;
         set_line(grouper, row, &group);
@@ -121,6 +123,42 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
     }
     if (has_any_key(grouper, BIT(REPORT_BY_CPU))) {
         group.cpu_plus_1 = row->cpu_plus_1;
+    }
+    return group;
+}
+
+static struct report_group
+group_of_row(const struct grouper *grouper, const struct profile_row *row)
+{
+    const struct identities *identities = &grouper->groups->identities;
+    const size_t number = (size_t)(row - grouper->profile->rows);
+
+    return group_of_place(grouper, row, identities->outer[number],
+                          identities->inner[number]);
+}
+
+/* Return the group of the function at hand of a walk, likewise. */
+static struct report_group
+group_of_walk(const struct grouper *grouper, const struct stack_walk *walk)
+{
+    const struct identities *const identities = &grouper->groups->identities;
+    const struct profile_row *const place = &walk->place;
+    uint32_t outer;
+    struct report_group group;
+
+    if (walk->call == 0 && place->caller == walk->row->caller) {
+        return group_of_row(grouper, walk->row);
+    }
+    outer = walk->call != 0 ? identities->calls[walk->call]
+                            : identities->outer[walk->row - grouper->profile->rows];
+    group = group_of_place(grouper, place, outer,
+                           stack_walk_is_end(walk)
+                               ? outer
+                               : identity_number(identities, place->image,
+                                                 place->function, place->caller != 0));
+    if (stack_walk_is_end(walk)) {
+        (void)identity_function(identities, outer, &group.image);
+        group.has_address = false;
     }
     return group;
 }
@@ -230,8 +268,9 @@ same_group(const struct grouper *grouper, const struct report_group *a,
 static struct report_group *
 append_group(struct grouper *grouper, const struct report_group *wanted)
 {
-    struct report_groups *groups = grouper->groups;
-    const size_t hits_size = grouper->width * sizeof(uint64_t);
+    struct report_groups *const groups = grouper->groups;
+    const size_t hits_size =
+        grouper->width * sizeof(uint64_t) * (groups->has_totals ? 2 : 1);
     struct report_group *group;
     uint8_t *hits;
 
@@ -292,40 +331,39 @@ hits_of(const struct report_groups *groups, const struct report_group *group)
     return (uint64_t *)(void *)groups->hits.data + group->hits_at;
 }
 
-/* Find or add the group equal to wanted, and drop what the rows of it do not share.
- * Returns NULL if memory runs out. */
-static struct report_group *
-widened_group(struct grouper *grouper, const struct report_group *wanted)
+/* Drop what the rows of a group do not share with another one. */
+static void
+widen(struct report_group *group, const struct report_group *by)
 {
+    if (by->address < group->address) {
+        group->address = by->address;
+    }
+    if (!same_image(group->image, by->image)) {
+        group->several_builds = true;
+    }
+    if (group->inner_id != by->inner_id) {
+        group->inner = NULL;
+    }
+}
+
+/* Find or add the group equal to wanted. What a group with hits says of these is not
+ * changed by its total. Returns NULL if memory runs out. */
+static struct report_group *
+widened_group(struct grouper *grouper, const struct report_group *wanted, bool total)
+{
+    const size_t count = grouper->groups->count;
     struct report_group *group = find_or_append(grouper, wanted);
 
     if (group == NULL) {
         return NULL;
     }
-    if (wanted->address < group->address) {
-        group->address = wanted->address;
+    if (grouper->groups->count > count) {
+        group->total_only = total;
     }
-    if (!same_image(group->image, wanted->image)) {
-        group->several_builds = true;
-    }
-    if (group->inner_id != wanted->inner_id) {
-        group->inner = NULL;
+    if (group->total_only == total) {
+        widen(group, wanted);
     }
     return group;
-}
-
-/* Add the counters of one source to those of a group of its own. */
-static void
-add_own(struct grouper *grouper, const struct report_group *group, size_t source,
-        const uint64_t *counters)
-{
-    const struct profile_source *const own = &grouper->profile->sources[source];
-    uint64_t *const hits = hits_of(grouper->groups, group);
-
-    add_clamped(&hits[0], counters[source]);
-    for (size_t k = 0; k < own->part_count; k++) {
-        add_clamped(&hits[1 + k], counters[own->first_part + k]);
-    }
 }
 
 /* Add all counters to those of a group. */
@@ -337,43 +375,82 @@ add_all(uint64_t *sums, const uint64_t *counters, size_t width)
     }
 }
 
-/* Add a row to the groups of its sources: grouped by source, each with hits of the row
- * has its own group. */
-static bool
-add_row_by_source(struct grouper *grouper, const struct profile_row *row)
+/* Add the counters of one source to those of a group of its own. */
+static void
+add_own(const struct grouper *grouper, size_t source, const uint64_t *counters,
+        uint64_t *sums)
 {
-    struct report_group wanted = group_of_row(grouper, row);
+    const struct profile_source *const own = &grouper->profile->sources[source];
 
-    for (size_t i = 0; i < grouper->profile->source_count; i++) {
+    add_clamped(&sums[0], counters[source]);
+    add_all(&sums[1], &counters[own->first_part], own->part_count);
+}
+
+/* Add the counters of a row to the hits of a group, or to its totals unless it has them
+ * from this row already. */
+static void
+add_counters(struct grouper *grouper, struct report_group *group,
+             const struct profile_row *row, bool total)
+{
+    const size_t number = (size_t)(row - grouper->profile->rows);
+    uint64_t *sums = hits_of(grouper->groups, group);
+
+    if (total && group->total_of == number + 1) {
+        return;
+    }
+    if (total) {
+        group->total_of = number + 1;
+        sums += grouper->width;
+    }
+    if (group->source != NULL) {
+        add_own(grouper, (size_t)(group->source - grouper->profile->sources), row->hits,
+                sums);
+    } else {
+        add_all(sums, row->hits, grouper->width);
+    }
+}
+
+/* Add a row to the group equal to wanted or, grouped by source, to those of its
+ * sources: each with hits of the row has its own group. Returns false if memory runs
+ * out. */
+static bool
+add_row(struct grouper *grouper, struct report_group wanted,
+        const struct profile_row *row, bool total)
+{
+    const struct profile *const profile = grouper->profile;
+    const bool by_source = has_any_key(grouper, BIT(REPORT_BY_SOURCE));
+
+    for (size_t i = 0; i < (by_source ? profile->source_count : 1); i++) {
         struct report_group *group;
 
-        if (row->hits[i] == 0) {
+        if (by_source && row->hits[i] == 0) {
             continue;
         }
-        wanted.source = &grouper->profile->sources[i];
-        group = widened_group(grouper, &wanted);
+        wanted.source = by_source ? &profile->sources[i] : NULL;
+        group = widened_group(grouper, &wanted, total);
         if (group == NULL) {
             return false;
         }
-        add_own(grouper, group, i, row->hits);
+        add_counters(grouper, group, row, total);
     }
     return true;
 }
 
+/* Add a row to the totals of the groups of its stack that pass. */
 static bool
-add_row(struct grouper *grouper, const struct profile_row *row)
+add_stack(struct grouper *grouper, struct row_filter *filter,
+          const struct profile_row *row)
 {
-    const struct report_group wanted = group_of_row(grouper, row);
-    struct report_group *group;
+    struct stack_walk walk =
+        stack_walk_start(grouper->profile, &grouper->groups->identities, row,
+                         has_any_key(grouper, BIT(REPORT_BY_INLINE)));
 
-    if (has_any_key(grouper, BIT(REPORT_BY_SOURCE))) {
-        return add_row_by_source(grouper, row);
+    while (stack_walk_next(&walk)) {
+        if (row_filter_passes_on_stack(filter, &walk) &&
+            !add_row(grouper, group_of_walk(grouper, &walk), row, true)) {
+            return false;
+        }
     }
-    group = widened_group(grouper, &wanted);
-    if (group == NULL) {
-        return false;
-    }
-    add_all(hits_of(grouper->groups, group), row->hits, grouper->width);
     return true;
 }
 
@@ -391,7 +468,7 @@ group_sources(struct grouper *grouper)
         if (group == NULL) {
             return false;
         }
-        add_own(grouper, group, i, grouper->groups->selected);
+        add_own(grouper, i, grouper->groups->selected, hits_of(grouper->groups, group));
     }
     return true;
 }
@@ -443,6 +520,13 @@ compare_hits(const struct grouper *grouper, const struct report_group *a,
         return compare_shares(grouper, a, b);
     }
     for (size_t i = 0; order == 0 && i < compared_counters(grouper, a); i++) {
+        order = compare_numbers(b_hits[i], a_hits[i]);
+    }
+    a_hits += grouper->width;
+    b_hits += grouper->width;
+    for (size_t i = 0;
+         order == 0 && grouper->groups->has_totals && i < compared_counters(grouper, a);
+         i++) {
         order = compare_numbers(b_hits[i], a_hits[i]);
     }
     return order;
@@ -512,7 +596,8 @@ add_filtered_row(struct grouper *grouper, struct row_filter *filter,
     if (passes) {
         add_all(groups->selected, row->hits, grouper->row_width);
     }
-    return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) || add_row(grouper, row);
+    return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) ||
+           add_row(grouper, group_of_row(grouper, row), row, false);
 }
 
 static void
@@ -524,7 +609,7 @@ sort_groups(struct grouper *grouper)
     }
 }
 
-/* Group all rows that pass, and sort the groups. */
+/* Group all rows that pass, then their callers, and sort the groups. */
 static bool
 group_rows(struct grouper *grouper, struct row_filter *filter)
 {
@@ -535,6 +620,12 @@ group_rows(struct grouper *grouper, struct row_filter *filter)
     }
     if (grouper->keys == BIT(REPORT_BY_SOURCE)) {
         return group_sources(grouper);
+    }
+    for (size_t i = 0; grouper->groups->has_totals && i < grouper->profile->row_count;
+         i++) {
+        if (!add_stack(grouper, filter, &grouper->profile->rows[i])) {
+            return false;
+        }
     }
     sort_groups(grouper);
     return true;
@@ -591,6 +682,8 @@ report_group_rows(const struct profile *profile, const struct report_grouping *g
     groups->profile = profile;
     groups->keys = keys;
     groups->filtered = grouping->filter_count > 0;
+    groups->has_totals = report_shows_totals(profile, &grouping->keys);
+    groups->width = grouper.width;
     groups->totals = calloc(grouper.row_width + 1, sizeof(*groups->totals));
     groups->selected = calloc(grouper.row_width + 1, sizeof(*groups->selected));
     done = groups->totals != NULL && groups->selected != NULL &&
@@ -687,14 +780,19 @@ add_outside_row(struct report_groups *groups, const uint64_t *counters,
                               .width = group_width(profile, groups->keys),
                               .capacity = groups->count};
     struct report_group *added = append_group(&grouper, &wanted);
+    uint64_t *sums;
 
     if (added == NULL) {
         return false;
     }
+    sums = hits_of(groups, added);
     if (source == NULL) {
-        add_all(hits_of(groups, added), counters, grouper.width);
+        add_all(sums, counters, grouper.width);
     } else {
-        add_own(&grouper, added, (size_t)(source - profile->sources), counters);
+        add_own(&grouper, (size_t)(source - profile->sources), counters, sums);
+    }
+    if (groups->has_totals) { /* nothing is known of their callers */
+        memcpy(sums + grouper.width, sums, grouper.width * sizeof(*sums));
     }
     return true;
 }
@@ -736,8 +834,8 @@ add_to_source(struct report_groups *groups, const uint64_t *counters,
 
     for (size_t i = 0; i < groups->count; i++) {
         if (groups->groups[i].source == source) {
-            add_own(&grouper, &groups->groups[i],
-                    (size_t)(source - groups->profile->sources), counters);
+            add_own(&grouper, (size_t)(source - groups->profile->sources), counters,
+                    hits_of(groups, &groups->groups[i]));
             return true;
         }
     }
@@ -767,7 +865,8 @@ static bool
 add_outside(struct report_groups *groups, const uint64_t *counters)
 {
     const struct profile *const profile = groups->profile;
-    struct grouper grouper = {.profile = profile, .groups = groups};
+    struct grouper grouper = {
+        .profile = profile, .groups = groups, .width = groups->width};
     bool outside = false;
 
     for (size_t i = 0; i < profile->source_count; i++) {
@@ -817,6 +916,15 @@ report_groups_finish(struct report_groups *groups)
     free(groups->totals);
     free(groups->selected);
     buffer_finish(&groups->hits);
+}
+
+bool
+report_shows_totals(const struct profile *profile, const struct report_keys *keys)
+{
+    const unsigned bits = key_bits(keys);
+
+    return call_tree_has_stacks(profile) && (bits & IMAGE_KEYS) != 0 &&
+           (bits & ADDRESS_KEYS) == 0;
 }
 
 bool

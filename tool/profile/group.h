@@ -37,6 +37,8 @@ struct report_group {
     uint32_t cpu_plus_1; /* 0: unknown */
     uint32_t pid;        /* 0: unknown */
     bool has_address;
+    bool total_only; /* no hits of its own */
+    size_t total_of; /* row that was added to the total last, plus 1 */
 };
 
 struct report_groups {
@@ -44,10 +46,14 @@ struct report_groups {
     unsigned keys; /* bits, 1 << enum report_key */
     struct identities identities;
     bool filtered; /* a filter may leave rows out */
+    /* Rows have totals: the hits of all stacks that they are on, however often they are
+     * on one. */
+    bool has_totals;
+    size_t width; /* counters of a group */
     struct report_group *groups;
     size_t count;
     /* uint64_t: counters as those of a row (profile/join.h); grouped by source, only
-     * those of the group's own, the sum first */
+     * those of the group's own, the sum first; then as many of its totals */
     struct buffer hits;
     uint64_t *totals;   /* counters: of all rows of the profile */
     uint64_t *selected; /* the same of the rows that pass the filters */
@@ -69,6 +75,10 @@ bool report_groups_add_outside(struct report_groups *groups);
 
 void report_groups_finish(struct report_groups *groups);
 
+/* Return whether rows have totals: the profile has stacks, and the keys tell functions,
+ * lines or images apart, and no addresses. */
+bool report_shows_totals(const struct profile *profile, const struct report_keys *keys);
+
 /* Return whether the grouping keys determine functions. */
 bool report_groups_have_functions(const struct report_groups *groups);
 
@@ -80,6 +90,12 @@ struct report_count report_group_count(const struct report_groups *groups,
                                        const struct report_group *group, size_t source);
 struct report_count report_total(const struct report_groups *groups, size_t source);
 struct report_count report_selected(const struct report_groups *groups, size_t source);
+
+/* Return the total of a row, which has_totals, and its share. */
+struct report_count report_group_total(const struct report_groups *groups,
+                                       const struct report_group *group, size_t source);
+double report_group_total_share(const struct report_groups *groups,
+                                const struct report_group *group, size_t source);
 
 /* Return the hits of report_group_count. */
 uint64_t report_group_hits(const struct report_groups *groups,

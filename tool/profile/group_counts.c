@@ -56,11 +56,11 @@ has_source(const struct report_groups *groups, const struct report_group *group,
     return group->source == NULL || group->source == &groups->profile->sources[source];
 }
 
-struct report_count
-report_group_count(const struct report_groups *groups, const struct report_group *group,
-                   size_t source)
+/* Return what is in the counters of a group for a source. */
+static struct report_count
+group_count_of(const struct report_groups *groups, const struct report_group *group,
+               size_t source, const uint64_t *counters)
 {
-    const uint64_t *const counters = report_group_counters(groups, group);
     struct report_count count = {0};
 
     if (has_source(groups, group, source)) {
@@ -70,6 +70,21 @@ report_group_count(const struct report_groups *groups, const struct report_group
         count.units = counters[source];
     }
     return count;
+}
+
+struct report_count
+report_group_count(const struct report_groups *groups, const struct report_group *group,
+                   size_t source)
+{
+    return group_count_of(groups, group, source, report_group_counters(groups, group));
+}
+
+struct report_count
+report_group_total(const struct report_groups *groups, const struct report_group *group,
+                   size_t source)
+{
+    return group_count_of(groups, group, source,
+                          report_group_counters(groups, group) + groups->width);
 }
 
 uint64_t
@@ -117,6 +132,16 @@ report_group_share(const struct report_groups *groups, const struct report_group
     }
     return share_of(report_group_count(groups, group, source).units,
                     groups->totals[source]);
+}
+
+double
+report_group_total_share(const struct report_groups *groups,
+                         const struct report_group *group, size_t source)
+{
+    return source < groups->profile->source_count
+               ? share_of(report_group_total(groups, group, source).units,
+                          groups->totals[source])
+               : 0;
 }
 
 /* Return the error of a share, computed as if each hit represented as many units as a

@@ -514,7 +514,8 @@ const struct profile_function *
 identity_function(const struct identities *identities, uint32_t number,
                   const struct profile_image **image)
 {
-    static const struct profile_image none = {.path = "", .build_id = ""};
+    static const struct profile_image none = {
+        .path = "[stack]", .build_id = "", .named = true};
     const struct part *const part = &identities->finder->parts[number];
 
     assert(number < identities->count);

@@ -48,7 +48,7 @@ uint32_t identity_number(const struct identities *identities, uint32_t image,
                          uint32_t function, bool inlined);
 
 /* Return an entry of the function with a number, and set *image to an image that it is
- * in: of an end that is an empty one. */
+ * in: of an end that is one called "[stack]". */
 const struct profile_function *identity_function(const struct identities *identities,
                                                  uint32_t number,
                                                  const struct profile_image **image);

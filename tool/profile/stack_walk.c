@@ -4,79 +4,73 @@
 
 #include <assert.h>
 
-/* Set the function at hand, which is inlined into a frame unless that is 0. */
+/* Set the number of the function at hand. */
 static void
-stop_at(struct stack_walk *walk, uint32_t image, uint32_t function, uint32_t frame)
+number_function(struct stack_walk *walk)
 {
-    walk->function = function;
-    walk->frame = frame;
-    walk->number = identity_number(walk->identities, image, function, frame != 0);
-}
+    const struct identities *const identities = walk->identities;
 
-/* Stop at the outermost function of a place. */
-static void
-stop_at_outer(struct stack_walk *walk, uint32_t number, uint32_t function,
-              uint32_t inlined)
-{
-    const struct profile_frame *const frames = walk->profile->frames;
-
-    for (uint32_t at = inlined; at != 0; at = frames[at].caller) {
-        function = frames[at].function;
+    if (identities == NULL) {
+        return;
     }
-    walk->function = function;
-    walk->frame = 0;
-    walk->number = number;
-}
-
-static bool
-stop_at_row(struct stack_walk *walk)
-{
-    const struct profile_row *const row = walk->row;
-    const size_t index = (size_t)(row - walk->profile->rows);
-
-    assert(index < walk->profile->row_count);
-    if (walk->inlined && row->caller != 0) {
-        stop_at(walk, row->image, row->function, row->caller);
+    if (walk->inlined && walk->place.caller != 0) {
+        walk->number =
+            identity_number(identities, walk->place.image, walk->place.function, true);
+    } else if (walk->call != 0) {
+        walk->number = identities->calls[walk->call];
     } else {
-        stop_at_outer(walk, walk->identities->outer[index], row->function, row->caller);
+        walk->number = identities->outer[walk->row - walk->profile->rows];
     }
-    return true;
 }
 
-/* Stop at the place of a call or an end. Returns false if it is no place. */
+/* Go to the place of a call or an end. Returns false if it is none. */
 static bool
-stop_at_call(struct stack_walk *walk, uint32_t number)
+go_to_call(struct stack_walk *walk, uint32_t number)
 {
     const struct profile_call *const call = &walk->profile->calls[number];
 
     assert(number < walk->profile->call_count);
-    if (walk->identities->calls[number] == IDENTITY_NONE) {
+    if (number == 0 || (call->end != NULL && !profile_end_is_shown(call->end))) {
         return false;
     }
     walk->call = number;
-    if (walk->inlined && call->inlined != 0) {
-        stop_at(walk, call->image, call->function, call->inlined);
-    } else {
-        stop_at_outer(walk, walk->identities->calls[number], call->function,
-                      call->inlined);
-    }
+    walk->place.image = call->image;
+    walk->place.address = call->address;
+    walk->place.function = call->function;
+    walk->place.line = call->line;
+    walk->place.caller = call->inlined;
     return true;
+}
+
+/* Go to the next function or place. Returns false behind the last one. */
+static bool
+go_on(struct stack_walk *walk)
+{
+    if (!walk->started) {
+        walk->started = true;
+        walk->place = *walk->row;
+        return true;
+    }
+    if (walk->inlined && walk->place.caller != 0) {
+        const struct profile_frame *const frame =
+            &walk->profile->frames[walk->place.caller];
+
+        walk->place.function = frame->function;
+        walk->place.line = frame->line;
+        walk->place.caller = frame->caller;
+        return true;
+    }
+    return go_to_call(walk, walk->call != 0 ? walk->profile->calls[walk->call].caller
+                                            : walk->row->stack);
 }
 
 bool
 stack_walk_next(struct stack_walk *walk)
 {
-    const struct profile_frame *const frames = walk->profile->frames;
-    const struct profile_call *const call = &walk->profile->calls[walk->call];
+    const bool found = go_on(walk);
 
-    if (!walk->started) {
-        walk->started = true;
-        return stop_at_row(walk);
+    if (found) {
+        number_function(walk);
     }
-    if (walk->frame != 0) {
-        stop_at(walk, walk->call != 0 ? call->image : walk->row->image,
-                frames[walk->frame].function, frames[walk->frame].caller);
-        return true;
-    }
-    return stop_at_call(walk, walk->call != 0 ? call->caller : walk->row->stack);
+    return found;
 }

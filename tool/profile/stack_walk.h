@@ -14,16 +14,18 @@
 /* stack_walk - between stack_walk_start and the end of a walk. */
 struct stack_walk {
     const struct profile *profile;
-    const struct identities *identities;
+    const struct identities *identities; /* NULL: functions get no numbers */
     const struct profile_row *row;
     bool inlined; /* also stop at functions that were inlined */
     bool started;
-    uint32_t call; /* of the place at hand; 0: that of the row */
-    /* Of the place at hand: where the function at hand is inlined; 0: it is the
-     * outermost one. */
-    uint32_t frame;
-    uint32_t function; /* index of the function at hand; its number is: */
-    uint32_t number;
+    uint32_t call; /* of the place at hand, or an end; 0: that of the row */
+    /*
+     * A row as if the hits were in the place at hand. Its function is the innermost one
+     * there or, with inlined, the function at hand. Of an end, only the function is of
+     * use.
+     */
+    struct profile_row place;
+    uint32_t number; /* of the function at hand */
 };
 
 /* Start before the innermost function of a row. Without inlined, only functions that
@@ -38,5 +40,12 @@ stack_walk_start(const struct profile *profile, const struct identities *identit
 
 /* Go to the next function. Returns false behind the last one. */
 bool stack_walk_next(struct stack_walk *walk);
+
+/* Return whether the function at hand is an end. */
+static inline bool
+stack_walk_is_end(const struct stack_walk *walk)
+{
+    return walk->profile->calls[walk->call].end != NULL;
+}
 
 #endif

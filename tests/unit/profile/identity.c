@@ -231,7 +231,7 @@ stacks__a_function_that_calls__has_the_number_of_its_rows(void **state)
     assert_string_equal(
         identity_function(&identities, identities.calls[cut], &image)->name,
         "[cut at 16 kB]");
-    assert_string_equal(image->path, "");
+    assert_string_equal(image->path, "[stack]");
     assert_string_equal(
         identity_function(&identities, identities.calls[by_rest], &image)->name,
         "rest");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * csv.c - a report for spreadsheets and scripts: a header line, and a line for each row
- * and source with hits. Lines end with "\n".
+ * and source with hits or a total. Lines end with "\n".
  */
 #include "profile/estimate.h"
 #include "view/report/formats.h"
@@ -59,10 +59,11 @@ put_numbers(struct csv *csv, const struct report_groups *groups,
     }
 }
 
-/* Write the innermost function, where the function begins, and the process id. */
+/* Write the innermost function, where the function begins, the process id, and the
+ * total. */
 static void
 put_inner(struct csv *csv, const struct report_groups *groups,
-          const struct report_group *group)
+          const struct report_group *group, size_t source)
 {
     const struct profile_function *const function = group->function;
 
@@ -76,6 +77,11 @@ put_inner(struct csv *csv, const struct report_groups *groups,
     if (report_groups_by(groups, REPORT_BY_PID)) {
         csv_put_number(csv, group->pid, group->pid != 0);
     }
+    if (groups->has_totals) {
+        csv_print(csv, "%" PRIu64 ",%.6f",
+                  report_group_total(groups, group, source).hits,
+                  report_group_total_share(groups, group, source));
+    }
 }
 
 static void
@@ -87,7 +93,7 @@ put_line(struct csv *csv, const struct report_groups *groups,
     put_names(csv, groups, group, source);
     put_numbers(csv, groups, group, source);
     csv_put_text(csv, group->unit);
-    put_inner(csv, groups, group);
+    put_inner(csv, groups, group, source);
     csv_end_line(csv);
 }
 
@@ -104,12 +110,17 @@ report_print_csv(FILE *out, const struct report_groups *groups,
     if (report_groups_by(groups, REPORT_BY_PID)) {
         csv_print(&csv, "pid");
     }
+    if (groups->has_totals) {
+        csv_print(&csv, "total,total_share");
+    }
     csv_end_line(&csv);
     for (size_t i = 0; i < shown && !csv.text.failed; i++) {
         const struct report_group *group = &groups->groups[i];
 
         for (size_t source = 0; source < groups->profile->source_count; source++) {
-            if (report_group_hits(groups, group, source) > 0) {
+            if (report_group_hits(groups, group, source) > 0 ||
+                (groups->has_totals &&
+                 report_group_total(groups, group, source).hits > 0)) {
                 put_line(&csv, groups, group, source);
             }
         }

@@ -307,6 +307,12 @@ put_numbers(struct buffer *json, const struct report_groups *groups,
         any ? (double)count.units * report_interval(&profile->sources[main]) : 0);
     buffer_print(json, "\"share\":%.6f,", report_group_share(groups, group, main));
     buffer_print(json, "\"error\":%.6f,", report_group_error(groups, group, main));
+    if (groups->has_totals && any) {
+        json_put_number_member(json, "total",
+                               report_group_total(groups, group, main).hits);
+        buffer_print(json, "\"total_share\":%.6f,",
+                     report_group_total_share(groups, group, main));
+    }
 }
 
 static void

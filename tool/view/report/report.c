@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "profile/filter.h"
+#include "profile/group.h"
 #include "view/report/formats.h"
 
 #include <stdio.h>
@@ -65,7 +66,8 @@ check_keys(const struct profile *profile, const struct report_options *options,
 
 /* Return the key by which a report shows the names that a filter can match. */
 static const char *
-view_of(const struct profile *profile, const struct report_filter *filter)
+view_of(const struct profile *profile, const struct report_filter *filter,
+        bool on_stacks)
 {
     static const struct report_keys by_inline = {{REPORT_BY_INLINE}, 1};
     bool matched;
@@ -73,7 +75,8 @@ view_of(const struct profile *profile, const struct report_filter *filter)
     if (filter->kind != REPORT_FILTER_SYMBOL) {
         return filter_kind_name(filter->kind);
     }
-    return filter_matches_any(profile, &by_inline, filter, &matched) && matched
+    return filter_matches_any(profile, &by_inline, filter, on_stacks, &matched) &&
+                   matched
                ? "inline (it is the name of inlined code)"
                : "function";
 }
@@ -83,13 +86,16 @@ static bool
 check_filters(const struct profile *profile, const struct report_options *options,
               char *why, size_t size)
 {
+    const bool on_stacks = report_shows_totals(profile, &options->by.keys);
+
     for (size_t i = 0; i < options->by.filter_count; i++) {
         const struct report_filter *filter = &options->by.filters[i];
         const char *kind = filter_kind_name(filter->kind);
         char shown[128];
         bool matched;
 
-        if (!filter_matches_any(profile, &options->by.keys, filter, &matched)) {
+        if (!filter_matches_any(profile, &options->by.keys, filter, on_stacks,
+                                &matched)) {
             snprintf(why, size, "out of memory");
             return false;
         }
@@ -97,7 +103,7 @@ check_filters(const struct profile *profile, const struct report_options *option
             snprintf(why, size,
                      "--%s %s: no %s of the profile matches; to see them: --by %s",
                      kind, text_show(shown, sizeof(shown), filter->glob), kind,
-                     view_of(profile, filter));
+                     view_of(profile, filter, on_stacks));
             return false;
         }
     }
@@ -111,11 +117,11 @@ check_rows(const struct profile *profile, const struct report_options *options,
 {
     struct row_filter filter;
     bool done = row_filter_init(&filter, profile, &options->by);
-    bool any = options->by.filter_count == 0;
+    const bool any =
+        options->by.filter_count == 0 ||
+        (done && row_filter_passes_any(
+                     &filter, report_shows_totals(profile, &options->by.keys)));
 
-    for (size_t i = 0; done && !any && i < profile->row_count; i++) {
-        any = row_filter_passes(&filter, &profile->rows[i]);
-    }
     done = done && !row_filter_failed(&filter);
     row_filter_finish(&filter);
     if (!done) {

@@ -3,6 +3,7 @@
  * table.c - a report as a table for the terminal, with statistics below.
  */
 #include "profile/estimate.h"
+#include "profile/stack_ends.h"
 #include "view/report/formats.h"
 #include "view/report/grid.h"
 #include "view/report/summary.h"
@@ -14,6 +15,7 @@
 enum {
     SHARE = CELL_NUMBERS,
     ERROR,
+    TOTAL, /* share of the hits of all stacks that it is on */
     HITS,
     ESTIMATE,
     RATIO,
@@ -82,7 +84,10 @@ put_title(const struct table *table, const struct grid_column *column,
 {
     switch (column->cell) {
     case SHARE:
-        buffer_append_text(out, "share");
+        buffer_append_text(out, table->groups->has_totals ? "self" : "share");
+        break;
+    case TOTAL:
+        buffer_append_text(out, "total");
         break;
     case ERROR:
         buffer_append_text(out, "+-");
@@ -160,6 +165,10 @@ put_number(const struct table *table, const struct report_group *group,
         break;
     case ERROR:
         put_error(report_group_error(groups, group, source), text);
+        break;
+    case TOTAL:
+        buffer_print(text, "%.2f%%",
+                     report_group_total_share(groups, group, source) * 100);
         break;
     case HITS:
         buffer_print(text, "%" PRIu64, count.hits);
@@ -275,6 +284,9 @@ choose_number_columns(struct table *table)
     if (is_error_shown(table)) {
         grid_add(&table->grid, ERROR, first);
     }
+    if (table->groups->has_totals) {
+        grid_add(&table->grid, TOTAL, first);
+    }
     if (!is_by_source(table)) {
         for (size_t i = 0; i < table->profile->source_count; i++) {
             add_source_columns(table, i);
@@ -317,8 +329,8 @@ choose_name_columns(struct table *table)
 static bool
 choose_columns(struct table *table)
 {
-    /* Share and error and, for each source, hits, an estimate and a ratio. */
-    const size_t numbers = 2 + 3 * (table->profile->source_count + 1);
+    /* Share, error and total and, for each source, hits, an estimate and a ratio. */
+    const size_t numbers = 3 + 3 * (table->profile->source_count + 1);
 
     if (!grid_reserve(&table->grid, numbers)) {
         return false;
@@ -418,6 +430,26 @@ print_body(struct table *table)
     return true;
 }
 
+/* Print how stacks end: where they are not whole, totals are too low. */
+static bool
+print_ends(const struct table *table)
+{
+    struct stack_ends ends;
+    struct buffer line = {0};
+    bool done = stack_ends_find(table->profile, 0, &ends);
+
+    if (done) {
+        stack_ends_put(&ends, &line);
+        done = buffer_text(&line) != NULL;
+    }
+    if (done) {
+        fprintf(table->grid.out, "ntprof: stacks: %s\n", buffer_text(&line));
+    }
+    stack_ends_finish(&ends);
+    buffer_finish(&line);
+    return done;
+}
+
 /* --- the table --- */
 
 bool
@@ -435,9 +467,10 @@ report_print_table(FILE *out, const struct report_groups *groups,
                  .table = &table,
                  .rows = report_rows_shown(options, groups->count)},
     };
-    const bool done =
-        print_body(&table) && report_print_summary(out, groups->profile, groups,
-                                                   options->advise, options->verbose);
+    const bool done = print_body(&table) &&
+                      report_print_summary(out, groups->profile, groups,
+                                           options->advise, options->verbose) &&
+                      (!groups->has_totals || options->ends_told || print_ends(&table));
 
     grid_finish(&table.grid);
     return done;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* stack_ends.c - how the stacks of a profile end. */
+#include "profile/stack_ends.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENDS_LISTED = 6 }; /* each image may have an end of its own */
+
+static int
+compare_ends(const void *left, const void *right)
+{
+    const struct stack_end *const a = left;
+    const struct stack_end *const b = right;
+    const bool a_shown = profile_end_is_shown(a->name);
+    const bool b_shown = profile_end_is_shown(b->name);
+
+    if (a_shown != b_shown) {
+        return a_shown ? 1 : -1;
+    }
+    if (a->hits != b->hits) {
+        return a->hits > b->hits ? -1 : 1;
+    }
+    return strcmp(a->name, b->name);
+}
+
+/* Put the hits of each end, by call, into the list. */
+static void
+list_ends(const struct profile *profile, const uint64_t *hits, struct stack_ends *ends)
+{
+    for (size_t i = 0; i < profile->call_count; i++) {
+        const char *const name = i > 0 ? profile->calls[i].end : PROFILE_STACK_NONE;
+
+        if (hits[i] > 0) {
+            ends->list[ends->count++] = (struct stack_end){name, hits[i]};
+            ends->hits += hits[i];
+            ends->unknown += profile_end_is_shown(name) ? hits[i] : 0;
+        }
+    }
+    qsort(ends->list, ends->count, sizeof(*ends->list), compare_ends);
+}
+
+bool
+stack_ends_find(const struct profile *profile, size_t source, struct stack_ends *ends)
+{
+    uint32_t *const outermost = calloc(profile->call_count + 1, sizeof(*outermost));
+    uint64_t *const hits = calloc(profile->call_count + 1, sizeof(*hits));
+    bool done;
+
+    *ends = (struct stack_ends){
+        .list = calloc(profile->call_count + 1, sizeof(*ends->list))};
+    done = outermost != NULL && hits != NULL && ends->list != NULL;
+    /* The caller of a call is before it. */
+    for (uint32_t i = 1; done && i < profile->call_count; i++) {
+        const struct profile_call *const call = &profile->calls[i];
+
+        outermost[i] = call->end != NULL ? i : outermost[call->caller];
+    }
+    for (size_t i = 0; done && i < profile->row_count; i++) {
+        hits[outermost[profile->rows[i].stack]] += profile->rows[i].hits[source];
+    }
+    if (done) {
+        list_ends(profile, hits, ends);
+    }
+    free(outermost);
+    free(hits);
+    return done;
+}
+
+void
+stack_ends_finish(struct stack_ends *ends)
+{
+    free(ends->list);
+    *ends = (struct stack_ends){0};
+}
+
+/* Append a share, and the name of its end without brackets. */
+static void
+put_end(struct buffer *line, uint64_t hits, uint64_t all, const char *name)
+{
+    const double percent = 100 * (double)hits / (double)all;
+    const size_t length = strlen(name);
+    struct buffer words = {0};
+
+    buffer_append(&words, name, length);
+    if (profile_end_is_shown(name) && length > 2 && name[length - 1] == ']') {
+        words.size = 0;
+        buffer_append(&words, name + 1, length - 2);
+    }
+    if (percent < 0.05) {
+        buffer_append_text(line, "<0.1% ");
+    } else {
+        buffer_print(line, "%.1f%% ", percent);
+    }
+    if (buffer_text(&words) != NULL) {
+        text_escape(line, buffer_text(&words));
+    } else {
+        line->failed = true;
+    }
+    buffer_finish(&words);
+}
+
+void
+stack_ends_put(const struct stack_ends *ends, struct buffer *line)
+{
+    uint64_t others = ends->hits;
+
+    if (ends->count == 0) {
+        buffer_append_text(line, "none");
+    }
+    for (size_t i = 0; i < ends->count && i < ENDS_LISTED; i++) {
+        buffer_append_text(line, i > 0 ? ", " : "");
+        put_end(line, ends->list[i].hits, ends->hits, ends->list[i].name);
+        others -= ends->list[i].hits;
+    }
+    if (ends->count > ENDS_LISTED) {
+        buffer_append_text(line, ", ");
+        put_end(line, others, ends->hits, "otherwise");
+    }
+}

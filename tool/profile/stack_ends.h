@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_ends.h - how the stacks of a profile end, and so how much of their callers is
+ * known.
+ */
+#ifndef PROFILE_STACK_ENDS_H
+#define PROFILE_STACK_ENDS_H
+
+#include "base/buffer.h"
+#include "profile/profile.h"
+
+struct stack_end {
+    const char *name; /* PROFILE_STACK_NONE: rows without a stack */
+    uint64_t hits;
+};
+
+/* Of rows without a stack. */
+#define PROFILE_STACK_NONE "[no stack]"
+
+/* stack_ends - all ends of a source with hits: those of whole stacks first, then those
+ * with most hits. */
+struct stack_ends {
+    struct stack_end *list;
+    size_t count;
+    uint64_t hits;    /* of all */
+    uint64_t unknown; /* of ends that are shown: of these not all callers are known */
+};
+
+/* Find the ends of a profile with stacks. Returns false if memory runs out; finish must
+ * be called in any case. */
+bool stack_ends_find(const struct profile *profile, size_t source,
+                     struct stack_ends *ends);
+
+void stack_ends_finish(struct stack_ends *ends);
+
+/* Append how many stacks have which end, as "97.6% whole, 2.4% cut at 16 kB". */
+void stack_ends_put(const struct stack_ends *ends, struct buffer *line);
+
+#endif
