@@ -22,6 +22,7 @@ static const char help[] =
     "  ntprof report                            ntprof.pb.gz by function\n"
     "  ntprof report old.pb.gz --by image       where, roughly\n"
     "  ntprof report --by process,function --image 'libc.so*'   whose hits there\n"
+    "  ntprof report --callers-of malloc --skip-image 'libc.so*'   who allocates\n"
     "  ntprof report --rows 0 --csv > all.csv   everything, for a spreadsheet\n"
     "  ntprof report --symbolize -o new.pb.gz p.pb.gz   add names to a profile\n"
     "\n"
@@ -29,6 +30,7 @@ static const char help[] =
 
 struct arguments {
     struct view_options view;
+    const char **skipped; /* backs view.report.by.relation.skipped; to be freed */
     struct input_options input;
     const char *file;
     const char *output; /* NULL: do not write the profile */
@@ -54,6 +56,53 @@ static const struct options_row view_rows[] = {
     {0},
 };
 
+/* Takes --callers-of or --callees-of. */
+static bool
+take_relation(void *into, const struct options_given *given)
+{
+    struct report_relation *const relation = into;
+
+    if (relation->glob != NULL) {
+        return cmd_refuse(
+            given->command, "--callers-of, --callees-of",
+            "only one of them, once; the glob can match several functions");
+    }
+    relation->kind =
+        strcmp(given->row->name, "callers-of") == 0 ? REPORT_CALLERS : REPORT_CALLEES;
+    relation->glob = given->value;
+    return true;
+}
+
+static bool
+take_skipped(void *into, const struct options_given *given)
+{
+    struct arguments *const arguments = into;
+    struct report_relation *const relation = &arguments->view.report.by.relation;
+    const char **const skipped =
+        reallocarray(arguments->skipped, relation->skipped_count + 1, sizeof(*skipped));
+
+    if (skipped == NULL) {
+        return cmd_refuse(given->command, given->value, "out of memory");
+    }
+    skipped[relation->skipped_count++] = given->value;
+    arguments->skipped = skipped;
+    relation->skipped = skipped;
+    return true;
+}
+
+static const struct options_row stack_rows[] = {
+    {.help = "Of a profile with call stacks (ntprof run -g):"},
+    {"callers-of", 0, "GLOB", "rows are what calls functions whose name matches", NULL,
+     OPTIONS_INTO(take_relation, struct arguments, view.report.by.relation)},
+    {"callees-of", 0, "GLOB", "rows are what functions whose name matches call", NULL,
+     OPTIONS_INTO(take_relation, struct arguments, view.report.by.relation)},
+    {"skip-image", 0, "GLOB",
+     "with them: pass over functions of images that match, such as 'libc.so*'; "
+     "repeatable",
+     "<file>", OPTIONS_CALL(take_skipped)},
+    {0},
+};
+
 static const struct options_row own_rows[] = {
     {"verbose", 'v', NULL, "below the table: the back end, rates and all sums", NULL,
      OPTIONS_FLAG(struct arguments, view.report.verbose)},
@@ -75,6 +124,7 @@ const struct options_syntax cmd_report_options = {
     .groups = {{view_rows, offsetof(struct arguments, view)},
                {view_format_rows, offsetof(struct arguments, view)},
                {own_rows, 0},
+               {stack_rows, 0},
                {input_foreign_rows, offsetof(struct arguments, input)},
                {input_rows, offsetof(struct arguments, input)}},
     .words_max = 1,
@@ -87,6 +137,12 @@ const struct options_syntax cmd_report_options = {
 static bool
 check(const struct arguments *arguments)
 {
+    const struct report_relation *const relation = &arguments->view.report.by.relation;
+
+    if (relation->skipped_count > 0 && relation->glob == NULL) {
+        return cmd_refuse("report", "--skip-image",
+                          "needs --callers-of or --callees-of");
+    }
     if (arguments->symbolize ||
         (arguments->output == NULL && !arguments->names.download)) {
         return true;
@@ -178,5 +234,6 @@ cmd_report(int argc, char **argv)
         status = check(&arguments) ? show(&arguments) : CMD_FAILED;
     }
     free(arguments.view.filters);
+    free(arguments.skipped);
     return status;
 }

@@ -136,29 +136,42 @@ passes_symbol(struct row_filter *filter, const struct profile_row *row)
             passes_nameless(filter, row, outer));
 }
 
+static bool
+passes_process(const struct row_filter *filter, const struct profile_row *row)
+{
+    const bool *const processes = filter->kinds[REPORT_FILTER_PROCESS];
+
+    return processes == NULL || processes[row->process];
+}
+
 bool
 row_filter_passes(struct row_filter *filter, const struct profile_row *row)
 {
     const bool *const images = filter->kinds[REPORT_FILTER_IMAGE];
-    const bool *const processes = filter->kinds[REPORT_FILTER_PROCESS];
 
-    return (images == NULL || images[row->image]) &&
-           (processes == NULL || processes[row->process]) &&
+    return (images == NULL || images[row->image]) && passes_process(filter, row) &&
            (filter->kinds[REPORT_FILTER_SYMBOL] == NULL || passes_symbol(filter, row));
 }
 
 bool
 row_filter_passes_on_stack(struct row_filter *filter, const struct stack_walk *walk)
 {
-    const bool *const processes = filter->kinds[REPORT_FILTER_PROCESS];
     const bool *const symbols = filter->kinds[REPORT_FILTER_SYMBOL];
 
     if (stack_walk_is_end(walk)) {
         return filter->kinds[REPORT_FILTER_IMAGE] == NULL &&
-               (processes == NULL || processes[walk->row->process]) &&
+               passes_process(filter, walk->row) &&
                (symbols == NULL || symbols[walk->place.function]);
     }
     return row_filter_passes(filter, &walk->place);
+}
+
+bool
+row_filter_passes_nowhere(const struct row_filter *filter,
+                          const struct profile_row *row)
+{
+    return filter->kinds[REPORT_FILTER_IMAGE] == NULL &&
+           filter->kinds[REPORT_FILTER_SYMBOL] == NULL && passes_process(filter, row);
 }
 
 bool

@@ -39,6 +39,10 @@ bool row_filter_passes_on_stack(struct row_filter *filter,
 /* Return whether memory ran out, so that rows may have been left out. */
 bool row_filter_failed(const struct row_filter *filter);
 
+/* Return whether a row passes whose hits are shown in no code. */
+bool row_filter_passes_nowhere(const struct row_filter *filter,
+                               const struct profile_row *row);
+
 /* Return whether any row passes or, on_stacks, any function that is on one's stack. */
 bool row_filter_passes_any(struct row_filter *filter, bool on_stacks);
 

@@ -7,9 +7,8 @@
  * own source. So memory is proportional to the hits of the profile, not to their
  * square.
  */
-#include "profile/group.h"
+#include "profile/groupp.h"
 
-#include "base/hash_index.h"
 #include "base/text.h"
 #include "profile/call_tree.h"
 #include "profile/estimate.h"
@@ -20,28 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BIT(key) (1u << (key))
-
 /* Keys that name an image, and those of them that name a place in it. */
 #define IMAGE_KEYS (PLACE_KEYS | BIT(REPORT_BY_IMAGE))
 #define PLACE_KEYS                                                           \
     (BIT(REPORT_BY_FUNCTION) | BIT(REPORT_BY_INLINE) | BIT(REPORT_BY_LINE) | \
      BIT(REPORT_BY_ADDRESS) | BIT(REPORT_BY_BUCKET))
 #define ADDRESS_KEYS (BIT(REPORT_BY_ADDRESS) | BIT(REPORT_BY_BUCKET))
-
-struct grouper {
-    const struct profile *profile;
-    unsigned keys;
-    bool join_builds;
-    struct report_groups *groups;
-    size_t width; /* number of counters of a group, and as many of its totals */
-    size_t row_width;
-    /* rows are by address, and the profile has buckets of several sizes: each address
-     * is rounded down to the start of a bucket of the largest size */
-    bool joins_buckets;
-    size_t capacity;
-    struct hash_index index;
-};
 
 /* --- keys of a row --- */
 
@@ -265,8 +248,8 @@ same_group(const struct grouper *grouper, const struct report_group *a,
 
 /* --- hits of groups --- */
 
-static struct report_group *
-append_group(struct grouper *grouper, const struct report_group *wanted)
+struct report_group *
+grouper_append(struct grouper *grouper, const struct report_group *wanted)
 {
     struct report_groups *const groups = grouper->groups;
     const size_t hits_size =
@@ -314,7 +297,7 @@ find_or_append(struct grouper *grouper, const struct report_group *wanted)
     if (!hash_index_add(&grouper->index, hash, (uint32_t)groups->count)) {
         return NULL;
     }
-    return append_group(grouper, wanted);
+    return grouper_append(grouper, wanted);
 }
 
 static void
@@ -325,8 +308,8 @@ add_clamped(uint64_t *sum, uint64_t more)
     }
 }
 
-static uint64_t *
-hits_of(const struct report_groups *groups, const struct report_group *group)
+uint64_t *
+group_sums(const struct report_groups *groups, const struct report_group *group)
 {
     return (uint64_t *)(void *)groups->hits.data + group->hits_at;
 }
@@ -366,24 +349,22 @@ widened_group(struct grouper *grouper, const struct report_group *wanted, bool t
     return group;
 }
 
-/* Add all counters to those of a group. */
-static void
-add_all(uint64_t *sums, const uint64_t *counters, size_t width)
+void
+group_add_all(uint64_t *sums, const uint64_t *counters, size_t width)
 {
     for (size_t i = 0; i < width; i++) {
         add_clamped(&sums[i], counters[i]);
     }
 }
 
-/* Add the counters of one source to those of a group of its own. */
-static void
-add_own(const struct grouper *grouper, size_t source, const uint64_t *counters,
-        uint64_t *sums)
+void
+grouper_add_own(const struct grouper *grouper, size_t source, const uint64_t *counters,
+                uint64_t *sums)
 {
     const struct profile_source *const own = &grouper->profile->sources[source];
 
     add_clamped(&sums[0], counters[source]);
-    add_all(&sums[1], &counters[own->first_part], own->part_count);
+    group_add_all(&sums[1], &counters[own->first_part], own->part_count);
 }
 
 /* Add the counters of a row to the hits of a group, or to its totals unless it has them
@@ -393,7 +374,7 @@ add_counters(struct grouper *grouper, struct report_group *group,
              const struct profile_row *row, bool total)
 {
     const size_t number = (size_t)(row - grouper->profile->rows);
-    uint64_t *sums = hits_of(grouper->groups, group);
+    uint64_t *sums = group_sums(grouper->groups, group);
 
     if (total && group->total_of == number + 1) {
         return;
@@ -403,10 +384,10 @@ add_counters(struct grouper *grouper, struct report_group *group,
         sums += grouper->width;
     }
     if (group->source != NULL) {
-        add_own(grouper, (size_t)(group->source - grouper->profile->sources), row->hits,
-                sums);
+        grouper_add_own(grouper, (size_t)(group->source - grouper->profile->sources),
+                        row->hits, sums);
     } else {
-        add_all(sums, row->hits, grouper->width);
+        group_add_all(sums, row->hits, grouper->width);
     }
 }
 
@@ -463,12 +444,13 @@ group_sources(struct grouper *grouper)
 {
     for (size_t i = 0; i < grouper->profile->source_count; i++) {
         const struct report_group wanted = {.source = &grouper->profile->sources[i]};
-        struct report_group *group = append_group(grouper, &wanted);
+        struct report_group *group = grouper_append(grouper, &wanted);
 
         if (group == NULL) {
             return false;
         }
-        add_own(grouper, i, grouper->groups->selected, hits_of(grouper->groups, group));
+        grouper_add_own(grouper, i, grouper->groups->selected,
+                        group_sums(grouper->groups, group));
     }
     return true;
 }
@@ -512,8 +494,8 @@ static int
 compare_hits(const struct grouper *grouper, const struct report_group *a,
              const struct report_group *b)
 {
-    const uint64_t *a_hits = hits_of(grouper->groups, a);
-    const uint64_t *b_hits = hits_of(grouper->groups, b);
+    const uint64_t *a_hits = group_sums(grouper->groups, a);
+    const uint64_t *b_hits = group_sums(grouper->groups, b);
     int order = 0;
 
     if (a->source != b->source) {
@@ -581,6 +563,59 @@ compare_groups(const void *left, const void *right, void *context)
                : compare_numbers(pointer_bits(a->source), pointer_bits(b->source));
 }
 
+/* --- callers and callees --- */
+
+/* Return the group of hits that have no caller or callee: of the function itself, or of
+ * stacks that end with it. */
+static struct report_group
+group_of_nowhere(const struct grouper *grouper, const struct profile_row *row,
+                 enum relation_found found)
+{
+    static const struct profile_image stack = {
+        .path = "[stack]", .build_id = "", .named = true};
+    static const struct profile_function functions[] = {
+        {.name = "[itself]", .system_name = "", .file = "", .definition = ""},
+        {.name = "[no caller]", .system_name = "", .file = "", .definition = ""},
+        {.name = "[no stack]", .system_name = "", .file = "", .definition = ""},
+    };
+    const uint32_t which = found == RELATION_ITSELF ? 0 : row->stack != 0 ? 1 : 2;
+    struct report_group group = group_of_place(grouper, row, GROUP_NOWHERE_ID + which,
+                                               GROUP_NOWHERE_ID + which);
+
+    if (group.image != NULL) {
+        group.image = &stack;
+    }
+    if (group.function != NULL) {
+        group.function = group.inner = &functions[which];
+        group.file = "";
+        group.line = 0;
+        group.address = 0;
+        group.has_address = false;
+    }
+    return group;
+}
+
+/* Set *group to that of the caller or callee that the hits of a row count for. Returns
+ * false if there is none that passes. */
+static bool
+find_related(const struct grouper *grouper, struct row_filter *filter,
+             const struct profile_row *row, struct report_group *group)
+{
+    struct stack_walk walk;
+    const enum relation_found found = relation_find(
+        &grouper->relation, grouper->profile, &grouper->groups->identities, row, &walk);
+
+    if (found == RELATION_FUNCTION) {
+        *group = group_of_walk(grouper, &walk);
+        return row_filter_passes_on_stack(filter, &walk);
+    }
+    if (found == RELATION_NONE) {
+        return false;
+    }
+    *group = group_of_nowhere(grouper, row, found);
+    return row_filter_passes_nowhere(filter, row);
+}
+
 /* --- grouping --- */
 
 /* Add a row to the totals and, if it passes the filters, to its group. Returns false if
@@ -590,18 +625,25 @@ add_filtered_row(struct grouper *grouper, struct row_filter *filter,
                  const struct profile_row *row)
 {
     struct report_groups *groups = grouper->groups;
-    const bool passes = row_filter_passes(filter, row);
+    struct report_group group;
+    bool passes;
 
-    add_all(groups->totals, row->hits, grouper->row_width);
+    if (groups->relation != NULL) {
+        passes = find_related(grouper, filter, row, &group);
+    } else {
+        group = group_of_row(grouper, row);
+        passes = row_filter_passes(filter, row);
+    }
+    group_add_all(groups->totals, row->hits, grouper->row_width);
     if (passes) {
-        add_all(groups->selected, row->hits, grouper->row_width);
+        group_add_all(groups->selected, row->hits, grouper->row_width);
     }
     return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) ||
-           add_row(grouper, group_of_row(grouper, row), row, false);
+           add_row(grouper, group, row, false);
 }
 
-static void
-sort_groups(struct grouper *grouper)
+void
+grouper_sort(struct grouper *grouper)
 {
     if (grouper->groups->count > 1) {
         qsort_r(grouper->groups->groups, grouper->groups->count,
@@ -627,7 +669,7 @@ group_rows(struct grouper *grouper, struct row_filter *filter)
             return false;
         }
     }
-    sort_groups(grouper);
+    grouper_sort(grouper);
     return true;
 }
 
@@ -643,10 +685,8 @@ key_bits(const struct report_keys *keys)
     return bits;
 }
 
-/* Return how many counters a group has: those of a row or, grouped by source, one for
- * the source and as many more as any source has parts. */
-static size_t
-group_width(const struct profile *profile, unsigned keys)
+size_t
+grouper_width(const struct profile *profile, unsigned keys)
 {
     size_t parts = 0;
 
@@ -671,7 +711,7 @@ report_group_rows(const struct profile *profile, const struct report_grouping *g
         .keys = keys,
         .join_builds = grouping->join_builds,
         .groups = groups,
-        .width = group_width(profile, keys),
+        .width = grouper_width(profile, keys),
         .row_width = profile_width(profile),
         .joins_buckets = (keys & ADDRESS_KEYS) != 0 && profile->bucket_least != 0,
     };
@@ -681,228 +721,22 @@ report_group_rows(const struct profile *profile, const struct report_grouping *g
     memset(groups, 0, sizeof(*groups));
     groups->profile = profile;
     groups->keys = keys;
-    groups->filtered = grouping->filter_count > 0;
-    groups->has_totals = report_shows_totals(profile, &grouping->keys);
+    groups->relation = grouping->relation.glob != NULL ? &grouping->relation : NULL;
+    groups->filtered = grouping->filter_count > 0 || groups->relation != NULL;
+    groups->has_totals = report_shows_totals(profile, grouping);
     groups->width = grouper.width;
     groups->totals = calloc(grouper.row_width + 1, sizeof(*groups->totals));
     groups->selected = calloc(grouper.row_width + 1, sizeof(*groups->selected));
     done = groups->totals != NULL && groups->selected != NULL &&
            identities_find(profile, &groups->identities) &&
+           (groups->relation == NULL ||
+            relation_init(&grouper.relation, &groups->identities, groups->relation,
+                          has_any_key(&grouper, BIT(REPORT_BY_INLINE)))) &&
            row_filter_init(&filter, profile, grouping) &&
            group_rows(&grouper, &filter) && !row_filter_failed(&filter);
     row_filter_finish(&filter);
+    relation_finish(&grouper.relation);
     hash_index_finish(&grouper.index);
-    return done;
-}
-
-/* --- hits outside --- */
-
-/* Numbers of rows that are no functions of the profile. */
-#define OUTSIDE_ID UINT32_MAX
-
-/* Names of the row for hits outside of all known mappings, of those for hits in user
- * mode and in kernel mode that were not counted, and of the row for hits elsewhere than
- * in a region. */
-static const struct profile_image no_image = {
-    .path = "[no image]", .build_id = "", .named = true};
-static const struct profile_function no_function = {
-    .name = "[no image]", .system_name = "", .file = "", .definition = ""};
-static const struct profile_image user_mode = {
-    .path = "[user mode]", .build_id = "", .named = true};
-static const struct profile_function user_function = {
-    .name = "[user mode]", .system_name = "", .file = "", .definition = ""};
-static const struct profile_image kernel_mode = {
-    .path = "[kernel, unknown]", .build_id = "", .named = true};
-static const struct profile_function kernel_function = {
-    .name = "[kernel, unknown]", .system_name = "", .file = "", .definition = ""};
-static const struct profile_image elsewhere = {
-    .path = "[outside of the region]", .build_id = "", .named = true};
-static const struct profile_function elsewhere_function = {
-    .name = "[outside of the region]", .system_name = "", .file = "", .definition = ""};
-
-/* Return the outside hits of a source that are in one mode; those outside of a region
- * are in one row. */
-static uint64_t
-outside_in(const struct profile *profile, const struct profile_source *source,
-           bool kernel)
-{
-    const uint64_t in_kernel = report_is_region(profile) ? 0 : source->outside_kernel;
-
-    return kernel ? in_kernel : source->outside - in_kernel;
-}
-
-/* Whether user mode was left out by each source with outside hits in it. */
-static bool
-is_user_left_out(const struct profile *profile)
-{
-    for (size_t i = 0; i < profile->source_count; i++) {
-        if (outside_in(profile, &profile->sources[i], false) > 0 &&
-            !profile->sources[i].user_left_out) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Add a row for the outside hits in one mode, which are in counters, of one source or,
- * if NULL, of all. */
-static bool
-add_outside_row(struct report_groups *groups, const uint64_t *counters,
-                const struct profile_source *source, bool kernel)
-{
-    const struct profile *const profile = groups->profile;
-    const bool user = is_user_left_out(profile);
-    const bool region = report_is_region(profile);
-    const struct profile_image *const image = kernel   ? &kernel_mode
-                                              : user   ? &user_mode
-                                              : region ? &elsewhere
-                                                       : &no_image;
-    const struct profile_function *const function = kernel   ? &kernel_function
-                                                    : user   ? &user_function
-                                                    : region ? &elsewhere_function
-                                                             : &no_function;
-    const struct report_group wanted = {
-        .function = function,
-        .inner = function,
-        .function_id = OUTSIDE_ID - kernel,
-        .inner_id = OUTSIDE_ID - kernel,
-        .file = "",
-        .image = image,
-        .process = report_groups_by(groups, REPORT_BY_PROCESS) ||
-                           report_groups_by(groups, REPORT_BY_PID)
-                       ? image->path
-                       : "",
-        .thread = "",
-        .unit = "",
-        .source = source};
-    struct grouper grouper = {.profile = profile,
-                              .groups = groups,
-                              .width = group_width(profile, groups->keys),
-                              .capacity = groups->count};
-    struct report_group *added = append_group(&grouper, &wanted);
-    uint64_t *sums;
-
-    if (added == NULL) {
-        return false;
-    }
-    sums = hits_of(groups, added);
-    if (source == NULL) {
-        add_all(sums, counters, grouper.width);
-    } else {
-        add_own(&grouper, (size_t)(source - profile->sources), counters, sums);
-    }
-    if (groups->has_totals) { /* nothing is known of their callers */
-        memcpy(sums + grouper.width, sums, grouper.width * sizeof(*sums));
-    }
-    return true;
-}
-
-/* Add a row for each mode with outside hits, of one source or, if NULL, of all. */
-static bool
-add_outside_rows(struct report_groups *groups, const struct profile_source *source)
-{
-    const struct profile *const profile = groups->profile;
-    const size_t width = profile_width(profile);
-    uint64_t *const counters = calloc(width + 1, sizeof(*counters));
-    bool done = counters != NULL;
-
-    for (size_t kernel = 0; done && kernel < 2; kernel++) {
-        bool any = false;
-
-        for (size_t i = 0; i < profile->source_count; i++) {
-            any = any || ((source == NULL || source == &profile->sources[i]) &&
-                          outside_in(profile, &profile->sources[i], kernel != 0) > 0);
-        }
-        profile_set_outside(profile,
-                            report_is_region(profile) ? PROFILE_OUTSIDE_ALL
-                            : kernel != 0             ? PROFILE_OUTSIDE_KERNEL
-                                                      : PROFILE_OUTSIDE_USER,
-                            counters);
-        done = !any || add_outside_row(groups, counters, source, kernel != 0);
-    }
-    free(counters);
-    return done;
-}
-
-/* Add outside hits to the row of their source, which is there where rows are grouped
- * only by source; otherwise as rows of their own. */
-static bool
-add_to_source(struct report_groups *groups, const uint64_t *counters,
-              const struct profile_source *source)
-{
-    struct grouper grouper = {.profile = groups->profile, .groups = groups};
-
-    for (size_t i = 0; i < groups->count; i++) {
-        if (groups->groups[i].source == source) {
-            add_own(&grouper, (size_t)(source - groups->profile->sources), counters,
-                    hits_of(groups, &groups->groups[i]));
-            return true;
-        }
-    }
-    return add_outside_rows(groups, source);
-}
-
-static bool
-add_outside_by_source(struct report_groups *groups, const uint64_t *counters)
-{
-    const struct profile *const profile = groups->profile;
-    const bool only_source = groups->keys == BIT(REPORT_BY_SOURCE);
-
-    for (size_t i = 0; i < profile->source_count; i++) {
-        const struct profile_source *const source = &profile->sources[i];
-
-        if (source->outside > 0 &&
-            !(only_source ? add_to_source(groups, counters, source)
-                          : add_outside_rows(groups, source))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Add rows for the outside hits, which are in counters. */
-static bool
-add_outside(struct report_groups *groups, const uint64_t *counters)
-{
-    const struct profile *const profile = groups->profile;
-    struct grouper grouper = {
-        .profile = profile, .groups = groups, .width = groups->width};
-    bool outside = false;
-
-    for (size_t i = 0; i < profile->source_count; i++) {
-        outside = outside || counters[i] > 0;
-    }
-    add_all(groups->totals, counters, profile_width(profile));
-    if (!groups->filtered) {
-        add_all(groups->selected, counters, profile_width(profile));
-    }
-    if (!outside || groups->filtered) {
-        return true;
-    }
-    if (!(report_groups_by(groups, REPORT_BY_SOURCE)
-              ? add_outside_by_source(groups, counters)
-              : add_outside_rows(groups, NULL))) {
-        return false;
-    }
-    if (groups->keys != BIT(REPORT_BY_SOURCE)) {
-        sort_groups(&grouper); /* shares have changed, too */
-    }
-    return true;
-}
-
-bool
-report_groups_add_outside(struct report_groups *groups)
-{
-    const size_t width = profile_width(groups->profile);
-    uint64_t *const counters = calloc(width + 1, sizeof(*counters));
-    bool done;
-
-    if (counters == NULL) {
-        return false;
-    }
-    profile_set_outside(groups->profile, PROFILE_OUTSIDE_ALL, counters);
-    done = add_outside(groups, counters);
-    free(counters);
     return done;
 }
 
@@ -919,12 +753,13 @@ report_groups_finish(struct report_groups *groups)
 }
 
 bool
-report_shows_totals(const struct profile *profile, const struct report_keys *keys)
+report_shows_totals(const struct profile *profile,
+                    const struct report_grouping *grouping)
 {
-    const unsigned bits = key_bits(keys);
+    const unsigned bits = key_bits(&grouping->keys);
 
-    return call_tree_has_stacks(profile) && (bits & IMAGE_KEYS) != 0 &&
-           (bits & ADDRESS_KEYS) == 0;
+    return call_tree_has_stacks(profile) && grouping->relation.glob == NULL &&
+           (bits & IMAGE_KEYS) != 0 && (bits & ADDRESS_KEYS) == 0;
 }
 
 bool

@@ -45,7 +45,8 @@ struct report_groups {
     const struct profile *profile;
     unsigned keys; /* bits, 1 << enum report_key */
     struct identities identities;
-    bool filtered; /* a filter may leave rows out */
+    bool filtered; /* filters or the relation may leave rows out */
+    const struct report_relation *relation; /* of the grouping; NULL: none */
     /* Rows have totals: the hits of all stacks that they are on, however often they are
      * on one. */
     bool has_totals;
@@ -75,9 +76,10 @@ bool report_groups_add_outside(struct report_groups *groups);
 
 void report_groups_finish(struct report_groups *groups);
 
-/* Return whether rows have totals: the profile has stacks, and the keys tell functions,
- * lines or images apart, and no addresses. */
-bool report_shows_totals(const struct profile *profile, const struct report_keys *keys);
+/* Return whether rows have totals: the profile has stacks, and rows are of functions,
+ * lines or images, of no addresses, and of no callers or callees. */
+bool report_shows_totals(const struct profile *profile,
+                         const struct report_grouping *grouping);
 
 /* Return whether the grouping keys determine functions. */
 bool report_groups_have_functions(const struct report_groups *groups);

@@ -48,12 +48,26 @@ struct report_filter {
     const char *glob;
 };
 
+enum report_relation_kind { REPORT_CALLERS, REPORT_CALLEES };
+
+/*
+ * report_relation - rows are of who calls a function, or of what it calls: the first
+ * function outside of it on a stack, outwards or inwards.
+ */
+struct report_relation {
+    enum report_relation_kind kind;
+    const char *glob;           /* names of the function, as of a filter; NULL: none */
+    const char *const *skipped; /* globs of images whose functions are passed over */
+    size_t skipped_count;
+};
+
 /* report_grouping - all zero: every row, by function. */
 struct report_grouping {
     struct report_keys keys;
     const struct report_filter *filters;
     size_t filter_count;
-    bool join_builds; /* rows of images are not apart by build */
+    struct report_relation relation; /* without a glob: rows are of where hits are */
+    bool join_builds;                /* rows of images are not apart by build */
 };
 
 /* Parse "function", "process,function" and so on. Returns false if a word is unknown or

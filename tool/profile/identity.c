@@ -523,3 +523,9 @@ identity_function(const struct identities *identities, uint32_t number,
                                     : &none;
     return part->function;
 }
+
+bool
+identity_is_end(const struct identities *identities, uint32_t number)
+{
+    return identities->finder->parts[number].kind == PART_END;
+}

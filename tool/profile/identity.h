@@ -53,6 +53,9 @@ const struct profile_function *identity_function(const struct identities *identi
                                                  uint32_t number,
                                                  const struct profile_image **image);
 
+/* Return whether a number is that of an end. */
+bool identity_is_end(const struct identities *identities, uint32_t number);
+
 /* Return the source file that defines a function, or "". */
 const char *identity_file(const struct profile_function *function);
 

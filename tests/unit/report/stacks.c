@@ -47,7 +47,7 @@ end(struct pair it)
 static bool
 shows_totals(const struct profile *profile, enum report_key key)
 {
-    return report_shows_totals(profile, &(struct report_keys){{key}, 1});
+    return report_shows_totals(profile, &(struct report_grouping){.keys = {{key}, 1}});
 }
 
 static void

@@ -4,8 +4,10 @@
 #include "view/report/report.h"
 
 #include "base/text.h"
+#include "profile/call_tree.h"
 #include "profile/filter.h"
 #include "profile/group.h"
+#include "profile/match.h"
 #include "view/report/formats.h"
 
 #include <stdio.h>
@@ -86,7 +88,7 @@ static bool
 check_filters(const struct profile *profile, const struct report_options *options,
               char *why, size_t size)
 {
-    const bool on_stacks = report_shows_totals(profile, &options->by.keys);
+    const bool on_stacks = report_shows_totals(profile, &options->by);
 
     for (size_t i = 0; i < options->by.filter_count; i++) {
         const struct report_filter *filter = &options->by.filters[i];
@@ -117,10 +119,9 @@ check_rows(const struct profile *profile, const struct report_options *options,
 {
     struct row_filter filter;
     bool done = row_filter_init(&filter, profile, &options->by);
-    const bool any =
-        options->by.filter_count == 0 ||
-        (done && row_filter_passes_any(
-                     &filter, report_shows_totals(profile, &options->by.keys)));
+    const bool any = options->by.filter_count == 0 ||
+                     (done && row_filter_passes_any(
+                                  &filter, report_shows_totals(profile, &options->by)));
 
     done = done && !row_filter_failed(&filter);
     row_filter_finish(&filter);
@@ -134,12 +135,82 @@ check_rows(const struct profile *profile, const struct report_options *options,
     return done && any;
 }
 
+/* --- callers and callees --- */
+
+static const char *
+relation_option(const struct report_options *options)
+{
+    return options->by.relation.kind == REPORT_CALLERS ? "--callers-of"
+                                                       : "--callees-of";
+}
+
+/* Return whether a function matches whose code is inlined, so that it is only there by
+ * inline. */
+static bool
+matches_inlined(const struct profile *profile, const char *glob)
+{
+    struct buffer scratch = {0};
+    bool matched = false;
+
+    for (size_t i = 1; i < profile->function_count && !matched; i++) {
+        matched = match_function(glob, &profile->functions[i], NULL, &scratch);
+    }
+    buffer_finish(&scratch);
+    return matched;
+}
+
+/* Check that the profile has stacks, and that a function with the name is on one. */
+static bool
+check_relation(const struct profile *profile, const struct report_options *options,
+               char *why, size_t size)
+{
+    const char *const glob = options->by.relation.glob;
+    struct report_groups groups;
+    char shown[128];
+    const bool done = report_group_rows(profile, &options->by, &groups);
+    const bool any = done && groups.count > 0;
+
+    report_groups_finish(&groups);
+    if (!done) {
+        snprintf(why, size, "out of memory");
+    } else if (!any && options->by.filter_count > 0) {
+        snprintf(why, size, "%s %s: no hits that the filters let through",
+                 relation_option(options), text_show(shown, sizeof(shown), glob));
+    } else if (!any) {
+        snprintf(
+            why, size, "%s %s: no function on a stack matches; to see them: --by %s",
+            relation_option(options), text_show(shown, sizeof(shown), glob),
+            matches_inlined(profile, glob) ? "inline (it is the name of inlined code)"
+                                           : "function");
+    }
+    return any;
+}
+
+bool
+report_check_stacks(const struct profile *profile, const char *option, char *why,
+                    size_t size)
+{
+    if (!call_tree_has_stacks(profile)) {
+        snprintf(why, size,
+                 "%s: the profile has no stacks; record it with -g, as in: "
+                 "ntprof run -g -- COMMAND",
+                 option);
+    }
+    return call_tree_has_stacks(profile);
+}
+
 bool
 report_check(const struct profile *profile, const struct report_options *options,
              char *why, size_t size)
 {
-    return check_keys(profile, options, why, size) &&
-           check_filters(profile, options, why, size) &&
+    if (!check_keys(profile, options, why, size)) {
+        return false;
+    }
+    if (options->by.relation.glob != NULL) {
+        return report_check_stacks(profile, relation_option(options), why, size) &&
+               check_relation(profile, options, why, size);
+    }
+    return check_filters(profile, options, why, size) &&
            check_rows(profile, options, why, size);
 }
 

@@ -49,6 +49,10 @@ struct report_options {
 bool report_check(const struct profile *profile, const struct report_options *options,
                   char *why, size_t size);
 
+/* Check that a profile has the stacks that an option needs. Returns false likewise. */
+bool report_check_stacks(const struct profile *profile, const char *option, char *why,
+                         size_t size);
+
 /*
  * Print the report. Below the table a line says how many hits there are and what is
  * missing, "complete" only if nothing is; others say why no better back end was used,

@@ -382,6 +382,29 @@ print_no_errors(const struct table *table)
                     : "each row is all hits of its source");
 }
 
+/* Print of what rows are, if not of all. Returns false if memory runs out. */
+static bool
+print_relation(const struct table *table)
+{
+    const struct report_relation *const relation = table->groups->relation;
+    struct buffer words = {0};
+    bool done;
+
+    if (relation != NULL) {
+        buffer_append_text(&words, relation->kind == REPORT_CALLERS ? ", callers of "
+                                                                    : ", called by ");
+        text_escape(&words, relation->glob);
+    } else if (table->groups->filtered) {
+        buffer_append_text(&words, " that the filters let through");
+    }
+    done = buffer_text(&words) != NULL;
+    if (done) {
+        fputs(buffer_text(&words), table->grid.out);
+    }
+    buffer_finish(&words);
+    return done;
+}
+
 /* Print sums of the number columns, and how many rows are not shown. */
 static bool
 print_total(struct table *table)
@@ -392,8 +415,8 @@ print_total(struct table *table)
         return false;
     }
     fprintf(table->grid.out, "%zu row%s in all", count, count == 1 ? "" : "s");
-    if (table->groups->filtered) {
-        fputs(" that the filters let through", table->grid.out);
+    if (!print_relation(table)) {
+        return false;
     }
     if (table->grid.rows < count) {
         fprintf(table->grid.out, "; %zu not shown (--rows 0 shows all)",
@@ -470,7 +493,8 @@ report_print_table(FILE *out, const struct report_groups *groups,
     const bool done = print_body(&table) &&
                       report_print_summary(out, groups->profile, groups,
                                            options->advise, options->verbose) &&
-                      (!groups->has_totals || options->ends_told || print_ends(&table));
+                      (!(groups->has_totals || groups->relation != NULL) ||
+                       options->ends_told || print_ends(&table));
 
     grid_finish(&table.grid);
     return done;
