@@ -77,6 +77,13 @@ CASES = {
     "stacks-callees-inline.txt": ("stacks", ["--callees-of", "work", "--by", "inline"]),
     "stacks-callees-skipped.txt": ("stacks", ["--callees-of", "main", "--skip-image", "app", "--image", "libc*"]),
     "stacks-callers.json": ("stacks", ["--json", "--callers-of", "malloc", "--skip-image", "a", "--skip-image", "b"]),
+    "stacks-tree.txt": ("stacks", ["--tree"]),
+    "stacks-tree-up.txt": ("stacks", ["--tree=up", "--min", "7%"]),
+    "stacks-tree-callers.txt": ("stacks", ["--tree", "--callers-of", "malloc"]),
+    "stacks-tree-callees.txt": ("stacks", ["--tree", "--callees-of", "work", "--by", "inline"]),
+    "stacks-tree-skipped.txt": ("stacks", ["--tree", "--skip-image", "app", "--process", "app"]),
+    "stacks-tree.json": ("stacks", ["--json", "--tree", "--min", "7%", "--skip-image", "libc*"]),
+    "stacks-tree.csv": ("stacks", ["--csv", "--tree=up", "--min", "50%"]),
     "stacks-function.json": ("stacks", ["--json", "--rows", "3"]),
     "stacks-function.csv": ("stacks", ["--csv"]),
     "usual-function.json": ("usual", ["--json"]),
@@ -115,7 +122,14 @@ MISTAKES = [
     (["--callers-of", "hot", "stacks"], "to see them: --by inline (it is the name of inlined code)"),
     (["--callers-of", "malloc", "--image", "[kernel]", "stacks"], "--callers-of malloc: no hits that the filters let"),
     (["--callers-of", "a", "--callees-of", "b", "stacks"], "--callers-of, --callees-of: only one of them"),
-    (["--skip-image", "a", "stacks"], "--skip-image: needs --callers-of or --callees-of"),
+    (["--skip-image", "a", "stacks"], "--skip-image: needs --callers-of, --callees-of or --tree"),
+    (["--tree", "usual"], "--tree: the profile has no stacks; record it with -g, as in: ntprof run -g -- COMMAND"),
+    (["--tree=left", "stacks"], "--tree left: allowed are down and up"),
+    (["--tree", "--by", "line", "stacks"], "--tree: only by function, or by inline"),
+    (["--tree", "--symbol", "main", "stacks"], "--symbol: not with --tree; --callers-of and --callees-of choose"),
+    (["--tree=down", "--callers-of", "main", "stacks"], "--tree: callers are up, callees down: leave the"),
+    (["--min", "1%", "stacks"], "--min: needs --tree"),
+    (["--tree", "--min", "x", "stacks"], "--min x: allowed are percentages"),
     (["-e", "faults", "several"], "-e faults: the profile has no such source; it has time, page-faults"),
     (["--image"], "--image: needs a value; see: ntprof help"),
     (["--rows", "-1", "usual"], "--rows -1: allowed are 0 (all), 1, 2"),
@@ -138,6 +152,7 @@ class Checker:
     def __init__(self, program, schema, folder):
         self.program = program
         self.schema = json.load(open(schema, encoding="utf-8"))
+        self.tree_schema = json.load(open(pathlib.Path(schema).parent / "tree.schema.json", encoding="utf-8"))
         self.folder = folder
         self.wrong = 0
         self.good = 0
@@ -180,8 +195,12 @@ class Checker:
 
     def check_json(self, name, output):
         report = json.loads(output)
-        errors = list(validate_schema.check(report, self.schema, self.schema))
+        schema = self.tree_schema if "tree" in name else self.schema
+        errors = list(validate_schema.check(report, schema, schema))
         self.expect(not errors, f"{name}: {errors}")
+        if "tree" in name:
+            self.check_tree(name, report["nodes"])
+            return
         for source in report["sources"]:
             self.expect(source["taken"] == source["counted"] + source["outside"],
                         f"{name}: taken does not add up")
@@ -189,6 +208,14 @@ class Checker:
             missing = sum(source[k] for k in ("lost", "throttled", "missed", "unfinished", "excluded"))
             self.expect(source["expected"] == source["taken"] + missing,
                         f"{name}: expected does not add up")
+
+    def check_tree(self, name, nodes):
+        """What a node has is its own, that of those below it, and what is merged."""
+        sums = [node["self"] + node["merged_hits"] for node in nodes]
+        for node in nodes[1:]:
+            sums[node["parent"]] += node["total"]
+            self.expect(node["depth"] == nodes[node["parent"]]["depth"] + 1, f"{name}: depth of {node}")
+        self.expect(sums == [node["total"] for node in nodes], f"{name}: {sums}")
 
     def check_sums(self):
         """All rows, by whatever keys, add up to what the filters let through."""
@@ -229,9 +256,9 @@ class Checker:
 
     def check_csv(self, name, output):
         rows = list(csv.reader(io.StringIO(output.decode("utf-8"), newline="")))
-        columns = 23 if name.startswith("stacks") else 21
+        columns = 11 if "tree" in name else 23 if name.startswith("stacks") else 21
         self.expect(all(len(row) == columns for row in rows), f"{name}: columns differ")
-        self.expect(rows[0][0] == "samples", f"{name}: no header")
+        self.expect(rows[0][0] == ("node" if "tree" in name else "samples"), f"{name}: no header")
 
     def check_mistakes(self):
         whole = (self.folder / "usual").read_bytes()

@@ -11,6 +11,7 @@
 #include "record/default_output.h"
 #include "record/keys_option.h"
 #include "symbols/client/names.h"
+#include "view/report/tree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@ static const char help[] =
     "  ntprof report old.pb.gz --by image       where, roughly\n"
     "  ntprof report --by process,function --image 'libc.so*'   whose hits there\n"
     "  ntprof report --callers-of malloc --skip-image 'libc.so*'   who allocates\n"
+    "  ntprof report --tree --min 2%            what calls what\n"
     "  ntprof report --rows 0 --csv > all.csv   everything, for a spreadsheet\n"
     "  ntprof report --symbolize -o new.pb.gz p.pb.gz   add names to a profile\n"
     "\n"
@@ -30,6 +32,10 @@ static const char help[] =
 
 struct arguments {
     struct view_options view;
+    struct report_tree tree;
+    bool is_tree;         /* the tree is shown, no rows */
+    bool direction_given; /* of the tree; else a relation decides */
+    bool minimum_given;
     const char **skipped; /* backs view.report.by.relation.skipped; to be freed */
     struct input_options input;
     const char *file;
@@ -90,12 +96,49 @@ take_skipped(void *into, const struct options_given *given)
     return true;
 }
 
+/* Takes --tree or --tree=DIRECTION. */
+static bool
+take_tree(void *into, const struct options_given *given)
+{
+    struct arguments *const arguments = into;
+    const bool up = given->value != NULL && strcmp(given->value, "up") == 0;
+
+    if (given->value != NULL && !up && strcmp(given->value, "down") != 0) {
+        return options_refuse(given, "allowed are down and up");
+    }
+    arguments->is_tree = true;
+    arguments->direction_given = given->value != NULL;
+    arguments->tree.direction = up ? CALL_TREE_UP : CALL_TREE_DOWN;
+    return true;
+}
+
+static bool
+take_minimum(void *into, const struct options_given *given)
+{
+    struct arguments *const arguments = into;
+    double percent;
+
+    if (!options_percent(given->value, &percent) || percent < 0 || percent > 100) {
+        return options_refuse(given, "allowed are percentages: 1%, 0.02%, 0 for all");
+    }
+    arguments->tree.minimum = percent / 100;
+    arguments->minimum_given = true;
+    return true;
+}
+
 static const struct options_row stack_rows[] = {
     {.help = "Of a profile with call stacks (ntprof run -g):"},
     {"callers-of", 0, "GLOB", "rows are what calls functions whose name matches", NULL,
      OPTIONS_INTO(take_relation, struct arguments, view.report.by.relation)},
     {"callees-of", 0, "GLOB", "rows are what functions whose name matches call", NULL,
      OPTIONS_INTO(take_relation, struct arguments, view.report.by.relation)},
+    {"tree", 0, "[=DIRECTION]",
+     "as a tree: down from the outermost functions, or up from those with hits to "
+     "their callers; with the options above, of their function",
+     "down up", OPTIONS_CALL(take_tree)},
+    {"min", 0, "PERCENT",
+     "with it: functions with less of all hits are one line (default 0.5%)", NULL,
+     OPTIONS_CALL(take_minimum)},
     {"skip-image", 0, "GLOB",
      "with them: pass over functions of images that match, such as 'libc.so*'; "
      "repeatable",
@@ -132,6 +175,12 @@ const struct options_syntax cmd_report_options = {
     .complete = {"<profile>"},
 };
 
+static enum call_tree_direction
+direction_of(const struct report_relation *relation)
+{
+    return relation->kind == REPORT_CALLERS ? CALL_TREE_UP : CALL_TREE_DOWN;
+}
+
 /* Check that options which need --symbolize have it. Returns false after an error
  * line. */
 static bool
@@ -139,9 +188,17 @@ check(const struct arguments *arguments)
 {
     const struct report_relation *const relation = &arguments->view.report.by.relation;
 
-    if (relation->skipped_count > 0 && relation->glob == NULL) {
+    if (relation->skipped_count > 0 && relation->glob == NULL && !arguments->is_tree) {
         return cmd_refuse("report", "--skip-image",
-                          "needs --callers-of or --callees-of");
+                          "needs --callers-of, --callees-of or --tree");
+    }
+    if (arguments->minimum_given && !arguments->is_tree) {
+        return cmd_refuse("report", "--min", "needs --tree");
+    }
+    if (arguments->direction_given && relation->glob != NULL &&
+        arguments->tree.direction != direction_of(relation)) {
+        return cmd_refuse("report", "--tree",
+                          "callers are up, callees down: leave the direction out");
     }
     if (arguments->symbolize ||
         (arguments->output == NULL && !arguments->names.download)) {
@@ -187,6 +244,18 @@ check_output(const struct arguments *arguments)
            cmd_refuse("report", "-o", error.text);
 }
 
+static bool
+print_tree(const struct arguments *arguments, const struct profile *profile,
+           const struct report_options *options)
+{
+    struct report_tree tree = arguments->tree;
+
+    if (options->by.relation.glob != NULL) {
+        tree.direction = direction_of(&options->by.relation);
+    }
+    return report_print_tree(stdout, profile, options, &tree);
+}
+
 static int
 show(const struct arguments *arguments)
 {
@@ -210,12 +279,16 @@ show(const struct arguments *arguments)
     if ((arguments->symbolize && !add_names(profile, arguments)) ||
         !view_options_choose(&arguments->view, "report", profile)) {
         status = CMD_FAILED; /* the error was printed */
-    } else if (!report_check(profile, &options, why, sizeof(why))) {
+    } else if (!(arguments->is_tree
+                     ? report_check_tree(profile, &options, why, sizeof(why))
+                     : report_check(profile, &options, why, sizeof(why)))) {
         status = cmd_fail("report", "%s", why);
     } else {
         progress_report_file("adding up", arguments->file);
         errno = 0;
-        status = terminal_status("report", report_print(stdout, profile, &options));
+        status = terminal_status(
+            "report", arguments->is_tree ? print_tree(arguments, profile, &options)
+                                         : report_print(stdout, profile, &options));
     }
     profile_delete(profile);
     return status;
@@ -225,7 +298,8 @@ int
 cmd_report(int argc, char **argv)
 {
     struct arguments arguments = {.view.report.rows = CMD_ROWS_DEFAULT,
-                                  .input.stacks = true};
+                                  .input.stacks = true,
+                                  .tree.minimum = 0.005};
     struct options_words words;
     int status;
 

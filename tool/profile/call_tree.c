@@ -51,29 +51,29 @@ numbers_of(const struct builder *builder, const struct path *path)
 
 /* --- paths --- */
 
-/* Append the functions of a row, innermost first, and return where the chosen one
- * begins: behind all if none is chosen that the row has. */
+/* Append the functions of a row, innermost first, and return how many there are up to
+ * the chosen one; SIZE_MAX if a function is chosen and none on the stack. */
 static size_t
 append_functions(struct builder *builder, const struct profile_row *row)
 {
     const bool *const chosen = builder->options->chosen;
+    const bool *const skipped = builder->options->skipped;
     struct stack_walk walk = stack_walk_start(builder->profile, builder->identities,
                                               row, builder->options->inlined);
-    const size_t start = builder->numbers.size / sizeof(walk.number);
     size_t count = 0;
     size_t found = SIZE_MAX;
 
     while (stack_walk_next(&walk)) {
-        buffer_append(&builder->numbers, &walk.number, sizeof(walk.number));
-        if (chosen != NULL && chosen[walk.number]) {
-            found = count;
+        const bool is_chosen = chosen != NULL && chosen[walk.number];
+
+        if (skipped != NULL && skipped[walk.number] && !is_chosen) {
+            continue;
         }
+        buffer_append(&builder->numbers, &walk.number, sizeof(walk.number));
         count++;
+        found = is_chosen ? count : found;
     }
-    if (chosen == NULL) {
-        found = builder->options->direction == CALL_TREE_UP ? 0 : count - 1;
-    }
-    return found != SIZE_MAX ? start + found : SIZE_MAX;
+    return chosen != NULL ? found : count;
 }
 
 static void
@@ -91,20 +91,21 @@ reverse(uint32_t *numbers, size_t count)
 static void
 add_path(struct builder *builder, const struct profile_row *row)
 {
+    const bool up = builder->options->direction == CALL_TREE_UP;
     const size_t start = builder->numbers.size / sizeof(uint32_t);
-    const size_t first = append_functions(builder, row);
+    const size_t inner = append_functions(builder, row);
     const size_t limit = builder->numbers.size / sizeof(uint32_t);
     struct path path = {.start = start, .hits = row->hits[builder->options->source]};
 
-    if (first == SIZE_MAX || builder->numbers.failed) {
+    if (inner == SIZE_MAX || builder->numbers.failed) {
         builder->numbers.size = start * sizeof(uint32_t);
         return;
     }
-    if (builder->options->direction == CALL_TREE_UP) {
-        path.start = first;
-        path.length = limit - first;
-    } else {
-        path.length = first + 1 - start;
+    if (up && builder->options->chosen != NULL) {
+        path.start += inner - 1;
+    }
+    path.length = up ? limit - path.start : inner;
+    if (!up) {
         reverse((uint32_t *)(void *)builder->numbers.data + start, path.length);
         builder->numbers.size = (start + path.length) * sizeof(uint32_t);
     }
@@ -124,7 +125,8 @@ make_paths(struct builder *builder)
     }
     for (size_t i = 0; i < profile->row_count; i++) {
         builder->tree->hits += profile->rows[i].hits[source];
-        if (profile->rows[i].hits[source] > 0) {
+        if (profile->rows[i].hits[source] > 0 &&
+            (builder->options->rows == NULL || builder->options->rows[i])) {
             add_path(builder, &profile->rows[i]);
         }
     }

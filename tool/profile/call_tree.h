@@ -25,7 +25,10 @@ struct call_tree_options {
      * the outermost one: whatever calls itself has one caller outside of itself.
      */
     const bool *chosen;
-    double minimum; /* share of all hits; functions with less are merged */
+    /* By number: passed over, as if it were part of its caller; NULL: none is. */
+    const bool *skipped;
+    const bool *rows; /* by row: whether it is taken; NULL: all are */
+    double minimum;   /* share of all hits; functions with less are merged */
 };
 
 /* call_tree_node - a function where it was called from the functions of its parents,
@@ -46,8 +49,9 @@ struct call_tree_node {
  * call_tree - its nodes in depth-first order, so that those below a node follow it.
  *
  * The first is the root, which is no function; its total is that of all stacks in the
- * tree. A node's children are in order of total, then name. Its total is its self, the
- * totals of its children, and the hits of its merged ones.
+ * tree, its self that of stacks with skipped functions only. A node's children are in
+ * order of total, then name. Its total is its self, the totals of its children, and the
+ * hits of its merged ones.
  */
 struct call_tree {
     struct call_tree_node *nodes;

@@ -178,6 +178,55 @@ minimum__nodes_with_less__are_merged_into_their_parents(void **state)
     profile_delete(profile);
 }
 
+/* Hits of functions that are passed over are their callers'. */
+static void
+skipped__outwards_of_others__part_of_their_callers(void **state)
+{
+    struct profile *profile = fixture_stacks();
+    struct call_tree_options options = {0};
+    struct identities identities;
+    bool *skipped;
+
+    (void)state;
+    assert_true(identities_find(profile, &identities));
+    skipped = calloc(identities.count, sizeof(*skipped));
+    assert_non_null(skipped);
+    skipped[identity_number(&identities, 1, 1, false)] = true; /* work */
+    options.skipped = skipped;
+    assert_tree(profile, &options, 296,
+                "main 40/79\n"
+                " rest 39/39\n"
+                "rest 30/30\n"
+                "[no symbols] in libwork.so.6 20/20\n"
+                "[cut at 16 kB] 3/8\n"
+                " rest 5/5\n"
+                "[no symbols] in work 7/7\n"); /* and 152 hits in work only */
+    free(skipped);
+    identities_finish(&identities);
+    profile_delete(profile);
+}
+
+static void
+rows__some_are_taken__the_tree_of_their_stacks(void **state)
+{
+    struct profile *profile = fixture_stacks();
+    bool *const rows = calloc(profile->row_count, sizeof(*rows));
+    const struct call_tree_options options = {.rows = rows};
+
+    (void)state;
+    assert_non_null(rows);
+    for (size_t i = 0; i < profile->row_count; i++) {
+        rows[i] = profile->rows[i].hits[0] == 40 || profile->rows[i].hits[0] == 3;
+    }
+    assert_tree(profile, &options, 43,
+                "main 0/40\n"
+                " work 40/40\n"
+                "[cut at 16 kB] 0/3\n"
+                " work 3/3\n");
+    free(rows);
+    profile_delete(profile);
+}
+
 /* --- inlined functions --- */
 
 /* A hit in deep, inlined into middle, inlined into work, called from rest inlined into
@@ -283,6 +332,8 @@ main(void)
         cmocka_unit_test(up__of_a_function_that_calls_itself__callers_of_the_outermost),
         cmocka_unit_test(down__of_a_function__what_it_calls),
         cmocka_unit_test(minimum__nodes_with_less__are_merged_into_their_parents),
+        cmocka_unit_test(skipped__outwards_of_others__part_of_their_callers),
+        cmocka_unit_test(rows__some_are_taken__the_tree_of_their_stacks),
         cmocka_unit_test(inlined__left_out__functions_with_the_code),
         cmocka_unit_test(inlined__asked_for__nodes_of_their_own),
         cmocka_unit_test(sums__of_each_function__recursion_counts_once),

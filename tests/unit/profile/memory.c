@@ -12,6 +12,7 @@
 #include "view/export/export.h"
 #include "view/report/difference.h"
 #include "view/report/report.h"
+#include "view/report/tree.h"
 
 #include <stdio.h>
 
@@ -379,6 +380,33 @@ build_tree(void *context)
     return done;
 }
 
+/* Print rows of callers, or with a tree that one. */
+static bool
+show_callers(void *context)
+{
+    const struct shown *const shown = context;
+    static const char *const skipped[] = {"libc*"};
+    const struct report_tree tree = {.direction = CALL_TREE_UP, .minimum = 0.01};
+    struct report_options options = {
+        .by = {.relation = {REPORT_CALLERS, "work*", skipped, 1}}};
+
+    return report_print(shown->out, shown->profile, &options) &&
+           report_print_tree(shown->out, shown->profile, &options, &tree);
+}
+
+static void
+callers__each_allocation_fails__said(void **state)
+{
+    struct profile *profile = make_profile();
+    struct shown shown = {.profile = profile, .out = fopen("/dev/null", "w")};
+
+    (void)state;
+    assert_non_null(shown.out);
+    fail_each(show_callers, &shown);
+    fclose(shown.out);
+    profile_delete(profile);
+}
+
 static void
 call_tree__each_allocation_fails__said(void **state)
 {
@@ -401,6 +429,7 @@ main(void)
         cmocka_unit_test(diff__each_allocation_fails__said),
         cmocka_unit_test(filter__each_allocation_fails__said),
         cmocka_unit_test(export__each_allocation_fails__said),
+        cmocka_unit_test(callers__each_allocation_fails__said),
         cmocka_unit_test(call_tree__each_allocation_fails__said),
     };
 

@@ -18,6 +18,9 @@ bool report_print_json(FILE *out, const struct report_groups *groups,
 bool report_print_csv(FILE *out, const struct report_groups *groups,
                       const struct report_options *options);
 
+/* Put what rows are callers or callees of, and what is skipped, if that was asked. */
+void report_put_relation(struct buffer *json, const struct report_relation *relation);
+
 /* Return the number of rows to show of count. */
 size_t report_rows_shown(const struct report_options *options, size_t count);
 

@@ -132,16 +132,16 @@ put_filters(struct buffer *json, const struct report_options *options)
     json_end_member(json, ']');
 }
 
-/* What rows are callers or callees of. */
-static void
-put_relation(struct buffer *json, const struct report_relation *relation)
+void
+report_put_relation(struct buffer *json, const struct report_relation *relation)
 {
-    if (relation == NULL) {
+    if (relation->glob != NULL) {
+        json_put_text_member(
+            json, relation->kind == REPORT_CALLERS ? "callers_of" : "callees_of",
+            relation->glob);
+    } else if (relation->skipped_count == 0) {
         return;
     }
-    json_put_text_member(json,
-                         relation->kind == REPORT_CALLERS ? "callers_of" : "callees_of",
-                         relation->glob);
     json_begin(json, "skipped_images", '[');
     for (size_t i = 0; i < relation->skipped_count; i++) {
         json_put_text_element(json, relation->skipped[i]);
@@ -165,7 +165,7 @@ put_head(struct buffer *json, const struct report_groups *groups,
     json_put_number_member(json, "bucket_bytes", profile->bucket_bytes);
     put_keys(json, &options->by.keys);
     put_filters(json, options);
-    put_relation(json, groups->relation);
+    report_put_relation(json, &options->by.relation);
     json_put_number_member(json, "row_count", groups->count);
 }
 
