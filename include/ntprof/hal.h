@@ -110,7 +110,9 @@ typedef struct _HAL_COUNTING {
 } HAL_COUNTING;
 
 typedef struct _HAL_TABLE {
-    ULONG Size; /* sizeof(HAL_TABLE) */
+    /* sizeof(HAL_TABLE); the core reads no further. No function may be NULL but
+     * BeginProfileInterrupts. */
+    ULONG Size;
     ULONG Capabilities;
 
     /*

@@ -5,8 +5,12 @@
  *
  * Every function gets the host's Context. Level: passive unless said otherwise; the
  * core never calls two of them at once for one system. A function that fails has no
- * effect. ProbeForWrite, the two copies and the two rights are used only for user-mode
- * callers, and may be NULL if there are none.
+ * effect. No function may be NULL, but for all of a group:
+ *
+ *   ProbeForWrite, the two copies, the two rights: there are no user-mode callers. A
+ *       call in user mode that needs one gives STATUS_NOT_SUPPORTED
+ *   OpenProcess, CloseProcess, CheckProcessAccess, IsProcessGone: there is a process
+ *       for any number but 0, which callers may inspect
  */
 #ifndef NTPROF_HOST_H
 #define NTPROF_HOST_H
@@ -55,7 +59,9 @@ typedef struct _HOST_PROCESS {
 enum { HOST_RESTRICTED_BY_INTEGRITY_LEVEL = 1, HOST_RESTRICTED_BY_ACCESS_CHECK = 2 };
 
 typedef struct _HOST_TABLE {
-    ULONG Size;                 /* sizeof(HOST_TABLE) */
+    /* sizeof(HOST_TABLE); the core reads no further. Later versions add members at the
+     * end, which tables of an earlier version do without. */
+    ULONG Size;
     ULONG PageSize;             /* bytes, a power of two */
     ULONG64 HighestUserAddress; /* last byte a user-mode caller can have */
     ULONG64 SystemRangeStart;   /* first byte of kernel space */

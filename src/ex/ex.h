@@ -65,6 +65,8 @@ typedef struct _EX_ABI {
 } EX_ABI;
 
 typedef struct _KSYSTEM {
+    HOST_TABLE HostTable; /* copies: Host and Hal point to them */
+    HAL_TABLE HalTable;
     HOST Host;
     HAL Hal;
     const struct _EX_VERSION *Version;
@@ -84,12 +86,18 @@ typedef struct _KSYSTEM {
 } KSYSTEM;
 
 /*
- * ExInitializeSystem - make System ready.
+ * ExFindTableFault - the name of the first member for which ExInitializeSystem refuses
+ * the tables, such as "HOST_TABLE.Allocate"; NULL if it takes them.
+ */
+const char *ExFindTableFault(const HOST *Host, const HAL *Hal);
+
+/*
+ * ExInitializeSystem - make System ready. The tables are copied.
  *
  *   Options  in: NULL for defaults
  *
- * STATUS_INVALID_PARAMETER (unknown version or abi, x64 on a 32-bit host, Wow64 or
- * FineBuckets without x64, FineBuckets with an old version),
+ * STATUS_INVALID_PARAMETER (ExFindTableFault; unknown version or abi, x64 on a 32-bit
+ * host, Wow64 or FineBuckets without x64, FineBuckets with an old version),
  * STATUS_INSUFFICIENT_RESOURCES.
  */
 NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,

@@ -31,6 +31,10 @@ typedef struct _EPROFILE {
 NTSTATUS ExpStartProfile(KSYSTEM *System, EPROFILE *Profile);
 NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
 
+/* ExpTakeTables - copy the embedder's tables, as far as their sizes go.
+ * STATUS_INVALID_PARAMETER if ExFindTableFault names a member. */
+NTSTATUS ExpTakeTables(KSYSTEM *System, const HOST *Host, const HAL *Hal);
+
 /*
  * ExpEnter - the first checks of every call except ExClose.
  *

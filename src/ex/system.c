@@ -144,19 +144,23 @@ ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
     const EX_OPTIONS Defaults = {0};
     NTSTATUS Status;
 
-    *System = (KSYSTEM){.Host = *Host, .Hal = *Hal};
-    Status = ExpSetRules(System, Options != NULL ? Options : &Defaults);
+    *System = (KSYSTEM){.Version = NULL};
+    Status = ExpTakeTables(System, Host, Hal);
+    if (NT_SUCCESS(Status)) {
+        Status = ExpSetRules(System, Options != NULL ? Options : &Defaults);
+    }
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
     InitializeListHead(&System->StartedProfiles);
     ExpInitializeTypes(System);
-    ObInitializeSystem(&System->Ob, Host);
-    Status = KeInitializeSystem(&System->Ke, Host, Hal, System->Abi.ProfileIrql);
+    ObInitializeSystem(&System->Ob, &System->Host);
+    Status = KeInitializeSystem(&System->Ke, &System->Host, &System->Hal,
+                                System->Abi.ProfileIrql);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = PsInitializeSystem(&System->Ps, Host, &System->Ke);
+    Status = PsInitializeSystem(&System->Ps, &System->Host, &System->Ke);
     if (!NT_SUCCESS(Status)) {
         KeFinishSystem(&System->Ke);
     }
