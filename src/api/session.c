@@ -250,7 +250,7 @@ session_notify(void *context, const ntprof_notification *notification)
     void *const frame_before = session->notify_frame;
 
     if (notification->kind == HAL_UNWATCHED_EXEC) {
-        ExEndAddressSpace(&session->system, notification->pid);
+        ExDetachProfiles(&session->system, notification->pid);
         return;
     }
     assert(notification->size == sizeof(*notification) && notification->name != NULL);

@@ -179,9 +179,16 @@ NTSTATUS ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle
 void ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification);
 void ExAfterNotification(KSYSTEM *System, const ntprof_notification *Notification);
 
-/* ExEndAddressSpace - a process runs a new program: profiles started before do not
- * count any more. */
-void ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId);
+/* ExDetachProfiles - the process runs a new program in a new address space: profiles
+ * that are started stay so and do not count any more; later ones do. */
+void ExDetachProfiles(KSYSTEM *System, ULONG64 ProcessId);
+
+/*
+ * ExEndProcess - the process has ended, and its number may be used again. Its profiles
+ * that are started stay so, count nothing more, and can be stopped; later starts of
+ * them succeed and count nothing. A number that is not known is ignored.
+ */
+void ExEndProcess(KSYSTEM *System, ULONG64 ProcessId);
 
 /* ExFlushProfiles - bring every started profile's buffer up to date. */
 void ExFlushProfiles(KSYSTEM *System);

@@ -161,6 +161,31 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
     return Status;
 }
 
+/* Ends a process, and drops the reference that it has since its start was notified. */
+static void
+ExpEndProcess(KSYSTEM *System, EPROCESS *Process)
+{
+    const BOOLEAN Referenced = Process->StreamReference;
+
+    Process->StreamReference = FALSE;
+    PsEndProcess(&System->Ps, Process);
+    if (Referenced) {
+        ObDereferenceObject(&System->Ob, Process);
+    }
+}
+
+void
+ExEndProcess(KSYSTEM *System, ULONG64 ProcessId)
+{
+    EPROCESS *Process;
+
+    KeFlushHits(&System->Ke); /* its last hits, before its profiles stop counting */
+    Process = PsFindProcess(&System->Ps, ProcessId);
+    if (Process != NULL) {
+        ExpEndProcess(System, Process);
+    }
+}
+
 /* The exit of a process whose start was notified. */
 static void
 ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
@@ -168,9 +193,7 @@ ExpProcessEnds(KSYSTEM *System, ULONG64 ProcessId)
     EPROCESS *const Process = PsLookupProcess(&System->Ps, ProcessId);
 
     if (Process != NULL && Process->StreamReference) {
-        Process->StreamReference = FALSE;
-        PsEndProcess(&System->Ps, Process);
-        ObDereferenceObject(&System->Ob, Process);
+        ExpEndProcess(System, Process);
     }
 }
 
@@ -198,7 +221,7 @@ ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
 }
 
 void
-ExEndAddressSpace(KSYSTEM *System, ULONG64 ProcessId)
+ExDetachProfiles(KSYSTEM *System, ULONG64 ProcessId)
 {
     EPROCESS *const Process = PsLookupProcess(&System->Ps, ProcessId);
 
@@ -213,7 +236,7 @@ ExBeforeNotification(KSYSTEM *System, const ntprof_notification *Notification)
     if (Notification->kind == NTPROF_PROCESS_START) {
         ExpProcessStarts(System, Notification);
     } else if (Notification->kind == NTPROF_PROCESS_EXEC) {
-        ExEndAddressSpace(System, Notification->pid);
+        ExDetachProfiles(System, Notification->pid);
     }
 }
 

@@ -261,6 +261,60 @@ profile__its_process_ended_hits_queued__all_counted(void **state)
     machine_close(&queued);
 }
 
+/* By a host that cannot tell processes of one pid apart. */
+/* rule: process-gone, handle-process-reused */
+static void
+end_process__started__no_more_hits_stop_and_start_succeed(void **state)
+{
+    const HANDLE profile = create_for(machine_open_process(&machine, PID));
+    EX_CREATE_PROFILE request = machine_request();
+    HANDLE second;
+
+    (void)state;
+    ExEndProcess(&machine.system, PID + 1); /* which nobody knows */
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, profile),
+                     STATUS_SUCCESS);
+    assert_int_equal(hit(), 1);
+    ExEndProcess(&machine.system, PID);
+    assert_int_equal(sim_started(machine.sim), 0);
+    assert_int_equal(hit(), 0);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, profile),
+                     STATUS_PROFILING_NOT_STOPPED);
+    /* The next process with the pid. */
+    request.Process = machine_open_process(&machine, PID);
+    request.Buffer -= 64;
+    second = machine_create_started(&machine, &request);
+    assert_int_equal(hit(), 1);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, profile), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfile(&machine.system, UserMode, profile),
+                     STATUS_SUCCESS);
+    assert_int_equal(hit(), 1);
+    assert_int_equal(ExStopProfile(&machine.system, UserMode, second), STATUS_SUCCESS);
+    assert_int_equal(hit(), 0);
+    assert_int_equal(machine_counter(&machine, 0), 1);
+    assert_int_equal(machine_counter(&machine, 16), 2);
+}
+
+/* rule: process-gone */
+static void
+end_process__hits_queued__counted_before(void **state)
+{
+    static const struct machine_options options = {.sim = {.queue_records = 100}};
+    EX_CREATE_PROFILE request = machine_request();
+    struct machine queued;
+
+    (void)state;
+    machine_open(&queued, &options);
+    request.Process = machine_open_process(&queued, PID);
+    (void)machine_create_started(&queued, &request);
+    for (int i = 0; i < 3; i++) {
+        (void)sim_hit(queued.sim, ProfileTime, 0, PID, MACHINE_CODE);
+    }
+    ExEndProcess(&queued.system, PID);
+    assert_int_equal(machine_counter(&queued, 0), 3);
+    machine_close(&queued);
+}
+
 static void
 profile__global__no_matter_who_ends(void **state)
 {
@@ -288,6 +342,8 @@ main(void)
         TEST(profile__pid_used_again_before_start__other_process_not_measured),
         TEST(profile__pid_used_again_while_started__each_counts_its_own),
         TEST(profile__its_process_ended_hits_queued__all_counted),
+        TEST(end_process__started__no_more_hits_stop_and_start_succeed),
+        TEST(end_process__hits_queued__counted_before),
         TEST(profile__global__no_matter_who_ends),
     };
 

@@ -19,7 +19,7 @@ notify(void *context, const ntprof_notification *notification)
     struct machine *const machine = context;
 
     if (notification->kind == HAL_UNWATCHED_EXEC) {
-        ExEndAddressSpace(&machine->system, notification->pid);
+        ExDetachProfiles(&machine->system, notification->pid);
         return;
     }
     ExBeforeNotification(&machine->system, notification);
