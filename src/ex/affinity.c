@@ -99,8 +99,11 @@ ExpAddCallerGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFIL
 
 NTSTATUS
 ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
-                 const GROUP_AFFINITY *OwnGroup, ULONG64 *Words, ULONG WordCount)
+                 const GROUP_AFFINITY *OwnGroup, EXP_AFFINITY *Affinity)
 {
+    ULONG64 *const Words = Affinity->Words;
+    const ULONG WordCount = Affinity->WordCount;
+
     if (!System->Version->HasGroups) {
         return STATUS_SUCCESS; /* each start evaluates the mask */
     }

@@ -12,6 +12,15 @@
 
 enum { EXP_SELECTORS = 0x10000 };
 
+/* EXP_CREATION - a create call, while its checks are made. */
+typedef struct _EXP_CREATION {
+    EX_CREATE_PROFILE P;            /* a copy: check 2 changes it */
+    const EX_HANDLE_TABLE *Handles; /* complete */
+    const GROUP_AFFINITY *OwnGroup; /* instead of P's array; or NULL */
+    ULONG Segment;                  /* set by check 2 */
+    EXP_AFFINITY Affinity;          /* set by check 7 */
+} EXP_CREATION;
+
 /* ---- checks of the region ---- */
 
 /* floor(log2); 0 for 0. */
@@ -138,17 +147,19 @@ ExpCheckRegion(KSYSTEM *System, EX_CREATE_PROFILE *P, ULONG *Segment)
  * create-affinity-alignment and create-affinity-pointer. */
 static NTSTATUS
 ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
-                  const GROUP_AFFINITY *OwnGroup)
+                  const GROUP_AFFINITY *OwnGroup, BOOLEAN WantsHandle)
 {
     const ULONG64 ArrayBytes =
         OwnGroup != NULL ? 0 : P->GroupCount * sizeof(GROUP_AFFINITY);
-    NTSTATUS Status;
+    NTSTATUS Status = STATUS_SUCCESS;
 
     if (Mode == KernelMode) {
         return STATUS_SUCCESS;
     }
-    Status = ExpCheck(System, EX_CHECK_HANDLE_ADDRESS,
-                      ExpProbeHandle(System, Mode, P->ProfileHandle));
+    if (WantsHandle) {
+        Status = ExpCheck(System, EX_CHECK_HANDLE_ADDRESS,
+                          ExpProbeHandle(System, Mode, P->ProfileHandle));
+    }
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
@@ -194,139 +205,254 @@ ExpCheckRights(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P
 
 /* ---- the profile ---- */
 
-/* Check 13: the object, and a handle to it. Process is referenced, or NULL. */
+/* Makes the object, with one reference. Process is referenced, or NULL. */
 static NTSTATUS
-ExpMakeProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
-               EPROCESS *Process, ULONG Segment, const ULONG64 *Affinity,
-               ULONG AffinityWords)
+ExpMakeProfile(KSYSTEM *System, const EX_CREATE_PROFILE *P, EPROCESS *Process,
+               ULONG Segment, const EXP_AFFINITY *Affinity, EPROFILE **Profile)
 {
+    const SIZE_T AffinityBytes = Affinity->WordCount * sizeof(ULONG64);
     void *Body;
-    EPROFILE *Profile;
-    NTSTATUS Status =
-        ObCreateObject(&System->Ob, &System->ProfileType,
-                       sizeof(EPROFILE) + AffinityWords * sizeof(ULONG64), &Body);
+    EPROFILE *Made;
+    const NTSTATUS Status = ObCreateObject(&System->Ob, &System->ProfileType,
+                                           sizeof(EPROFILE) + AffinityBytes, &Body);
 
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
     System->ProfileCount++;
-    Profile = Body;
+    Made = Body;
+    InsertTailList(&System->Profiles, &Made->Links);
     if (Process != NULL) {
         ObReferenceObject(Process);
-        Profile->Process = Process;
+        Made->Process = Process;
     }
-    Profile->RangeBase = P->ProfileBase;
-    Profile->RangeSize = P->ProfileSize;
-    Profile->Buffer = P->Buffer;
-    Profile->BufferSize = P->BufferSize;
-    Profile->BucketSize = P->BucketSize;
-    Profile->Segment = Segment;
-    Profile->ProfileSource = P->ProfileSource;
-    Profile->AffinityMask = P->Affinity;
-    Profile->AffinityWords = AffinityWords;
-    RtlCopyMemory(Profile->Affinity, Affinity, AffinityWords * sizeof(ULONG64));
+    Made->RangeBase = P->ProfileBase;
+    Made->RangeSize = P->ProfileSize;
+    Made->Buffer = P->Buffer;
+    Made->BufferSize = P->BufferSize;
+    Made->BucketSize = P->BucketSize;
+    Made->Segment = Segment;
+    Made->ProfileSource = P->ProfileSource;
+    Made->AffinityMask = P->Affinity;
+    Made->AffinityWords = Affinity->WordCount;
+    RtlCopyMemory(Made->Affinity, Affinity->Words, AffinityBytes);
+    *Profile = Made;
+    return STATUS_SUCCESS;
+}
 
-    Status = ExpOpenHandle(System, Mode, Profile, PROFILE_CONTROL, P->ProfileHandle);
-    ObDereferenceObject(&System->Ob, Profile);
+/* Makes the handle, which takes over the reference, and writes it to the caller. */
+static NTSTATUS
+ExpMakeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress,
+              const EX_HANDLE_TABLE *Handles, EPROFILE *Profile)
+{
+    HANDLE Handle;
+    NTSTATUS Status;
+
+    if (Handles->InsertHandle == NULL) {
+        return STATUS_SUCCESS;
+    }
+    Status = Handles->InsertHandle(Handles->Context, Profile, PROFILE_CONTROL, &Handle);
+    if (!NT_SUCCESS(Status)) {
+        ObDereferenceObject(&System->Ob, Profile);
+        return Status;
+    }
+    Status = ExpWriteHandle(System, Mode, Handle, HandleAddress);
+    if (!NT_SUCCESS(Status)) {
+        Handles->CloseHandle(Handles->Context, Handle);
+    }
     return Status;
 }
 
-/* P is a copy: check 2 changes it. */
+/* Check 13: the object, and a handle to it. */
 static NTSTATUS
-ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EX_CREATE_PROFILE P,
-                 const GROUP_AFFINITY *OwnGroup)
+ExpMakeObjects(KSYSTEM *System, KPROCESSOR_MODE Mode, const EXP_CREATION *Creation,
+               EPROCESS *Process, EPROFILE **Profile)
 {
-    const ULONG Groups = System->Host.Table->GroupCount(System->Host.Context);
-    const ULONG Words = Groups < EXP_MOST_GROUPS ? Groups : EXP_MOST_GROUPS;
-    ULONG64 Affinity[EXP_MOST_GROUPS] = {0};
-    EPROCESS *Process = NULL;
-    ULONG Segment;
+    EPROFILE *Made;
+    NTSTATUS Status = ExpMakeProfile(System, &Creation->P, Process, Creation->Segment,
+                                     &Creation->Affinity, &Made);
+
+    if (NT_SUCCESS(Status)) {
+        Status = ExpMakeHandle(System, Mode, Creation->P.ProfileHandle,
+                               Creation->Handles, Made);
+    }
+    if (NT_SUCCESS(Status) && Profile != NULL) {
+        *Profile = Made;
+    }
+    return Status;
+}
+
+/* Check 9. NULL: all processes. */
+static NTSTATUS
+ExpFindProcess(KPROCESSOR_MODE Mode, HANDLE Handle, const EX_HANDLE_TABLE *Handles,
+               EPROCESS **Process)
+{
+    *Process = NULL;
+    if (Handle == NULL) {
+        return STATUS_SUCCESS;
+    }
+    if (Handles->ReferenceProcess != NULL) {
+        return Handles->ReferenceProcess(Handles->Context, Mode, Handle, Process);
+    }
+    *Process = (EPROCESS *)Handle;
+    ObReferenceObject(*Process);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS
+ExpCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, EXP_CREATION *Creation,
+                 EPROFILE **Profile)
+{
+    EX_CREATE_PROFILE *const P = &Creation->P;
+    EPROCESS *Process;
     NTSTATUS Status;
 
-    if (((P.ProfileBase | P.ProfileSize) & ~System->Abi.AddressMask) != 0) {
+    if (((P->ProfileBase | P->ProfileSize) & ~System->Abi.AddressMask) != 0) {
         /* No caller of this word size can pass it. */
         return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
     }
-    Status = ExpCheckRegion(System, &P, &Segment);
+    Status = ExpCheckRegion(System, P, &Creation->Segment);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpProbeAddresses(System, Mode, &P, OwnGroup);
+    Status = ExpProbeAddresses(System, Mode, P, Creation->OwnGroup,
+                               Creation->Handles->InsertHandle != NULL);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Status = ExpCheck(System, EX_CHECK_AFFINITY,
-                      ExpBuildAffinity(System, Mode, &P, OwnGroup, Affinity, Words));
+    Status = ExpCheck(
+        System, EX_CHECK_AFFINITY,
+        ExpBuildAffinity(System, Mode, P, Creation->OwnGroup, &Creation->Affinity));
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    if (P.Process != NULL) {
-        Status = ExpCheck(System, EX_CHECK_PROCESS,
-                          ExReferenceProcess(System, Mode, P.Process, &Process));
-        if (!NT_SUCCESS(Status)) {
-            return Status;
-        }
+    Status = ExpCheck(System, EX_CHECK_PROCESS,
+                      ExpFindProcess(Mode, P->Process, Creation->Handles, &Process));
+    if (!NT_SUCCESS(Status)) {
+        return Status;
     }
-    Status = ExpCheckRights(System, Mode, &P, Segment);
+    Status = ExpCheckRights(System, Mode, P, Creation->Segment);
     if (NT_SUCCESS(Status)) {
-        Status = ExpCheck(
-            System, EX_CHECK_RESOURCES,
-            ExpMakeProfile(System, Mode, &P, Process, Segment, Affinity, Words));
+        Status = ExpCheck(System, EX_CHECK_RESOURCES,
+                          ExpMakeObjects(System, Mode, Creation, Process, Profile));
     }
     ObDereferenceObject(&System->Ob, Process);
     return Status;
 }
 
+/* ---- what differs between NT's calls ---- */
+
+/* NtCreateProfile: a mask of the caller's own group. */
+static NTSTATUS
+ExpConvertAffinity(KSYSTEM *System, EX_CREATE_PROFILE *P, GROUP_AFFINITY *Group)
+{
+    const HOST *const Host = &System->Host;
+    const KAFFINITY Affinity = P->Affinity;
+
+    if (Affinity != ~(KAFFINITY)0 && (Affinity & ~System->Abi.AddressMask) != 0) {
+        return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
+    }
+    *Group = (GROUP_AFFINITY){.Mask = Affinity};
+    if (System->Wow64) {
+        Group->Mask = (ULONG)Affinity; /* the 32-bit caller's, extended with zeros */
+    } else if ((Affinity & System->Abi.AddressMask) ==
+               (~(KAFFINITY)0 & System->Abi.AddressMask)) {
+        Group->Mask = ~(KAFFINITY)0;
+    }
+    P->Affinity = Group->Mask;
+    Group->Group = Host->Table->CurrentGroup(Host->Context);
+    if (Group->Mask == ~(KAFFINITY)0) {
+        Group->Mask = Host->Table->ActiveProcessors(Host->Context, Group->Group);
+    }
+    return STATUS_SUCCESS;
+}
+
+static BOOLEAN
+ExpHasService(const KSYSTEM *System, ULONG Service)
+{
+    if (Service == EX_CREATE_PROFILE_EX) {
+        return System->Version->HasGroups;
+    }
+    return System->Version->HasSources == (Service == EX_CREATE_PROFILE_AFFINITY);
+}
+
+/* Handles is complete. */
+static NTSTATUS
+ExpCreateByService(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
+                   const EX_CREATE_PROFILE *P, const EX_HANDLE_TABLE *Handles,
+                   EPROFILE **Profile)
+{
+    const ULONG Groups = System->Host.Table->GroupCount(System->Host.Context);
+    EXP_CREATION Creation = {.P = *P, .Handles = Handles};
+    GROUP_AFFINITY Group = {0}; /* a version without groups ignores it */
+    NTSTATUS Status = ExpEnter(System, ExpHasService(System, Service));
+
+    System->FailedCheck = EX_CHECK_NONE;
+    Creation.Affinity.WordCount = Groups < EX_MOST_GROUPS ? Groups : EX_MOST_GROUPS;
+    if (NT_SUCCESS(Status) && Service == EX_CREATE_PROFILE_AFFINITY) {
+        Status = ExpConvertAffinity(System, &Creation.P, &Group);
+    }
+    if (!NT_SUCCESS(Status)) {
+        return Status;
+    }
+    if (Service != EX_CREATE_PROFILE_EX) {
+        Creation.OwnGroup = &Group;
+    }
+    if (Service == EX_CREATE_PROFILE_310) {
+        Creation.P.ProfileSource = ProfileTime;
+        Creation.P.Affinity = 0;
+    }
+    return ExpCreateProfile(System, Mode, &Creation, Profile);
+}
+
 /* ---- services ---- */
+
+NTSTATUS
+ExCreateProfileObject(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
+                      const EX_CREATE_PROFILE *P, const EX_HANDLE_TABLE *Handles,
+                      EPROFILE **Profile)
+{
+    static const EX_HANDLE_TABLE None = {.Size = sizeof(None)};
+
+    if (Handles == NULL) {
+        Handles = &None;
+    }
+    if (Service > EX_CREATE_PROFILE_310 || Handles->Size < sizeof(*Handles) ||
+        (Handles->InsertHandle == NULL) != (Handles->CloseHandle == NULL) ||
+        (Handles->InsertHandle == NULL && Profile == NULL)) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    return ExpCreateByService(System, Mode, Service, P, Handles, Profile);
+}
+
+/* By handles of ex. */
+static NTSTATUS
+ExpCreateByHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
+                  const EX_CREATE_PROFILE *P)
+{
+    const EX_HANDLE_TABLE Handles = ExpOwnHandles(System);
+
+    return ExpCreateByService(System, Mode, Service, P, &Handles, NULL);
+}
 
 NTSTATUS
 ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
 {
-    const NTSTATUS Status = ExpEnter(System, System->Version->HasGroups);
-
-    System->FailedCheck = EX_CHECK_NONE;
-    return NT_SUCCESS(Status) ? ExpCreateProfile(System, Mode, *P, NULL) : Status;
+    return ExpCreateByHandle(System, Mode, EX_CREATE_PROFILE_EX, P);
 }
 
 NTSTATUS
 ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                 KAFFINITY Affinity)
 {
-    const HOST *const Host = &System->Host;
-    EX_CREATE_PROFILE Old = *P;
-    GROUP_AFFINITY Group = {.Mask = Affinity};
-    const NTSTATUS Status = ExpEnter(System, System->Version->HasSources);
+    EX_CREATE_PROFILE Request = *P;
 
-    System->FailedCheck = EX_CHECK_NONE;
-    if (!NT_SUCCESS(Status)) {
-        return Status;
-    }
-    if (Affinity != ~(KAFFINITY)0 && (Affinity & ~System->Abi.AddressMask) != 0) {
-        return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
-    }
-    if (System->Wow64) {
-        Group.Mask = (ULONG)Affinity; /* the 32-bit caller's, extended with zeros */
-    } else if ((Affinity & System->Abi.AddressMask) ==
-               (~(KAFFINITY)0 & System->Abi.AddressMask)) {
-        Group.Mask = ~(KAFFINITY)0;
-    }
-    Old.Affinity = Group.Mask;
-    Group.Group = Host->Table->CurrentGroup(Host->Context);
-    if (Group.Mask == ~(KAFFINITY)0) {
-        Group.Mask = Host->Table->ActiveProcessors(Host->Context, Group.Group);
-    }
-    return ExpCreateProfile(System, Mode, Old, &Group);
+    Request.Affinity = Affinity;
+    return ExpCreateByHandle(System, Mode, EX_CREATE_PROFILE_AFFINITY, &Request);
 }
 
 NTSTATUS
 ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
 {
-    const GROUP_AFFINITY Group = {0}; /* a version without groups ignores it */
-    EX_CREATE_PROFILE Old = *P;
-    const NTSTATUS Status = ExpEnter(System, !System->Version->HasSources);
-
-    System->FailedCheck = EX_CHECK_NONE;
-    Old.ProfileSource = ProfileTime;
-    Old.Affinity = 0;
-    return NT_SUCCESS(Status) ? ExpCreateProfile(System, Mode, Old, &Group) : Status;
+    return ExpCreateByHandle(System, Mode, EX_CREATE_PROFILE_310, P);
 }

@@ -18,6 +18,10 @@
 #include <ntprof/notification.h>
 
 struct _EX_VERSION;
+typedef struct _EPROFILE EPROFILE;
+
+/* As many groups as Linux has processors at most, 8192 on any architecture. */
+enum { EX_MOST_GROUPS = 128 };
 
 /* EX_OPTIONS - which rules apply: as the members of ntprof_session_options. */
 typedef struct _EX_OPTIONS {
@@ -64,7 +68,9 @@ typedef struct _EX_ABI {
     ULONG ProfileIrql;
 } EX_ABI;
 
-typedef struct _KSYSTEM {
+typedef struct _KSYSTEM KSYSTEM;
+
+struct _KSYSTEM {
     HOST_TABLE HostTable; /* copies: Host and Hal point to them */
     HAL_TABLE HalTable;
     HOST Host;
@@ -78,12 +84,13 @@ typedef struct _KSYSTEM {
     PS_SYSTEM Ps;
     OBJECT_TYPE ProfileType;
     OBJECT_TYPE ProcessType;
-    LIST_ENTRY StartedProfiles; /* EPROFILEs; those whose MDL is live last */
+    LIST_ENTRY Profiles;        /* EPROFILEs in the order of creation */
+    LIST_ENTRY StartedProfiles; /* those that are started; whose MDL is live last */
     ULONG64 StartedCount;
     ULONG64 ProfileCount;
     EX_CHECK FailedCheck;         /* of the last create call that failed by a check */
     ULONG AlignmentFixupInterval; /* what was last set; 0 */
-} KSYSTEM;
+};
 
 /*
  * ExFindTableFault - the name of the first member for which ExInitializeSystem refuses
@@ -107,7 +114,7 @@ NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
 void ExFinishSystem(KSYSTEM *System);
 
 /* EX_CREATE_PROFILE - the arguments of NtCreateProfileEx; caller's addresses as
- * numbers. */
+ * numbers. Those are NT's, so the structure never grows. */
 typedef struct _EX_CREATE_PROFILE {
     ULONG64 ProfileHandle; /* address of a HANDLE */
     HANDLE Process;
@@ -119,17 +126,114 @@ typedef struct _EX_CREATE_PROFILE {
     KPROFILE_SOURCE ProfileSource;
     USHORT GroupCount;
     ULONG64 AffinityArray;
-    KAFFINITY Affinity; /* set by ExCreateProfile */
+    KAFFINITY Affinity; /* of EX_CREATE_PROFILE_AFFINITY */
 } EX_CREATE_PROFILE;
 
+/* Which of NT's calls creates: */
+enum {
+    EX_CREATE_PROFILE_EX = 0,       /* NtCreateProfileEx: ignores Affinity */
+    EX_CREATE_PROFILE_AFFINITY = 1, /* NtCreateProfile: Affinity, no array */
+    EX_CREATE_PROFILE_310 = 2       /* as in 3.10 and 3.50: also ignores the source */
+};
+
+/*
+ * EX_HANDLE_TABLE - handles of an embedder's own. ReferenceProcess is called at its
+ * place in NT's order of checks, InsertHandle when all checks have succeeded.
+ */
+typedef struct _EX_HANDLE_TABLE {
+    ULONG Size; /* sizeof(EX_HANDLE_TABLE) */
+    ULONG Reserved;
+    void *Context;
+
+    /*
+     * Find the process that the caller's Handle stands for, with a reference
+     * (ExReferenceProcessById, ExReferenceObject). STATUS_INVALID_HANDLE,
+     * STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED (user mode, and no
+     * PROCESS_QUERY_INFORMATION); any other is the create call's status. NULL: Handle
+     * is an EPROCESS.
+     */
+    NTSTATUS(*ReferenceProcess)
+    (void *Context, KPROCESSOR_MODE Mode, HANDLE Handle, EPROCESS **Process);
+
+    /*
+     * Make a handle to Profile, which holds the only reference from now on: give it up
+     * by ExDereferenceObject when it is closed. ex writes the handle to the caller. A
+     * failure is the create call's. NULL: no handle is made, and ProfileHandle is
+     * ignored.
+     */
+    NTSTATUS(*InsertHandle)
+    (void *Context, EPROFILE *Profile, ACCESS_MASK GrantedAccess, HANDLE *Handle);
+
+    /* Close a new handle again: it could not be written to the caller. */
+    void (*CloseHandle)(void *Context, HANDLE Handle);
+} EX_HANDLE_TABLE;
+
+/*
+ * ExCreateProfileObject - create a profile without handles of ex: all of NT's checks,
+ * in NT's order.
+ *
+ *   Service  in: EX_CREATE_PROFILE_...
+ *   Handles  in: NULL: the process is given as an EPROCESS, and no handle is made
+ *   Profile  out: may be NULL if there is InsertHandle. Without InsertHandle with a
+ *            reference for the caller, else that of the handle
+ *
+ * The statuses of NtCreateProfileEx; STATUS_INVALID_PARAMETER (Service, Handles->Size,
+ * InsertHandle without CloseHandle, neither InsertHandle nor Profile).
+ */
+NTSTATUS ExCreateProfileObject(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
+                               const EX_CREATE_PROFILE *P,
+                               const EX_HANDLE_TABLE *Handles, EPROFILE **Profile);
+
+/* ExStartProfileObject, ExStopProfileObject - NtStartProfile and NtStopProfile for an
+ * object: the statuses of these but those of the handle. */
+NTSTATUS ExStartProfileObject(KSYSTEM *System, EPROFILE *Profile);
+NTSTATUS ExStopProfileObject(KSYSTEM *System, EPROFILE *Profile);
+
+/* ExReferenceObject - one more reference to an EPROFILE or EPROCESS. */
+void ExReferenceObject(void *Object);
+
+/* ExDereferenceObject - drop a reference; the last one deletes the object, and stops a
+ * started profile. NULL is allowed. */
+void ExDereferenceObject(KSYSTEM *System, void *Object);
+
+/*
+ * ExReferenceProcessById - the process with this number, with a reference for the
+ * caller. STATUS_INVALID_CID (there is none, or the number is 0) and the host's
+ * statuses, STATUS_INSUFFICIENT_RESOURCES.
+ */
+NTSTATUS ExReferenceProcessById(KSYSTEM *System, ULONG64 ProcessId, EPROCESS **Process);
+
+/* EX_PROFILE_INFORMATION - a profile as it was created, and its state. */
+typedef struct _EX_PROFILE_INFORMATION {
+    ULONG Size; /* in: sizeof(EX_PROFILE_INFORMATION) */
+    ULONG Service;
+    ULONG64 ProcessId; /* 0: all processes */
+    BOOLEAN ProcessEnded;
+    BOOLEAN Started;
+    UCHAR Reserved[6];
+    ULONG64 StartSequence; /* increases with each start; 0: not started, or counts
+                            * nothing */
+    /* To create it again by Service, in kernel mode, with Process and AffinityArray set
+     * to the process and to Groups. ProfileHandle, Process and AffinityArray are 0. */
+    EX_CREATE_PROFILE Parameters;
+    GROUP_AFFINITY Groups[EX_MOST_GROUPS]; /* Parameters.GroupCount of them */
+} EX_PROFILE_INFORMATION;
+
+/* ExQueryProfileObject - STATUS_INFO_LENGTH_MISMATCH (Information->Size). */
+NTSTATUS ExQueryProfileObject(KSYSTEM *System, const EPROFILE *Profile,
+                              EX_PROFILE_INFORMATION *Information);
+
+/*
+ * ExNextProfileObject - the profile that was created after Previous (NULL: the first),
+ * or NULL. No reference is taken: valid until an object is deleted.
+ */
+EPROFILE *ExNextProfileObject(KSYSTEM *System, const EPROFILE *Previous);
+
+/* The same by handles of ex: its table is behind ExCreateProfileObject. */
 NTSTATUS ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode,
                            const EX_CREATE_PROFILE *P);
-
-/* Ignores GroupCount and AffinityArray of P. */
 NTSTATUS ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode,
                          const EX_CREATE_PROFILE *P, KAFFINITY Affinity);
-
-/* As in 3.10 and 3.50: also ignores ProfileSource. */
 NTSTATUS ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode,
                             const EX_CREATE_PROFILE *P);
 

@@ -8,7 +8,8 @@
 
 /* EPROFILE - the body of a profile object: the parameters, and the state while it is
  * started. */
-typedef struct _EPROFILE {
+struct _EPROFILE {
+    LIST_ENTRY Links;  /* KSYSTEM.Profiles */
     EPROCESS *Process; /* referenced; NULL: all processes */
     ULONG64 RangeBase;
     ULONG64 RangeSize;
@@ -24,7 +25,7 @@ typedef struct _EPROFILE {
     LIST_ENTRY StartedLinks; /* KSYSTEM.StartedProfiles, while started */
     ULONG AffinityWords;
     ULONG64 Affinity[]; /* AffinityWords of 64 processors */
-} EPROFILE;
+};
 
 /* ExpStartProfile, ExpStopProfile - NtStartProfile and NtStopProfile for an object.
  */
@@ -49,8 +50,11 @@ NTSTATUS ExpEnter(KSYSTEM *System, BOOLEAN Known);
 NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
                        ACCESS_MASK GrantedAccess, ULONG64 HandleAddress);
 
-/* ExpGiveHandle - write an open handle to the caller's variable; closed if that faults.
- */
+/* ExpWriteHandle - write a handle to the caller's variable. */
+NTSTATUS ExpWriteHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+                        ULONG64 HandleAddress);
+
+/* ExpGiveHandle - the same for an open handle, which is closed if that faults. */
 NTSTATUS ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                        ULONG64 HandleAddress);
 
@@ -68,6 +72,9 @@ ExpCheck(KSYSTEM *System, EX_CHECK Check, NTSTATUS Status)
 NTSTATUS ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                              ACCESS_MASK DesiredAccess, EPROCESS **Process);
 
+/* ExpOwnHandles - ex's own handle table. */
+EX_HANDLE_TABLE ExpOwnHandles(KSYSTEM *System);
+
 /*
  * ExpReferenceHandle - find the object of any handle of the session, or of the pseudo
  * handle. The caller calls ObDereferenceObject for its Body. STATUS_INVALID_HANDLE.
@@ -81,23 +88,25 @@ NTSTATUS ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAdd
 NTSTATUS ExpWrite(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 To, const void *From,
                   SIZE_T Bytes);
 
-/* As many groups as Linux has processors at most, 8192 on any architecture. */
-enum { EXP_MOST_GROUPS = 128 };
+/* EXP_AFFINITY - a set of processors, one word a group. */
+typedef struct _EXP_AFFINITY {
+    ULONG WordCount;
+    ULONG64 Words[EX_MOST_GROUPS];
+} EXP_AFFINITY;
 
 /*
  * ExpBuildAffinity - the processors that a create call names, checked if the version
  * does so.
  *
- *   P                 in: GroupCount and AffinityArray
- *   OwnGroup          in: NtCreateProfile's one group, used instead of the array; or
- *                     NULL
- *   Words, WordCount  out: the set, zeroed by the caller; one word a group
+ *   P         in: GroupCount and AffinityArray
+ *   OwnGroup  in: NtCreateProfile's one group, used instead of the array; or NULL
+ *   Affinity  in, out: the set, empty before
  *
  * STATUS_ACCESS_VIOLATION, STATUS_INVALID_PARAMETER.
  */
 NTSTATUS ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode,
                           const EX_CREATE_PROFILE *P, const GROUP_AFFINITY *OwnGroup,
-                          ULONG64 *Words, ULONG WordCount);
+                          EXP_AFFINITY *Affinity);
 
 /* ExpActOnAffinity - at the start of a profile, set its processors from its
  * AffinityMask, in versions that did not check that when it was created. */

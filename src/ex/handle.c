@@ -25,11 +25,17 @@ ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress)
 }
 
 NTSTATUS
+ExpWriteHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
+               ULONG64 HandleAddress)
+{
+    return ExpWrite(System, Mode, HandleAddress, &Handle, sizeof(Handle));
+}
+
+NTSTATUS
 ExpGiveHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
               ULONG64 HandleAddress)
 {
-    const NTSTATUS Status =
-        ExpWrite(System, Mode, HandleAddress, &Handle, sizeof(Handle));
+    const NTSTATUS Status = ExpWriteHandle(System, Mode, Handle, HandleAddress);
 
     if (!NT_SUCCESS(Status)) {
         (void)ObCloseHandle(&System->Ob, Handle);
@@ -47,6 +53,50 @@ ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
     return NT_SUCCESS(Status) ? ExpGiveHandle(System, Mode, Handle, HandleAddress)
                               : Status;
 }
+
+/* ---- the handle table of ex ---- */
+
+static NTSTATUS
+ExpReferenceOwnProcess(void *Context, KPROCESSOR_MODE Mode, HANDLE Handle,
+                       EPROCESS **Process)
+{
+    return ExReferenceProcess(Context, Mode, Handle, Process);
+}
+
+static NTSTATUS
+ExpInsertOwnHandle(void *Context, EPROFILE *Profile, ACCESS_MASK GrantedAccess,
+                   HANDLE *Handle)
+{
+    KSYSTEM *const System = Context;
+    const NTSTATUS Status = ObOpenHandle(&System->Ob, Profile, GrantedAccess, Handle);
+
+    if (NT_SUCCESS(Status)) {
+        ObDereferenceObject(&System->Ob, Profile); /* the handle has one of its own */
+    }
+    return Status;
+}
+
+static void
+ExpCloseOwnHandle(void *Context, HANDLE Handle)
+{
+    KSYSTEM *const System = Context;
+
+    (void)ObCloseHandle(&System->Ob, Handle);
+}
+
+EX_HANDLE_TABLE
+ExpOwnHandles(KSYSTEM *System)
+{
+    return (EX_HANDLE_TABLE){
+        .Size = sizeof(EX_HANDLE_TABLE),
+        .Context = System,
+        .ReferenceProcess = ExpReferenceOwnProcess,
+        .InsertHandle = ExpInsertOwnHandle,
+        .CloseHandle = ExpCloseOwnHandle,
+    };
+}
+
+/* ---- handles of callers ---- */
 
 NTSTATUS
 ExClose(KSYSTEM *System, HANDLE Handle)
@@ -97,6 +147,13 @@ ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
 }
 
 NTSTATUS
+ExReferenceProcessById(KSYSTEM *System, ULONG64 ProcessId, EPROCESS **Process)
+{
+    return ProcessId == 0 ? STATUS_INVALID_CID
+                          : ExpReferenceProcessId(System, ProcessId, FALSE, Process);
+}
+
+NTSTATUS
 ExReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                    EPROCESS **Process)
 {
@@ -140,10 +197,7 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    if (ProcessId == 0) {
-        return STATUS_INVALID_CID;
-    }
-    Status = ExpReferenceProcessId(System, ProcessId, FALSE, &Process);
+    Status = ExReferenceProcessById(System, ProcessId, &Process);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }

@@ -24,6 +24,7 @@ ExpDeleteProfile(void *DeleteContext, void *Body)
         (void)ExpStopProfile(System, Profile);
     }
     ObDereferenceObject(&System->Ob, Profile->Process);
+    RemoveEntryList(&Profile->Links);
     System->ProfileCount--;
 }
 
@@ -152,6 +153,7 @@ ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
+    InitializeListHead(&System->Profiles);
     InitializeListHead(&System->StartedProfiles);
     ExpInitializeTypes(System);
     ObInitializeSystem(&System->Ob, &System->Host);

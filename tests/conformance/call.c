@@ -80,19 +80,19 @@ gather_target(struct world *world, struct call_arguments *arguments)
 static NTSTATUS
 make_start(struct world *world, struct call_arguments *arguments)
 {
-    return ExStartProfile(&world->machine.system, world_mode(world), arguments->target);
+    return handles_start(&world->table, world_mode(world), arguments->target);
 }
 
 static NTSTATUS
 make_stop(struct world *world, struct call_arguments *arguments)
 {
-    return ExStopProfile(&world->machine.system, world_mode(world), arguments->target);
+    return handles_stop(&world->table, world_mode(world), arguments->target);
 }
 
 static NTSTATUS
 make_close(struct world *world, struct call_arguments *arguments)
 {
-    return ExClose(&world->machine.system, arguments->target);
+    return handles_close(&world->table, arguments->target);
 }
 
 static size_t

@@ -2,8 +2,10 @@
 /*
  * runner.c - runs conformance tables on the simulated host and machine.
  *
- * usage: conformance-runner RULES.md TABLE.txt...
+ * usage: conformance-runner [--objects] RULES.md TABLE.txt...
  *        CONFORMANCE_ONLY=NAME  runs the rows of that name alone
+ *
+ * With --objects through the handles of an embedder, above ex's profile objects.
  *
  * Each row is run for each of its versions and word sizes, each create call that the
  * version has, and each alternative of its values. Whatever comes out, memory that is
@@ -57,6 +59,7 @@ struct totals {
     uint64_t injected[CALL_KINDS];
 };
 
+static bool objects; /* --objects */
 static const struct table_rules *rules;
 static const struct world_case *running; /* for a test that dies */
 
@@ -614,6 +617,7 @@ run_row(struct table *table, const struct table_row *row, const struct call *cal
                 struct world_case test = {.row = row,
                                           .version = version,
                                           .abi = abi,
+                                          .objects = objects,
                                           .form = (enum world_form)form};
 
                 if ((row->abis & abi) != 0 &&
@@ -708,8 +712,14 @@ main(int argc, char **argv)
     struct table_rules read_rules;
     bool good;
 
+    if (argc > 1 && strcmp(argv[1], "--objects") == 0) {
+        objects = true;
+        argv[1] = argv[0];
+        argc--;
+        argv++;
+    }
     if (argc < 3) {
-        fputs("usage: conformance-runner RULES.md TABLE.txt...\n", stderr);
+        fputs("usage: conformance-runner [--objects] RULES.md TABLE.txt...\n", stderr);
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);

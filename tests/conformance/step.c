@@ -159,23 +159,21 @@ profile_of(struct world *world, const struct step *step)
 static void
 do_start(struct world *world, struct step *step)
 {
-    check_status(
-        world, step,
-        ExStartProfile(&world->machine.system, UserMode, profile_of(world, step)));
+    check_status(world, step,
+                 handles_start(&world->table, UserMode, profile_of(world, step)));
 }
 
 static void
 do_stop(struct world *world, struct step *step)
 {
-    check_status(
-        world, step,
-        ExStopProfile(&world->machine.system, UserMode, profile_of(world, step)));
+    check_status(world, step,
+                 handles_stop(&world->table, UserMode, profile_of(world, step)));
 }
 
 static void
 do_close(struct world *world, struct step *step)
 {
-    check_status(world, step, ExClose(&world->machine.system, profile_of(world, step)));
+    check_status(world, step, handles_close(&world->table, profile_of(world, step)));
 }
 
 /* hit@ADDRESS: how many counters it counts in, and how often. */
@@ -385,9 +383,9 @@ do_handles(struct world *world, struct step *step)
     for (uint64_t i = argument(world, step); i > 0; i--) {
         HANDLE handle;
 
-        check_status(world, step,
-                     ExOpenProcess(&world->machine.system, KernelMode,
-                                   (ULONG64)(uintptr_t)&handle, 0, MACHINE_OTHER_PID));
+        check_status(
+            world, step,
+            handles_open_process(&world->table, 0, MACHINE_OTHER_PID, &handle));
     }
 }
 
@@ -449,13 +447,13 @@ profile_body(struct world *world)
     KSYSTEM *const system = &world->machine.system;
     void *body = NULL;
 
-    if (!NT_SUCCESS(ObReferenceObjectByHandle(
-            &system->Ob, world_handle(world, "profile"), &system->ProfileType, UserMode,
-            PROFILE_CONTROL, &body))) {
+    if (!NT_SUCCESS(handles_reference(&world->table, world_handle(world, "profile"),
+                                      &system->ProfileType, UserMode, PROFILE_CONTROL,
+                                      &body))) {
         world_fail(world, "there is no profile");
         return NULL;
     }
-    ObDereferenceObject(&system->Ob, body);
+    ExDereferenceObject(system, body);
     return body;
 }
 
@@ -492,10 +490,10 @@ look_access(struct world *world, struct step *step)
         for (size_t i = 0; i < 2; i++) {
             void *body;
 
-            if (NT_SUCCESS(ObReferenceObjectByHandle(&system->Ob, handle, types[i],
-                                                     UserMode, 1u << bit, &body))) {
+            if (NT_SUCCESS(handles_reference(&world->table, handle, types[i], UserMode,
+                                             1u << bit, &body))) {
                 access |= 1u << bit;
-                ObDereferenceObject(&system->Ob, body);
+                ExDereferenceObject(system, body);
             }
         }
     }

@@ -56,9 +56,10 @@ world_fail(struct world *world, const char *format, ...)
     va_list arguments;
 
     world->failures++;
-    printf("%s:%d: %s [%s %s %s", test->row->table->path, test->row->line,
+    printf("%s:%d: %s [%s %s %s%s", test->row->table->path, test->row->line,
            test->row->name, table_versions[test->version].name,
-           test->abi == TABLE_X86 ? "x86" : "x64", forms[test->form]);
+           test->abi == TABLE_X86 ? "x86" : "x64", forms[test->form],
+           test->objects ? " objects" : "");
     for (size_t i = 0; i < test->input_count; i++) {
         printf(" %s=%s", test->inputs[i].key, test->inputs[i].value);
     }
@@ -368,8 +369,7 @@ static HANDLE
 open_process(struct world *world, ACCESS_MASK access, uint64_t pid)
 {
     HANDLE handle = NULL;
-    const NTSTATUS status = ExOpenProcess(&world->machine.system, KernelMode,
-                                          (ULONG64)(uintptr_t)&handle, access, pid);
+    const NTSTATUS status = handles_open_process(&world->table, access, pid, &handle);
 
     if (!NT_SUCCESS(status)) {
         world_fail(world, "a process cannot be opened: 0x%08X", (unsigned)status);
@@ -382,7 +382,7 @@ open_closed(struct world *world, bool reuse)
 {
     const HANDLE handle = open_process(world, ALL_OF_PROCESS, MACHINE_OTHER_PID);
 
-    (void)ExClose(&world->machine.system, handle);
+    (void)handles_close(&world->table, handle);
     if (reuse) {
         (void)open_process(world, ALL_OF_PROCESS, MACHINE_OTHER_PID);
     }
@@ -402,16 +402,16 @@ create_profile(struct world *world)
         .BucketSize = 2,
         .Buffer = need_second_buffer(world) + PAGE / 2,
         .BufferSize = 4,
+        .Affinity = host_sim_host(world->machine.host)
+                        .Table->ActiveProcessors(world->machine.host, 0),
     };
-    KSYSTEM *const system = &world->machine.system;
     const uint32_t version = table_versions[world->test->version].number;
     /* Whatever call the row is about: one that the version has. */
     const NTSTATUS status =
-        version == 310 || version == 350
-            ? ExCreateProfile310(system, KernelMode, &request)
-            : ExCreateProfile(system, KernelMode, &request,
-                              host_sim_host(world->machine.host)
-                                  .Table->ActiveProcessors(world->machine.host, 0));
+        handles_create(&world->table, KernelMode,
+                       version == 310 || version == 350 ? EX_CREATE_PROFILE_310
+                                                        : EX_CREATE_PROFILE_AFFINITY,
+                       &request);
 
     if (!NT_SUCCESS(status)) {
         world_fail(world, "a profile cannot be created: 0x%08X", (unsigned)status);
@@ -423,20 +423,11 @@ create_profile(struct world *world)
 static HANDLE
 open_again(struct world *world, HANDLE profile, ACCESS_MASK access)
 {
-    OB_SYSTEM *const ob = &world->machine.system.Ob;
     HANDLE handle = NULL;
-    void *body;
 
-    if (!NT_SUCCESS(ObReferenceObjectByHandle(ob, profile,
-                                              &world->machine.system.ProfileType,
-                                              UserMode, PROFILE_CONTROL, &body))) {
-        world_fail(world, "no profile to open again");
-        return NULL;
-    }
-    if (!NT_SUCCESS(ObOpenHandle(ob, body, access, &handle))) {
+    if (!NT_SUCCESS(handles_open_again(&world->table, profile, access, &handle))) {
         world_fail(world, "a profile cannot be opened again");
     }
-    ObDereferenceObject(ob, body);
     return handle;
 }
 
@@ -579,17 +570,17 @@ NTSTATUS
 world_create(struct world *world, KPROCESSOR_MODE mode,
              const EX_CREATE_PROFILE *request, bool second)
 {
-    KSYSTEM *const system = &world->machine.system;
+    static const ULONG services[] = {
+        [WORLD_EX] = EX_CREATE_PROFILE_EX,
+        [WORLD_NINE] = EX_CREATE_PROFILE_AFFINITY,
+        [WORLD_SEVEN] = EX_CREATE_PROFILE_310,
+    };
+    EX_CREATE_PROFILE complete = *request;
 
-    switch (world->test->form) {
-    case WORLD_EX:
-        return ExCreateProfileEx(system, mode, request);
-    case WORLD_NINE:
-        return ExCreateProfile(system, mode, request,
-                               (KAFFINITY)request_number(world, "affinity", second));
-    default:
-        return ExCreateProfile310(system, mode, request);
+    if (world->test->form == WORLD_NINE) {
+        complete.Affinity = (KAFFINITY)request_number(world, "affinity", second);
     }
+    return handles_create(&world->table, mode, services[world->test->form], &complete);
 }
 
 static void
@@ -828,6 +819,7 @@ world_open(struct world *world, const struct world_case *test)
     }
     options.sim.processor_count = (uint32_t)options.host.group_count * 64;
     machine_open(&world->machine, &options);
+    handles_open(&world->table, &world->machine.system, test->objects);
     apply_processors(world);
     if (world_is(world, "limits", "wide")) {
         widen_limits(world);
@@ -866,6 +858,7 @@ void
 world_close(struct world *world)
 {
     world->machine.system.StartedCount -= world->started_elsewhere;
+    handles_finish(&world->table);
     ExFinishSystem(&world->machine.system);
     if (is_clean(world)) {
         machine_give_up(&world->machine);

@@ -10,6 +10,7 @@
 #ifndef CONFORMANCE_WORLD_H
 #define CONFORMANCE_WORLD_H
 
+#include "handles.h"
 #include "machine.h"
 #include "table.h"
 #include "value.h"
@@ -26,6 +27,7 @@ struct world_case {
     int version; /* index in table_versions */
     unsigned abi;
     enum world_form form;
+    bool objects; /* by an embedder's handles: handles.h */
     size_t input_count;
     struct {
         const char *key;
@@ -54,6 +56,7 @@ struct world_balance {
 struct world {
     const struct world_case *test;
     struct machine machine;
+    struct handles table;
     struct world_region regions[WORLD_MOST_REGIONS];
     size_t region_count;
     struct {
