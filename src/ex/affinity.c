@@ -4,7 +4,7 @@
 #include "mm/mm.h"
 #include "rtl/memory.h"
 
-enum { EXP_GROUPS_AT_ONCE = 16 };
+enum { EXP_GROUPS_AT_ONCE = 16, EXP_MOST_GROUP_BYTES = 16 };
 
 /* Checks an element of the caller's array and adds its processors to Words, one word
  * for each group. Element is a copy, which the caller cannot change meanwhile. Level:
@@ -44,13 +44,20 @@ static NTSTATUS
 ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64 From,
               ULONG Count)
 {
-    const SIZE_T Bytes = Count * sizeof(GROUP_AFFINITY);
+    const EX_LAYOUT *const Layout = ExpLayout(System, Mode);
+    const SIZE_T Bytes = Count * Layout->GroupAffinityBytes;
+    UCHAR Read[EXP_GROUPS_AT_ONCE * EXP_MOST_GROUP_BYTES];
+    NTSTATUS Status = STATUS_SUCCESS;
 
     if (Mode == UserMode) {
-        return MmCopyFromCaller(&System->Host, To, From, Bytes);
+        Status = MmCopyFromCaller(&System->Host, Read, From, Bytes);
+    } else {
+        RtlCopyMemory(Read, (const void *)(ULONG_PTR)From, Bytes);
     }
-    RtlCopyMemory(To, (const void *)(ULONG_PTR)From, Bytes);
-    return STATUS_SUCCESS;
+    for (ULONG i = 0; NT_SUCCESS(Status) && i < Count; i++) {
+        ExGetGroup(Layout, &Read[i * Layout->GroupAffinityBytes], &To[i]);
+    }
+    return Status;
 }
 
 /*
@@ -59,11 +66,10 @@ ExpReadGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, GROUP_AFFINITY *To, ULONG64
  * be read.
  */
 static ULONG
-ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
+ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG ElementBytes, ULONG Left)
 {
     const ULONG64 PageSize = Host->Table->PageSize;
-    const ULONG64 OnPage =
-        (SIZE_T)(PageSize - (From & (PageSize - 1))) / sizeof(GROUP_AFFINITY);
+    const ULONG64 OnPage = (SIZE_T)(PageSize - (From & (PageSize - 1))) / ElementBytes;
     const ULONG Most = Left < EXP_GROUPS_AT_ONCE ? Left : EXP_GROUPS_AT_ONCE;
 
     if (OnPage >= Most) {
@@ -73,22 +79,25 @@ ExpGroupsAtOnce(const HOST *Host, ULONG64 From, ULONG Left)
 }
 
 /* Reads the caller's array a few elements at a time, and adds the processors of each to
- * Words. */
+ * Affinity. */
 static NTSTATUS
 ExpAddCallerGroups(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
-                   ULONG64 *Words, ULONG WordCount)
+                   EXP_AFFINITY *Affinity)
 {
+    const ULONG ElementBytes = ExpLayout(System, Mode)->GroupAffinityBytes;
     GROUP_AFFINITY Groups[EXP_GROUPS_AT_ONCE];
     ULONG Count = 0;
 
     for (ULONG First = 0; First < P->GroupCount; First += Count) {
-        const ULONG64 From = P->AffinityArray + First * sizeof(GROUP_AFFINITY);
+        const ULONG64 From = P->AffinityArray + (ULONG64)First * ElementBytes;
         NTSTATUS Status;
 
-        Count = ExpGroupsAtOnce(&System->Host, From, P->GroupCount - First);
+        Count =
+            ExpGroupsAtOnce(&System->Host, From, ElementBytes, P->GroupCount - First);
         Status = ExpReadGroups(System, Mode, Groups, From, Count);
         for (ULONG i = 0; NT_SUCCESS(Status) && i < Count; i++) {
-            Status = ExpAddGroup(System, &Groups[i], Words, WordCount);
+            Status =
+                ExpAddGroup(System, &Groups[i], Affinity->Words, Affinity->WordCount);
         }
         if (!NT_SUCCESS(Status)) {
             return Status;
@@ -101,20 +110,17 @@ NTSTATUS
 ExpBuildAffinity(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P,
                  const GROUP_AFFINITY *OwnGroup, EXP_AFFINITY *Affinity)
 {
-    ULONG64 *const Words = Affinity->Words;
-    const ULONG WordCount = Affinity->WordCount;
-
     if (!System->Version->HasGroups) {
         return STATUS_SUCCESS; /* each start evaluates the mask */
     }
     if (OwnGroup != NULL) {
-        return ExpAddGroup(System, OwnGroup, Words, WordCount);
+        return ExpAddGroup(System, OwnGroup, Affinity->Words, Affinity->WordCount);
     }
     if (P->GroupCount == 0) {
-        ExpAddAllActive(System, Words, WordCount);
+        ExpAddAllActive(System, Affinity->Words, Affinity->WordCount);
         return STATUS_SUCCESS;
     }
-    return ExpAddCallerGroups(System, Mode, P, Words, WordCount);
+    return ExpAddCallerGroups(System, Mode, P, Affinity);
 }
 
 void

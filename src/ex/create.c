@@ -150,7 +150,9 @@ ExpProbeAddresses(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE
                   const GROUP_AFFINITY *OwnGroup, BOOLEAN WantsHandle)
 {
     const ULONG64 ArrayBytes =
-        OwnGroup != NULL ? 0 : P->GroupCount * sizeof(GROUP_AFFINITY);
+        OwnGroup != NULL
+            ? 0
+            : (ULONG64)P->GroupCount * ExpLayout(System, Mode)->GroupAffinityBytes;
     NTSTATUS Status = STATUS_SUCCESS;
 
     if (Mode == KernelMode) {

@@ -53,7 +53,7 @@ ExpReferenceHandle(KSYSTEM *System, HANDLE Handle, OB_HANDLE_FACTS *Facts)
     EPROCESS *Process;
     NTSTATUS Status;
 
-    if (Handle != NtCurrentProcess()) {
+    if (!ExpIsCurrentProcess(System, Handle)) {
         Status = ObQueryHandle(&System->Ob, Handle, Facts);
         if (NT_SUCCESS(Status)) {
             ObReferenceObject(Facts->Body);

@@ -17,6 +17,7 @@
 
 #include <ntprof/notification.h>
 
+struct _EX_LAYOUT;
 struct _EX_VERSION;
 typedef struct _EPROFILE EPROFILE;
 
@@ -29,9 +30,15 @@ typedef struct _EX_OPTIONS {
     ULONG Abi;           /* EX_ABI_... */
     BOOLEAN Wow64;       /* the caller is 32-bit and NT is 64-bit: EX_ABI_X64 */
     BOOLEAN FineBuckets; /* BucketSize 0 and 1 too: Version 0 and EX_ABI_X64 */
+    ULONG CallerLayout;  /* EX_LAYOUT_...: of the memory of user-mode callers */
 } EX_OPTIONS;
 
 enum { EX_ABI_HOST = 0, EX_ABI_X64 = 1, EX_ABI_X86 = 2 };
+
+/* How wide HANDLE, pointers and KAFFINITY are in what is read from and written to
+ * user-mode callers: handles, GROUP_AFFINITY, OBJECT_..._INFORMATION. Kernel-mode
+ * callers are the host itself. EX_LAYOUT_32 is for callers of EX_ABI_X86, or Wow64. */
+enum { EX_LAYOUT_HOST = 0, EX_LAYOUT_64 = 1, EX_LAYOUT_32 = 2 };
 
 /* EX_CHECK - the check of a create call that failed, for error texts. */
 typedef enum _EX_CHECK {
@@ -78,6 +85,7 @@ struct _KSYSTEM {
     const struct _EX_VERSION *Version;
     EX_ABI Abi;
     BOOLEAN Wow64;
+    const struct _EX_LAYOUT *CallerLayout;
     ULONG BucketSizeMinimum; /* log2: PROFILE_BUCKET_LOG2_MIN, or 0 for fine buckets */
     OB_SYSTEM Ob;
     KE_SYSTEM Ke;
@@ -104,8 +112,8 @@ const char *ExFindTableFault(const HOST *Host, const HAL *Hal);
  *   Options  in: NULL for defaults
  *
  * STATUS_INVALID_PARAMETER (ExFindTableFault; unknown version or abi, x64 on a 32-bit
- * host, Wow64 or FineBuckets without x64, FineBuckets with an old version),
- * STATUS_INSUFFICIENT_RESOURCES.
+ * host, Wow64 or FineBuckets without x64, FineBuckets with an old version, a layout
+ * that the callers cannot have), STATUS_INSUFFICIENT_RESOURCES.
  */
 NTSTATUS ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
                             const EX_OPTIONS *Options);

@@ -4,6 +4,7 @@
 #define EX_EXP_H
 
 #include "ex/ex.h"
+#include "ex/layout.h"
 #include "ex/version.h"
 
 /* EPROFILE - the body of a profile object: the parameters, and the state while it is
@@ -49,6 +50,23 @@ NTSTATUS ExpEnter(KSYSTEM *System, BOOLEAN Known);
  * faults, it is closed again. */
 NTSTATUS ExpOpenHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, void *Body,
                        ACCESS_MASK GrantedAccess, ULONG64 HandleAddress);
+
+/* ExpLayout - of the caller's memory; kernel-mode callers have the host's. */
+static inline const EX_LAYOUT *
+ExpLayout(const KSYSTEM *System, KPROCESSOR_MODE Mode)
+{
+    return Mode == KernelMode ? ExFindLayout(EX_LAYOUT_HOST) : System->CallerLayout;
+}
+
+/* ExpIsCurrentProcess - is it NtCurrentProcess() of a caller? Those of 32 bits may be
+ * extended with zeros. */
+static inline BOOLEAN
+ExpIsCurrentProcess(const KSYSTEM *System, HANDLE Handle)
+{
+    return Handle == NtCurrentProcess() ||
+           (System->CallerLayout->WordBytes == sizeof(ULONG) &&
+            (ULONG_PTR)Handle == 0xFFFFFFFFu);
+}
 
 /* ExpWriteHandle - write a handle to the caller's variable. */
 NTSTATUS ExpWriteHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,

@@ -21,14 +21,18 @@ ExpProbeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress)
     if (Mode == KernelMode) {
         return STATUS_SUCCESS;
     }
-    return MmProbeForWrite(&System->Host, HandleAddress, sizeof(HANDLE), 1);
+    return MmProbeForWrite(&System->Host, HandleAddress,
+                           ExpLayout(System, Mode)->WordBytes, 1);
 }
 
 NTSTATUS
 ExpWriteHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                ULONG64 HandleAddress)
 {
-    return ExpWrite(System, Mode, HandleAddress, &Handle, sizeof(Handle));
+    UCHAR Written[sizeof(ULONG64)];
+    const ULONG Bytes = ExPutWord(ExpLayout(System, Mode), Written, (ULONG_PTR)Handle);
+
+    return ExpWrite(System, Mode, HandleAddress, Written, Bytes);
 }
 
 NTSTATUS
@@ -103,7 +107,7 @@ ExClose(KSYSTEM *System, HANDLE Handle)
 {
     OB_HANDLE_FACTS Facts;
 
-    if (Handle == NtCurrentProcess()) {
+    if (ExpIsCurrentProcess(System, Handle)) {
         return STATUS_SUCCESS;
     }
     if (System->StartedCount != 0 &&
@@ -168,7 +172,7 @@ ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
     void *Body;
     NTSTATUS Status;
 
-    if (Handle == NtCurrentProcess()) {
+    if (ExpIsCurrentProcess(System, Handle)) {
         const ULONG64 ProcessId =
             System->Host.Table->CurrentProcessId(System->Host.Context);
 

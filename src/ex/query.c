@@ -7,21 +7,18 @@
  */
 #include "ex/exp.h"
 #include "mm/mm.h"
+#include "rtl/memory.h"
 
 enum { EXP_MOST_NAME = 16 }; /* UTF-16 units of the longest type name, with its zero */
 
-/* EXP_OBJECT_INFORMATION - the answer to a query: one of the structures, Bytes of it.
+/* EXP_OBJECT_INFORMATION - the answer to a query in the caller's layout: Bytes of Data.
  */
 typedef struct _EXP_OBJECT_INFORMATION {
-    union {
-        OBJECT_BASIC_INFORMATION Basic;
-        OBJECT_NAME_INFORMATION Name;
-        struct {
-            OBJECT_TYPE_INFORMATION Information;
-            USHORT Name[EXP_MOST_NAME];
-        } Type;
-    } u;
+    const EX_LAYOUT *Layout;
     ULONG Bytes;
+    /* All zeros before; 64-bit strings are the widest. */
+    UCHAR Data[2 * sizeof(ULONG64) + EX_TYPE_FACTS_BYTES +
+               EXP_MOST_NAME * sizeof(USHORT)];
 } EXP_OBJECT_INFORMATION;
 
 /* Probes the addresses of a user-mode caller; ReturnLength may be 0. */
@@ -61,10 +58,9 @@ ExpNameBytes(const OBJECT_TYPE *Type)
 
 /* Bytes of the answer to a query for this type, with its name and a zero. */
 static ULONG
-ExpTypeBytes(const OBJECT_TYPE *Type)
+ExpTypeBytes(const EX_LAYOUT *Layout, const OBJECT_TYPE *Type)
 {
-    return (ULONG)(sizeof(OBJECT_TYPE_INFORMATION) + ExpNameBytes(Type) +
-                   sizeof(USHORT));
+    return Layout->TypeInformationBytes + ExpNameBytes(Type) + (ULONG)sizeof(USHORT);
 }
 
 /* Answers a query for basic information. Object has one reference by the query. */
@@ -72,43 +68,52 @@ static void
 ExpFillBasic(const OB_HANDLE_FACTS *Handle, const OB_OBJECT_FACTS *Object,
              EXP_OBJECT_INFORMATION *Information)
 {
-    Information->Bytes = sizeof(OBJECT_BASIC_INFORMATION);
-    Information->u.Basic = (OBJECT_BASIC_INFORMATION){
+    const OBJECT_BASIC_INFORMATION Basic = {
         .Attributes = Handle->Attributes,
         .GrantedAccess = Handle->GrantedAccess,
         .HandleCount = ExpClampToUlong(Object->HandleCount),
         /* Without the query's own reference. */
         .PointerCount = ExpClampToUlong(Object->PointerCount - 1),
-        .TypeInfoSize = ExpTypeBytes(Object->Type),
+        .TypeInfoSize = ExpTypeBytes(Information->Layout, Object->Type),
     };
+
+    Information->Bytes = sizeof(Basic);
+    RtlCopyMemory(Information->Data, &Basic, sizeof(Basic));
 }
 
-/* Answers a query for an object's type. Information is all zeros before. Address is its
- * address in the caller's memory; the name follows it. */
+/* Answers a query for an object's type. Address is that of the answer in the caller's
+ * memory; the name follows it. */
 static void
 ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
             EXP_OBJECT_INFORMATION *Information)
 {
+    const EX_LAYOUT *const Layout = Information->Layout;
     const USHORT NameBytes = ExpNameBytes(Type);
+    const OBJECT_TYPE_INFORMATION Facts = {
+        .TotalNumberOfObjects = ExpClampToUlong(Type->ObjectCount),
+        .TotalNumberOfHandles = ExpClampToUlong(Type->HandleCount),
+        .HighWaterNumberOfObjects = ExpClampToUlong(Type->MostObjects),
+        .HighWaterNumberOfHandles = ExpClampToUlong(Type->MostHandles),
+        .InvalidAttributes = Type->InvalidAttributes,
+        .GenericMapping = {.GenericRead = Type->GenericRead,
+                           .GenericWrite = Type->GenericWrite,
+                           .GenericExecute = Type->GenericExecute,
+                           .GenericAll = Type->GenericAll},
+        .ValidAccessMask = Type->ValidAccess,
+    };
 
-    OBJECT_TYPE_INFORMATION *const To = &Information->u.Type.Information;
-
-    Information->Bytes = ExpTypeBytes(Type);
-    To->TypeName.Length = NameBytes;
-    To->TypeName.MaximumLength = (USHORT)(NameBytes + sizeof(USHORT));
-    To->TypeName.Buffer = (USHORT *)(ULONG_PTR)(Address + sizeof(*To));
-    To->TotalNumberOfObjects = ExpClampToUlong(Type->ObjectCount);
-    To->TotalNumberOfHandles = ExpClampToUlong(Type->HandleCount);
-    To->HighWaterNumberOfObjects = ExpClampToUlong(Type->MostObjects);
-    To->HighWaterNumberOfHandles = ExpClampToUlong(Type->MostHandles);
-    To->InvalidAttributes = Type->InvalidAttributes;
-    To->GenericMapping.GenericRead = Type->GenericRead;
-    To->GenericMapping.GenericWrite = Type->GenericWrite;
-    To->GenericMapping.GenericExecute = Type->GenericExecute;
-    To->GenericMapping.GenericAll = Type->GenericAll;
-    To->ValidAccessMask = Type->ValidAccess;
+    Information->Bytes = ExpTypeBytes(Layout, Type);
+    ExPutString(Layout, Information->Data, NameBytes,
+                (USHORT)(NameBytes + sizeof(USHORT)),
+                Address + Layout->TypeInformationBytes);
+    RtlCopyMemory(&Information->Data[Layout->UnicodeStringBytes],
+                  (const UCHAR *)&Facts + sizeof(UNICODE_STRING), EX_TYPE_FACTS_BYTES);
     for (ULONG i = 0; i < NameBytes / sizeof(USHORT); i++) {
-        Information->u.Type.Name[i] = (UCHAR)Type->Name[i];
+        const USHORT Unit = (UCHAR)Type->Name[i];
+
+        RtlCopyMemory(
+            &Information->Data[Layout->TypeInformationBytes + i * sizeof(Unit)], &Unit,
+            sizeof(Unit));
     }
 }
 
@@ -117,7 +122,7 @@ ExpFillType(const OBJECT_TYPE *Type, ULONG64 Address,
 static void
 ExpFillName(EXP_OBJECT_INFORMATION *Information)
 {
-    Information->Bytes = sizeof(OBJECT_NAME_INFORMATION);
+    Information->Bytes = Information->Layout->UnicodeStringBytes;
 }
 
 /* Is the caller's length sufficient? For basic information it must be exact. */
@@ -145,7 +150,6 @@ ExpGetInformation(KSYSTEM *System, HANDLE Handle, OBJECT_INFORMATION_CLASS Class
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    *Information = (EXP_OBJECT_INFORMATION){.Bytes = 0};
     ObQueryObject(Facts.Body, &Object);
     if (Class == ObjectBasicInformation) {
         ExpFillBasic(&Facts, &Object, Information);
@@ -163,7 +167,7 @@ ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
               OBJECT_INFORMATION_CLASS Class, ULONG64 Information,
               ULONG InformationLength, ULONG64 ReturnLength)
 {
-    EXP_OBJECT_INFORMATION Found;
+    EXP_OBJECT_INFORMATION Found = {.Layout = ExpLayout(System, Mode)};
     NTSTATUS Status = ExpEnter(System, TRUE);
 
     if (!NT_SUCCESS(Status)) {
@@ -187,5 +191,5 @@ ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
     if (!ExpLengthFits(Class, InformationLength, Found.Bytes)) {
         return STATUS_INFO_LENGTH_MISMATCH;
     }
-    return ExpWrite(System, Mode, Information, &Found.u, Found.Bytes);
+    return ExpWrite(System, Mode, Information, Found.Data, Found.Bytes);
 }

@@ -196,7 +196,7 @@ static NTSTATUS
 ExpReferenceProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
                     void **Profile)
 {
-    if (ProfileHandle == NtCurrentProcess()) {
+    if (ExpIsCurrentProcess(System, ProfileHandle)) {
         return STATUS_OBJECT_TYPE_MISMATCH;
     }
     return ObReferenceObjectByHandle(&System->Ob, ProfileHandle, &System->ProfileType,

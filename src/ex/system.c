@@ -114,10 +114,11 @@ ExpSetRules(KSYSTEM *System, const EX_OPTIONS *Options)
     const BOOLEAN Host64 = sizeof(ULONG_PTR) == sizeof(ULONG64);
 
     System->Version = ExFindVersion(Options->Version);
+    System->CallerLayout = ExFindLayout(Options->CallerLayout);
     System->Wow64 = Options->Wow64;
     System->BucketSizeMinimum = Options->FineBuckets ? 0 : PROFILE_BUCKET_LOG2_MIN;
-    if (System->Version == NULL || Options->Abi > EX_ABI_X86 ||
-        (Options->FineBuckets && Options->Version != 0)) {
+    if (System->Version == NULL || System->CallerLayout == NULL ||
+        Options->Abi > EX_ABI_X86 || (Options->FineBuckets && Options->Version != 0)) {
         return STATUS_INVALID_PARAMETER;
     }
     if (Options->Abi == EX_ABI_X86 || (Options->Abi == EX_ABI_HOST && !Host64)) {
@@ -126,6 +127,9 @@ ExpSetRules(KSYSTEM *System, const EX_OPTIONS *Options)
                                                      : STATUS_SUCCESS;
     }
     ExpSetAbi64(System);
+    if (Options->CallerLayout == EX_LAYOUT_32 && !System->Wow64) {
+        return STATUS_INVALID_PARAMETER;
+    }
     return Host64 ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
 }
 

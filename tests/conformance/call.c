@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "call.h"
-#include "mm/mm.h"
 #include "step.h"
 
 #include <stdio.h>
@@ -21,6 +20,7 @@ gather_create(struct world *world, struct call_arguments *arguments)
 {
     arguments->create = world_request(world, false);
     arguments->address = arguments->create.ProfileHandle;
+    arguments->word = world_word(world);
 }
 
 static NTSTATUS
@@ -32,7 +32,7 @@ make_create(struct world *world, struct call_arguments *arguments)
 static size_t
 write_handle(const struct call_arguments *arguments, struct world_range ranges[2])
 {
-    ranges[0] = (struct world_range){arguments->address, sizeof(HANDLE)};
+    ranges[0] = (struct world_range){arguments->address, arguments->word};
     return 1;
 }
 
@@ -40,14 +40,17 @@ write_handle(const struct call_arguments *arguments, struct world_range ranges[2
 static HANDLE
 read_handle(struct world *world, const struct call_arguments *arguments)
 {
+    const uint64_t word = world_word(world);
+    const void *const memory = world_mode(world) == KernelMode
+                                   ? (const void *)(uintptr_t)arguments->address
+                                   : world_memory(world, arguments->address, word);
     HANDLE handle = NULL;
 
-    if (world_mode(world) == KernelMode) {
-        memcpy(&handle, (const void *)(uintptr_t)arguments->address, sizeof(handle));
-    } else if (!NT_SUCCESS(MmCopyFromCaller(&world->machine.system.Host, &handle,
-                                            arguments->address, sizeof(handle)))) {
+    if (memory == NULL) {
         world_fail(world, "the handle is not in the caller's memory");
+        return NULL;
     }
+    handle = (HANDLE)(uintptr_t)world_read_word(world, memory);
     if (handle == NULL || (LONG_PTR)handle < 0) {
         world_fail(world, "%p is no handle", handle);
     }
@@ -137,6 +140,7 @@ static void
 gather_open_process(struct world *world, struct call_arguments *arguments)
 {
     arguments->address = world_number(world, "handle");
+    arguments->word = world_word(world);
     arguments->access = (ACCESS_MASK)world_number(world, "access");
     arguments->number = world_number(world, "pid");
 }
@@ -214,6 +218,7 @@ static void
 gather_duplicate(struct world *world, struct call_arguments *arguments)
 {
     arguments->address = world_number(world, "handle");
+    arguments->word = world_word(world);
     arguments->duplicate = (EX_DUPLICATE_OBJECT){
         .SourceProcessHandle = (HANDLE)(uintptr_t)world_number(world, "from"),
         .SourceHandle = (HANDLE)(uintptr_t)world_number(world, "target"),

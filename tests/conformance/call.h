@@ -15,6 +15,7 @@ struct call_arguments {
     EX_DUPLICATE_OBJECT duplicate;
     HANDLE target;
     uint64_t address; /* of the variable that is written */
+    uint64_t word;    /* bytes of a handle there */
     uint64_t length;
     uint64_t return_length;
     uint64_t number; /* pid, interval, class */

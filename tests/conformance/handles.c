@@ -3,12 +3,19 @@
 #include "handles.h"
 
 void
-handles_open(struct handles *handles, KSYSTEM *system, bool own)
+handles_open(struct handles *handles, KSYSTEM *system, bool own, bool narrow)
 {
-    *handles = (struct handles){.system = system, .own = own};
+    *handles = (struct handles){.system = system, .own = own, .narrow = narrow};
 }
 
 /* ---- the embedder's table ---- */
+
+static bool
+is_current_process(const struct handles *handles, HANDLE handle)
+{
+    return handle == NtCurrentProcess() ||
+           (handles->narrow && (uintptr_t)handle == UINT32_MAX);
+}
 
 static HANDLE
 value_of(size_t index)
@@ -92,7 +99,7 @@ reference_process(void *context, KPROCESSOR_MODE mode, HANDLE handle,
     void *object;
     NTSTATUS status;
 
-    if (handle == NtCurrentProcess()) {
+    if (is_current_process(handles, handle)) {
         return ExReferenceProcessById(
             handles->system, host->Table->CurrentProcessId(host->Context), process);
     }
@@ -156,7 +163,7 @@ on_profile(struct handles *handles, KPROCESSOR_MODE mode, HANDLE handle,
     if (ExNoticeHalt(handles->system)) {
         return STATUS_SYSTEM_SHUTDOWN;
     }
-    if (handle == NtCurrentProcess()) {
+    if (is_current_process(handles, handle)) {
         return STATUS_OBJECT_TYPE_MISMATCH;
     }
     status = handles_reference(handles, handle, &handles->system->ProfileType, mode,
@@ -190,7 +197,7 @@ handles_close(struct handles *handles, HANDLE handle)
     if (!handles->own) {
         return ExClose(handles->system, handle);
     }
-    if (handle == NtCurrentProcess()) {
+    if (is_current_process(handles, handle)) {
         return STATUS_SUCCESS;
     }
     return index == HANDLES_MOST ? STATUS_INVALID_HANDLE : close_entry(handles, index);

@@ -16,7 +16,8 @@ enum { HANDLES_MOST = 2048 };
 
 struct handles {
     KSYSTEM *system;
-    bool own; /* the embedder's table */
+    bool own;    /* the embedder's table */
+    bool narrow; /* its callers have handles of 32 bits */
     struct {
         void *object; /* NULL: closed; a handle's value is never used again */
         const OBJECT_TYPE *type;
@@ -25,7 +26,7 @@ struct handles {
     size_t count;
 };
 
-void handles_open(struct handles *handles, KSYSTEM *system, bool own);
+void handles_open(struct handles *handles, KSYSTEM *system, bool own, bool narrow);
 
 /* handles_finish - close those that are open. */
 void handles_finish(struct handles *handles);

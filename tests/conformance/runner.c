@@ -2,10 +2,12 @@
 /*
  * runner.c - runs conformance tables on the simulated host and machine.
  *
- * usage: conformance-runner [--objects] RULES.md TABLE.txt...
+ * usage: conformance-runner [--objects] [--layout-32] RULES.md TABLE.txt...
  *        CONFORMANCE_ONLY=NAME  runs the rows of that name alone
  *
- * With --objects through the handles of an embedder, above ex's profile objects.
+ * With --objects through the handles of an embedder, above ex's profile objects. With
+ * --layout-32 for callers whose memory has the layout of 32 bits: those of x86, and for
+ * rows of x64 those of wow64.
  *
  * Each row is run for each of its versions and word sizes, each create call that the
  * version has, and each alternative of its values. Whatever comes out, memory that is
@@ -30,7 +32,7 @@
 
 /* Keys of every table, and of those that have a request. */
 static const char world_keys[] = "mode privilege restricted host active active1 groups "
-                                 "group wow64 lacks before";
+                                 "group wow64 lacks layout before";
 static const char request_keys[] =
     "call handle process base size bucket buffer n source groupcount array m0 g0 r0 m1 "
     "g1 "
@@ -47,6 +49,7 @@ static const struct {
     {"restricted", "no level check both"},
     {"host", "64 32"},
     {"wow64", "yes no"},
+    {"layout", "any host 32"},
     {"call", "any ex nine seven"},
     {"form", "any new old"},
     {"limits", "machine wide"},
@@ -60,6 +63,7 @@ struct totals {
 };
 
 static bool objects; /* --objects */
+static bool narrow;  /* --layout-32 */
 static const struct table_rules *rules;
 static const struct world_case *running; /* for a test that dies */
 
@@ -602,6 +606,21 @@ wants_version(const struct table_row *row, int version, bool is_first)
     return (row->versions & neighbours) != neighbours;
 }
 
+/* Affinities of x64's own callers are not those of wow64's. */
+static bool
+has_such_callers(const struct table_row *row, const struct world_case *test)
+{
+    const char *const layout = table_find(&row->inputs, "layout");
+
+    if (layout != NULL && strcmp(layout, "any") != 0) {
+        return strcmp(layout, test->narrow ? "32" : "host") == 0;
+    }
+    return !test->narrow || test->abi == TABLE_X86 ||
+           table_find(&row->inputs, "wow64") != NULL ||
+           (table_find(&row->inputs, "affinity") == NULL &&
+            table_find(&row->inputs, "2.affinity") == NULL);
+}
+
 static void
 run_row(struct table *table, const struct table_row *row, const struct call *call,
         struct totals *totals)
@@ -618,9 +637,10 @@ run_row(struct table *table, const struct table_row *row, const struct call *cal
                                           .version = version,
                                           .abi = abi,
                                           .objects = objects,
+                                          .narrow = narrow,
                                           .form = (enum world_form)form};
 
-                if ((row->abis & abi) != 0 &&
+                if ((row->abis & abi) != 0 && has_such_callers(row, &test) &&
                     wants_form(row, call, version, test.form)) {
                     run_combinations(&test, call, totals);
                 }
@@ -628,7 +648,8 @@ run_row(struct table *table, const struct table_row *row, const struct call *cal
         }
     }
     totals->rows++;
-    if (totals->cases == before) {
+    if (totals->cases == before && !narrow &&
+        table_find(&row->inputs, "layout") == NULL) {
         table_complain(table, row->line, "%s: a row without a case", row->name);
         totals->failed++;
     }
@@ -712,14 +733,17 @@ main(int argc, char **argv)
     struct table_rules read_rules;
     bool good;
 
-    if (argc > 1 && strcmp(argv[1], "--objects") == 0) {
-        objects = true;
+    while (argc > 1 && argv[1][0] == '-') {
+        objects = objects || strcmp(argv[1], "--objects") == 0;
+        narrow = narrow || strcmp(argv[1], "--layout-32") == 0;
         argv[1] = argv[0];
         argc--;
         argv++;
     }
     if (argc < 3) {
-        fputs("usage: conformance-runner [--objects] RULES.md TABLE.txt...\n", stderr);
+        fputs("usage: conformance-runner [--objects] [--layout-32] RULES.md "
+              "TABLE.txt...\n",
+              stderr);
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);

@@ -619,17 +619,19 @@ look_memory(struct world *world, struct step *step)
 static void
 look_name(struct world *world, struct step *step)
 {
-    const UNICODE_STRING *const name =
-        world_memory(world, argument(world, step), sizeof(UNICODE_STRING));
+    const uint64_t word = world_word(world);
+    const char *const name = world_memory(world, argument(world, step), 2 * word);
     const char *const expected = option_text(step, "value");
     const USHORT *text;
+    USHORT length;
 
     if (name == NULL || expected == NULL) {
         world_fail(world, "no name to look at");
         return;
     }
-    text = world_memory(world, (uint64_t)(uintptr_t)name->Buffer, name->Length);
-    check(world, step, name->Length, 2 * strlen(expected));
+    memcpy(&length, name, sizeof(length));
+    text = world_memory(world, world_read_word(world, name + word), length);
+    check(world, step, length, 2 * strlen(expected));
     for (size_t i = 0; text != NULL && i < strlen(expected); i++) {
         check(world, step, text[i], (unsigned char)expected[i]);
     }

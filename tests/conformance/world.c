@@ -38,14 +38,14 @@ enum {
 
 /* Values of keys that neither row nor table gives. */
 static const struct table_pair builtin[] = {
-    {"mode", "user"},  {"privilege", "no"},   {"restricted", "no"},
-    {"host", "64"},    {"active", "0xF"},     {"active1", "0xF"},
-    {"groups", "1"},   {"group", "0"},        {"wow64", "no"},
-    {"lacks", "none"}, {"call", "any"},       {"groupcount", "0"},
-    {"array", "arr"},  {"m0", "1"},           {"g0", "0"},
-    {"r0", "0"},       {"m1", "1"},           {"g1", "0"},
-    {"r1", "0"},       {"affinity", "ones"},  {"before", "none"},
-    {"form", "any"},   {"limits", "machine"},
+    {"mode", "user"},    {"privilege", "no"}, {"restricted", "no"},
+    {"host", "64"},      {"active", "0xF"},   {"active1", "0xF"},
+    {"groups", "1"},     {"group", "0"},      {"wow64", "no"},
+    {"layout", "any"},   {"lacks", "none"},   {"call", "any"},
+    {"groupcount", "0"}, {"array", "arr"},    {"m0", "1"},
+    {"g0", "0"},         {"r0", "0"},         {"m1", "1"},
+    {"g1", "0"},         {"r1", "0"},         {"affinity", "ones"},
+    {"before", "none"},  {"form", "any"},     {"limits", "machine"},
 };
 
 void
@@ -56,10 +56,10 @@ world_fail(struct world *world, const char *format, ...)
     va_list arguments;
 
     world->failures++;
-    printf("%s:%d: %s [%s %s %s%s", test->row->table->path, test->row->line,
+    printf("%s:%d: %s [%s %s %s%s%s", test->row->table->path, test->row->line,
            test->row->name, table_versions[test->version].name,
            test->abi == TABLE_X86 ? "x86" : "x64", forms[test->form],
-           test->objects ? " objects" : "");
+           test->objects ? " objects" : "", test->narrow ? " layout-32" : "");
     for (size_t i = 0; i < test->input_count; i++) {
         printf(" %s=%s", test->inputs[i].key, test->inputs[i].value);
     }
@@ -108,6 +108,36 @@ KPROCESSOR_MODE
 world_mode(struct world *world)
 {
     return world_is(world, "mode", "kernel") ? KernelMode : UserMode;
+}
+
+/* In the layout of 32 bits the callers of an x64 NT are wow64's. */
+static bool
+is_wow64(struct world *world)
+{
+    return (world->test->narrow && world->test->abi == TABLE_X64) ||
+           world_is(world, "wow64", "yes");
+}
+
+uint64_t
+world_word(struct world *world)
+{
+    return world->test->narrow && world_mode(world) == UserMode ? 4 : sizeof(void *);
+}
+
+uint64_t
+world_read_word(struct world *world, const void *memory)
+{
+    uint64_t word = 0;
+
+    memcpy(&word, memory, world_word(world));
+    return word;
+}
+
+/* Mask, group and three reserved words. */
+static uint64_t
+element_bytes(struct world *world)
+{
+    return world_word(world) + 4 * sizeof(USHORT);
 }
 
 /* ---- The caller's memory ---- */
@@ -200,10 +230,10 @@ static uint64_t
 need_array(struct world *world, uint64_t elements)
 {
     const uint64_t bytes =
-        round_up(elements != 0 ? elements * sizeof(GROUP_AFFINITY) : 1, PAGE);
+        round_up(elements != 0 ? elements * element_bytes(world) : 1, PAGE);
 
     need_region(world, ARRAYS, bytes);
-    return ARRAYS + bytes - elements * sizeof(GROUP_AFFINITY);
+    return ARRAYS + bytes - elements * element_bytes(world);
 }
 
 void *
@@ -237,14 +267,15 @@ constant(struct world *world, const char *name, uint64_t *value)
 {
     const HOST_TABLE *const host = host_sim_host(world->machine.host).Table;
     const bool x86 = world->test->abi == TABLE_X86;
-    const bool narrow = x86 || world_is(world, "wow64", "yes");
+    const uint64_t word = world_word(world);
+    const bool narrow = x86 || is_wow64(world);
     const struct {
         const char *name;
         uint64_t value;
     } constants[] = {
         {"none", 0},
         {"null", 0},
-        {"self", (uint64_t)(uintptr_t)NtCurrentProcess()},
+        {"self", ~(uint64_t)0 >> (word == 4 ? 32 : 0)}, /* NtCurrentProcess() */
         {"thread", ~(uint64_t)1}, /* the pseudo handle of a thread */
         {"code", MACHINE_CODE},
         {"unmapped", UNMAPPED},
@@ -262,7 +293,10 @@ constant(struct world *world, const char *name, uint64_t *value)
         {"pidown", MACHINE_PID},
         {"pidother", MACHINE_OTHER_PID},
         {"pidnone", 4711},
-        {"bytes", sizeof(GROUP_AFFINITY)}, /* of an array's element */
+        {"word", word},
+        {"bytes", element_bytes(world)}, /* of an array's element */
+        {"string", 2 * word},
+        {"typeinfo", 2 * word + 88},
     };
 
     for (size_t i = 0; i < sizeof(constants) / sizeof(constants[0]); i++) {
@@ -530,13 +564,15 @@ write_array(struct world *world, const EX_CREATE_PROFILE *request)
         }
     }
     for (unsigned i = 0; i < request->GroupCount; i++) {
-        const uint64_t address = request->AffinityArray + i * sizeof(GROUP_AFFINITY);
-        void *const to = world_mode(world) == KernelMode
-                             ? (void *)(uintptr_t)address
-                             : world_memory(world, address, sizeof(GROUP_AFFINITY));
+        const uint64_t address = request->AffinityArray + i * element_bytes(world);
+        const GROUP_AFFINITY *const element = &elements[i < 2 ? i : 0];
+        char *const to = world_mode(world) == KernelMode
+                             ? (char *)(uintptr_t)address
+                             : world_memory(world, address, element_bytes(world));
 
         if (to != NULL) {
-            memcpy(to, &elements[i < 2 ? i : 0], sizeof(GROUP_AFFINITY));
+            memcpy(to, &element->Mask, world_word(world));
+            memcpy(to + world_word(world), &element->Group, 4 * sizeof(USHORT));
         }
     }
 }
@@ -566,6 +602,20 @@ world_request(struct world *world, bool second)
     return request;
 }
 
+/* All processors, unless the row says which: a wow64 caller has no number for all. */
+static KAFFINITY
+requested_affinity(struct world *world, bool second)
+{
+    const HOST host = host_sim_host(world->machine.host);
+
+    if (world->test->narrow && world->test->abi == TABLE_X64 &&
+        table_find(&world->test->row->inputs, "affinity") == NULL) {
+        return host.Table->ActiveProcessors(host.Context,
+                                            host.Table->CurrentGroup(host.Context));
+    }
+    return (KAFFINITY)request_number(world, "affinity", second);
+}
+
 NTSTATUS
 world_create(struct world *world, KPROCESSOR_MODE mode,
              const EX_CREATE_PROFILE *request, bool second)
@@ -578,7 +628,7 @@ world_create(struct world *world, KPROCESSOR_MODE mode,
     EX_CREATE_PROFILE complete = *request;
 
     if (world->test->form == WORLD_NINE) {
-        complete.Affinity = (KAFFINITY)request_number(world, "affinity", second);
+        complete.Affinity = requested_affinity(world, second);
     }
     return handles_create(&world->table, mode, services[world->test->form], &complete);
 }
@@ -591,14 +641,15 @@ prepare_profile(struct world *world, bool second)
     const uint64_t memory =
         world_mode(world) == KernelMode
             ? variable
-            : (uint64_t)(uintptr_t)world_memory(world, variable, sizeof(HANDLE));
+            : (uint64_t)(uintptr_t)world_memory(world, variable, world_word(world));
     HANDLE handle = NULL;
     NTSTATUS status;
 
     request.ProfileHandle = variable;
     status = world_create(world, world_mode(world), &request, second);
     if (NT_SUCCESS(status)) {
-        memcpy(&handle, (const void *)(uintptr_t)memory, sizeof(handle));
+        handle =
+            (HANDLE)(uintptr_t)world_read_word(world, (const void *)(uintptr_t)memory);
     } else {
         world_fail(world, "the row's profile cannot be created: 0x%08X",
                    (unsigned)status);
@@ -811,7 +862,8 @@ world_open(struct world *world, const struct world_case *test)
     };
 
     *world = (struct world){.test = test};
-    options.ex.Wow64 = world_is(world, "wow64", "yes");
+    options.ex.CallerLayout = test->narrow ? EX_LAYOUT_32 : EX_LAYOUT_HOST;
+    options.ex.Wow64 = is_wow64(world);
     options.host.group_count = (uint16_t)atoi(world_text(world, "groups"));
     if (world_is(world, "host", "32")) {
         options.host.highest_user_address = 0x7FFEFFFF;
@@ -819,7 +871,7 @@ world_open(struct world *world, const struct world_case *test)
     }
     options.sim.processor_count = (uint32_t)options.host.group_count * 64;
     machine_open(&world->machine, &options);
-    handles_open(&world->table, &world->machine.system, test->objects);
+    handles_open(&world->table, &world->machine.system, test->objects, test->narrow);
     apply_processors(world);
     if (world_is(world, "limits", "wide")) {
         widen_limits(world);

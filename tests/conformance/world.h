@@ -28,6 +28,7 @@ struct world_case {
     unsigned abi;
     enum world_form form;
     bool objects; /* by an embedder's handles: handles.h */
+    bool narrow;  /* user-mode callers have the layout of 32 bits */
     size_t input_count;
     struct {
         const char *key;
@@ -108,6 +109,12 @@ EX_CREATE_PROFILE world_request(struct world *world, bool second);
 NTSTATUS world_create(struct world *world, KPROCESSOR_MODE mode,
                       const EX_CREATE_PROFILE *request, bool second);
 KPROCESSOR_MODE world_mode(struct world *world);
+
+/* world_word - bytes of the caller's pointers. */
+uint64_t world_word(struct world *world);
+
+/* world_read_word - from the caller's memory, which is there. */
+uint64_t world_read_word(struct world *world, const void *memory);
 
 /* world_handle - by name, opened when it is not yet; NULL if there is no such name. */
 HANDLE world_handle(struct world *world, const char *name);

@@ -73,6 +73,41 @@ initialize__unknown_version__invalid_parameter(void **state)
     host_sim_delete(host_sim);
 }
 
+/* rule: call-caller-layout */
+static void
+initialize__layout_of_callers__only_what_they_can_have(void **state)
+{
+    static const struct {
+        EX_OPTIONS options;
+        NTSTATUS status;
+    } rows[] = {
+        {{.CallerLayout = EX_LAYOUT_32, .Abi = EX_ABI_X86}, STATUS_SUCCESS},
+        {{.CallerLayout = EX_LAYOUT_32, .Abi = EX_ABI_X64, .Wow64 = TRUE},
+         STATUS_SUCCESS},
+        {{.CallerLayout = EX_LAYOUT_32, .Abi = EX_ABI_X64}, STATUS_INVALID_PARAMETER},
+        {{.CallerLayout = EX_LAYOUT_64, .Abi = EX_ABI_X64}, STATUS_SUCCESS},
+        {{.CallerLayout = 3}, STATUS_INVALID_PARAMETER},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct host_sim *const host_sim = host_sim_create(NULL);
+        KSYSTEM system;
+        struct sim *const sim = sim_create(NULL, &system.Ke);
+        const HOST host = host_sim_host(host_sim);
+        const HAL hal = sim_hal(sim);
+
+        assert_int_equal(ExInitializeSystem(&system, &host, &hal, &rows[i].options),
+                         rows[i].status);
+        if (NT_SUCCESS(rows[i].status)) {
+            ExFinishSystem(&system);
+        }
+        assert_int_equal(host_sim_balance(host_sim).allocations, 0);
+        sim_delete(sim);
+        host_sim_delete(host_sim);
+    }
+}
+
 static void
 initialize__every_allocation_fails_in_turn__nothing_left(void **state)
 {
@@ -110,6 +145,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(system__two_at_once__do_not_see_each_other),
         cmocka_unit_test(initialize__unknown_version__invalid_parameter),
+        cmocka_unit_test(initialize__layout_of_callers__only_what_they_can_have),
         cmocka_unit_test(initialize__every_allocation_fails_in_turn__nothing_left),
     };
 
