@@ -51,12 +51,13 @@ preload_timer(void)
 /* Count a hit; called in the signal handler. Expirations that the kernel noticed too
  * late (overrun) are missed: where the thread was then is not known. */
 static void
-hit(void *context, uintptr_t pc, unsigned overrun)
+hit(void *context, uintptr_t pc, unsigned overrun, const ucontext_t *machine)
 {
     struct preload_shared *const shared = context;
     struct preload_process *const process = record();
     const uint64_t key = images_key(shared, pc, state.process);
 
+    (void)machine;
     if (overrun != 0) {
         (void)__atomic_fetch_add(&process->missed, overrun, __ATOMIC_RELAXED);
     }

@@ -100,11 +100,12 @@ assert_timer_state(const struct timer_hal *hal)
 /* Queue a hit: called in the signal handler of an expired timer. overrun: expirations
  * before this one that made no hit. */
 static void
-hit(void *context, uintptr_t pc, unsigned overrun)
+hit(void *context, uintptr_t pc, unsigned overrun, const ucontext_t *machine)
 {
     struct timer_hal *const hal = context;
     const int processor = sched_getcpu();
 
+    (void)machine;
     if (overrun != 0) {
         __atomic_fetch_add(&hal->missed, overrun, __ATOMIC_RELAXED);
     }
@@ -337,11 +338,12 @@ static const HAL_TABLE timer_table = {
 
 /* Ignore a hit of the timer that try_timer makes. */
 static void
-no_hit(void *context, uintptr_t pc, unsigned overrun)
+no_hit(void *context, uintptr_t pc, unsigned overrun, const ucontext_t *machine)
 {
     (void)context;
     (void)pc;
     (void)overrun;
+    (void)machine;
 }
 
 /* Find out whether threads can have timers, by making one for the calling thread and

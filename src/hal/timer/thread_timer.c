@@ -26,7 +26,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 /* SIGNALS is above the highest signal number of all architectures (MIPS has 128). */
@@ -111,7 +110,8 @@ handle_signal(int signal, siginfo_t *info, void *context)
     /* Others may send the signal, too. */
     if (timer != NULL && info->si_code == SI_TIMER) {
         timer->options.hit(timer->options.context, program_counter(context),
-                           info->si_overrun > 0 ? (unsigned)info->si_overrun : 0);
+                           info->si_overrun > 0 ? (unsigned)info->si_overrun : 0,
+                           context);
     }
     atomic_fetch_sub(&claim->in_flight, 1);
     errno = saved_errno;

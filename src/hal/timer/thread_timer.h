@@ -32,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <ucontext.h>
 
 /*
  * One expiration, in the signal handler of its thread with all signals blocked: no
@@ -40,8 +41,10 @@
  *   pc       address that the signal interrupted; after a system call if the tick came
  *            in kernel mode
  *   overrun  expirations before this one that made no hit
+ *   machine  all registers as they were; valid during the call
  */
-typedef void thread_timer_hit(void *context, uintptr_t pc, unsigned overrun);
+typedef void thread_timer_hit(void *context, uintptr_t pc, unsigned overrun,
+                              const ucontext_t *machine);
 
 struct thread_timer_options {
     thread_timer_hit *hit;

@@ -82,10 +82,11 @@ own_tid(void)
 }
 
 static void
-note_hit(void *context, uintptr_t pc, unsigned overrun)
+note_hit(void *context, uintptr_t pc, unsigned overrun, const ucontext_t *machine)
 {
     struct record *const noted = context;
 
+    assert_non_null(machine);
     atomic_store(&noted->tid, own_tid());
     atomic_store(&noted->frame, (uintptr_t)__builtin_frame_address(0));
     atomic_store(&noted->clock_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID));
