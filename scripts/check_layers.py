@@ -19,6 +19,7 @@ FREESTANDING = {
 CORE_HEADERS = {f"{layer}/{layer}.h" for layer in ("ke", "ob", "ps", "se", "mm", "ex")}
 CORE_PUBLIC = {"nt_types.h", "nt_status.h", "nt_profile.h"}
 PRELOAD_HEADERS = {"hal/timer/thread_timer.h", "ke/bucket.h", "rtl/assert.h"}
+TOOL_PRELOAD_HEADERS = {"preload/shared.h", "preload/stack_ring.h"}
 ANY = None
 
 # layer: (our headers of other layers, public headers, may use libc)
@@ -172,8 +173,8 @@ def check_tool(tree, path, sign, name):
     if room is None:
         return f"no rule for {path.parent.relative_to(tree)}"
     allowed = TOOL_ROOMS[room]
-    if name == "preload/shared.h":
-        return None if "preload" in allowed else f"{room} may not include preload/shared.h"
+    if name in TOOL_PRELOAD_HEADERS:
+        return None if "preload" in allowed else f"{room} may not include {name}"
     if name in GENERATED:
         return None
     fault = check_client(tree, path, sign, name)
