@@ -21,7 +21,9 @@
 #include <sys/stat.h>
 
 /* Environment variable that leads to the memory: COMMAND_PID:FD, for
- * /proc/COMMAND_PID/fd/FD, which is also the number of an inherited descriptor. */
+ * /proc/COMMAND_PID/fd/FD, which is also the number of an inherited descriptor. With
+ * stacks COMMAND_PID:FD:SOCKET: to /proc/COMMAND_PID/fd/SOCKET each process connects
+ * and sends the descriptor of its ring (stack_ring.h), with a byte. */
 #define PRELOAD_VARIABLE "NTPROF_AGENT"
 
 #define PRELOAD_MAGIC UINT64_C(0x31746e656761746e) /* "ntagent1" */
@@ -109,7 +111,10 @@ struct preload_shared {
     uint32_t lost;          /* hits without a free slot */
     uint32_t pid_namespace; /* of the command */
     uint64_t proc_device;   /* of the command's /proc; 0: it has none */
-    uint32_t unused[4];
+    /* of the ring of each process: stack_ring.h; 0: there are none */
+    uint32_t ring_slots;
+    uint32_t stack_bytes; /* of a copy, at most */
+    uint32_t unused[2];
     /* Number 0 of either is of nobody: what has no place of its own. */
     struct preload_process processes[PRELOAD_PROCESSES];
     struct preload_segment segments[PRELOAD_SEGMENTS];

@@ -19,14 +19,12 @@ static const uint64_t interval_ns = 4000000;
 struct taken {
     bool refuse; /* memory has run out */
     unsigned calls;
-    bool plain;
-    uint32_t number;
-    uint64_t bucket;
+    uint64_t key;
     uint64_t hits;
 };
 
 static bool
-take(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t hits)
+take(void *context, uint64_t key, uint32_t hits)
 {
     struct taken *const taken = context;
 
@@ -34,9 +32,7 @@ take(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t hits)
     if (taken->refuse) {
         return false;
     }
-    taken->plain = plain;
-    taken->number = number;
-    taken->bucket = bucket;
+    taken->key = key;
     taken->hits += hits;
     return true;
 }
@@ -186,9 +182,7 @@ hits__of_first_and_last_slot__taken_once(void **state)
         slot->hits = 3;
         assert_true(preload_memory_take(memory, take, &taken));
         assert_int_equal(taken.calls, 1);
-        assert_true(taken.plain);
-        assert_int_equal(taken.number, 5);
-        assert_int_equal(taken.bucket, 0x1234);
+        assert_int_equal(taken.key, slot->key);
         assert_int_equal(taken.hits, 3);
         assert_true(preload_memory_take(memory, take, &taken));
         assert_int_equal(taken.calls, 1);
@@ -209,7 +203,7 @@ hits__that_are_not_taken__stay(void **state)
     taken.refuse = false;
     assert_true(preload_memory_take(memory, take, &taken));
     assert_int_equal(taken.hits, 3);
-    assert_false(taken.plain);
+    assert_int_equal(taken.key, UINT64_C(1) << PRELOAD_KEY_NUMBER_BIT);
 }
 
 static void

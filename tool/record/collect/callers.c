@@ -205,6 +205,9 @@ walk(struct callers *callers, const struct sample *sample, const uint8_t *copy)
     }
     walked->end = user->end;
     walked->image = user->image;
+    if (user->end == STACK_NO_RULES && user->image == STACK_NO_IMAGE) {
+        code_map_miss(sample->code);
+    }
     return true;
 }
 

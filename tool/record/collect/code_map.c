@@ -43,6 +43,7 @@ own(struct code_map **map, size_t count)
     }
     if (old != NULL) {
         copy->count = old->count;
+        copy->missed = __atomic_load_n(&old->missed, __ATOMIC_RELAXED);
         memcpy(copy->mappings, old->mappings, old->count * sizeof(old->mappings[0]));
         code_map_release(old);
     }
@@ -116,6 +117,28 @@ code_map_remove(struct code_map **map, uint64_t start, uint64_t end)
         code_map_release(*map);
         *map = NULL;
     }
+}
+
+bool
+code_map_overlaps(const struct code_map *map, uint64_t start, uint64_t end)
+{
+    const size_t at = first_behind(map, start);
+
+    return map != NULL && at < map->count && map->mappings[at].start < end;
+}
+
+void
+code_map_miss(struct code_map *map)
+{
+    if (map != NULL) {
+        __atomic_store_n(&map->missed, 1, __ATOMIC_RELAXED);
+    }
+}
+
+bool
+code_map_missed(const struct code_map *map)
+{
+    return map != NULL && __atomic_load_n(&map->missed, __ATOMIC_RELAXED) != 0;
 }
 
 struct code_map *

@@ -15,7 +15,8 @@
 
 /* NULL is an empty map. */
 struct code_map {
-    uint32_t uses; /* atomic; whoever is the only user may change the map */
+    uint32_t uses;   /* atomic; whoever is the only user may change the map */
+    uint32_t missed; /* atomic; 1: a walk came to an address without code */
     size_t count;
     size_t capacity;
     struct stack_mapping mappings[]; /* in order, not overlapping */
@@ -28,6 +29,14 @@ bool code_map_add(struct code_map **map, const struct stack_mapping *added);
 /* Remove all mappings that overlap [start, end). If memory runs out, the map becomes
  * empty. */
 void code_map_remove(struct code_map **map, uint64_t start, uint64_t end);
+
+/* Whether a mapping overlaps [start, end). */
+bool code_map_overlaps(const struct code_map *map, uint64_t start, uint64_t end);
+
+/* Note that a walk came to an address that the map lacks; whether one did, of this map
+ * or of one that it was copied from. Any thread; map may be NULL. */
+void code_map_miss(struct code_map *map);
+bool code_map_missed(const struct code_map *map);
 
 /* Use a map once more, and end a use. Any thread; map may be NULL. */
 struct code_map *code_map_use(struct code_map *map);

@@ -40,6 +40,18 @@ collector_measure(struct collector *collector)
     collector->images.full = limit != 0 && usage_bytes() > limit;
 }
 
+/* Hits that take memory before it is measured again. */
+enum { HITS_UNMEASURED = 4096 };
+
+void
+collector_measure_sometimes(struct collector *collector)
+{
+    if (++collector->hits_unmeasured == HITS_UNMEASURED) {
+        collector->hits_unmeasured = 0;
+        collector_measure(collector);
+    }
+}
+
 /* List the processors of options.affinity; each gets its own profile objects. Returns
  * false if memory runs out or the list is empty. */
 static bool
@@ -88,8 +100,9 @@ find_unwind_file(void *context, uint32_t image, struct unwind_file *file)
     return file->vdso || file->fd >= 0;
 }
 
-/* Have the session report stacks, if they are wanted. Returns false if memory runs out
- * or the session has none. */
+/* Find the callers of stacks, if they are wanted, and have the session report them.
+ * Preload objects do so anyway. Returns false if memory runs out or the session has
+ * none. */
 static bool
 collector_follow_stacks(struct collector *collector)
 {
@@ -104,15 +117,16 @@ collector_follow_stacks(struct collector *collector)
     if (options->stack_bytes == 0) {
         return true;
     }
-    assert(options->session != NULL && !options->endless);
+    assert(!options->endless);
     while (options->sources[collector->stack_source] != ProfileTime) {
         collector->stack_source++;
         assert(collector->stack_source < options->source_count);
     }
     collector->callers = callers_new(&settings);
     return collector->callers != NULL &&
-           NT_SUCCESS(
-               ntprof_session_set_stacks(options->session, notify_stack, collector));
+           (options->session == NULL ||
+            NT_SUCCESS(
+                ntprof_session_set_stacks(options->session, notify_stack, collector)));
 }
 
 /* Have the session notify this collector or, without a session, have the delivery

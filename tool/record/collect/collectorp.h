@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collectorp.h - the state of a collector. Only collector.c, forget.c, notify.c,
- * mapping.c, hits.c, region_cut.c, remapped.c, snapshot.c, pause.c, preloaded.c and
- * preload_maps.c include it.
+ * mapping.c, hits.c, region_cut.c, remapped.c, snapshot.c, pause.c, preloaded.c,
+ * preload_maps.c and preload_stacks.c include it.
  *
  * Except where stated otherwise, callers of these functions keep deliveries out or are
  * notifications, which are part of one.
@@ -128,6 +128,9 @@ struct collector {
 
 /* Measure the memory of this process, and set images.full if it exceeds memory_max. */
 void collector_measure(struct collector *collector);
+
+/* Do so for one of some thousand hits that take memory, of which this is one. */
+void collector_measure_sometimes(struct collector *collector);
 
 /* Read the statistics, and fold the counters that belong to them into fresh counts.
  * Returns false if memory runs out or the session is closed. */

@@ -12,9 +12,6 @@
  */
 #include "record/collect/collectorp.h"
 
-/* Hits that may be moved before memory is measured again. */
-enum { HITS_UNMEASURED = 4096 };
-
 /* Return the index of a source, or source_count if it is not recorded. */
 static uint32_t
 source_index(const struct collector *collector, KPROFILE_SOURCE source)
@@ -133,17 +130,6 @@ own_hit(struct collector *collector, const ntprof_hit *hit, const struct owner *
     }
 }
 
-/* Measure the memory that counts take, now and then, as this takes too long for each
- * hit. */
-static void
-measure_sometimes(struct collector *collector)
-{
-    if (++collector->hits_unmeasured == HITS_UNMEASURED) {
-        collector->hits_unmeasured = 0;
-        collector_measure(collector);
-    }
-}
-
 void
 notify_hit(void *context, const ntprof_hit *hit)
 {
@@ -167,7 +153,7 @@ notify_hit(void *context, const ntprof_hit *hit)
     }
     mapping = find_mapping(mapper, hit->address);
     if (mapping != NULL) {
-        measure_sometimes(collector);
+        collector_measure_sometimes(collector);
         own_hit(collector, hit, &owner, mapping, source);
     }
 }
@@ -213,7 +199,7 @@ notify_stack(void *context, const ntprof_stack *stack)
         !find_place(collector, stack, process, &hit.place)) {
         return;
     }
-    measure_sometimes(collector);
+    collector_measure_sometimes(collector);
     hit.code = process != NULL ? process->code : NULL;
     if (stack->mode == NTPROF_MODE_KERNEL) {
         hit.kernel_image = image_set_kernel(&collector->images, IMAGE_KERNEL)->number;

@@ -214,6 +214,7 @@ preload_maps_read(struct preload_maps *maps, struct collector *collector, uint32
         free(maps->ranges);
         maps->ranges = reading.ranges;
         maps->count = reading.count;
+        maps->version++;
         maps->wait_ns = wait_least_ns;
     } else {
         free(reading.ranges);

@@ -23,6 +23,7 @@ struct preload_range {
 struct preload_maps {
     struct preload_range *ranges; /* in order, without overlaps */
     size_t count;
+    uint64_t version; /* of ranges; changes with them */
     uint64_t next_ns; /* CLOCK_MONOTONIC: not to be read again before */
     uint64_t wait_ns; /* from the last reading to next_ns */
 };

@@ -2,8 +2,10 @@
 /* preload_memory.c - makes the memory that preload objects count into, and checks what
  * it reads from it. */
 #include "record/collect/preload_memory.h"
+#include "preload/stack_ring.h"
 #include "record/collect/counts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -78,8 +80,8 @@ preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
 {
     int failure = 0;
 
-    *memory =
-        (struct preload_memory){.interval_ns = interval_ns, .bucket_log2 = bucket_log2};
+    *memory = (struct preload_memory){
+        .interval_ns = interval_ns, .bucket_log2 = bucket_log2, .socket = {-1, -1}};
     memory->fd = make_file();
     if (memory->fd < 0) {
         return -errno;
@@ -95,9 +97,42 @@ preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
     return failure;
 }
 
+/* Time in which a ring gets full of one process that uses all processors. */
+#define FULL_NS UINT64_C(100000000)
+
+/* Return how many slots rings have. */
+static uint32_t
+choose_slots(uint64_t interval_ns)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_CONF);
+    const uint64_t hits =
+        FULL_NS / interval_ns * (processors > 0 ? (uint64_t)processors : 1);
+
+    return hits < STACK_RING_SLOTS_MIN   ? STACK_RING_SLOTS_MIN
+           : hits > STACK_RING_SLOTS_MAX ? STACK_RING_SLOTS_MAX
+                                         : (uint32_t)(hits + hits % 2);
+}
+
+int
+preload_memory_add_stacks(struct preload_memory *memory, uint32_t stack_bytes)
+{
+    const int failure = stack_socket_open(&memory->socket);
+
+    if (failure != 0) {
+        return failure;
+    }
+    memory->ring_slots = choose_slots(memory->interval_ns);
+    memory->stack_bytes = stack_bytes;
+    memory->shared->ring_slots = memory->ring_slots;
+    memory->shared->stack_bytes = stack_bytes;
+    assert(stack_ring_allows(memory->ring_slots, stack_bytes));
+    return 0;
+}
+
 void
 preload_memory_close(struct preload_memory *memory)
 {
+    stack_socket_close(&memory->socket);
     if (memory->shared != NULL) {
         (void)munmap(memory->shared, sizeof(*memory->shared));
         memory->shared = NULL;
@@ -244,9 +279,6 @@ take_slot(struct preload_memory *memory, struct preload_slot *slot,
     /* Pairs with the release in record_hit: a slot with hits has its key. */
     uint32_t hits = __atomic_load_n(&slot->hits, __ATOMIC_ACQUIRE);
     const uint64_t key = __atomic_load_n(&slot->key, __ATOMIC_RELAXED);
-    const bool plain = (key & PRELOAD_KEY_PLAIN) != 0;
-    const uint32_t number =
-        (uint32_t)((key & ~PRELOAD_KEY_PLAIN) >> PRELOAD_KEY_NUMBER_BIT);
 
     if (hits == 0) {
         return true;
@@ -258,7 +290,7 @@ take_slot(struct preload_memory *memory, struct preload_slot *slot,
     }
     /* Not read and later subtracted: a program may reset it in between. */
     hits = __atomic_exchange_n(&slot->hits, 0, __ATOMIC_RELAXED);
-    if (!take(context, plain, number, key & (PRELOAD_KEY_BUCKETS - 1), hits)) {
+    if (!take(context, key, hits)) {
         (void)__atomic_fetch_add(&slot->hits, hits, __ATOMIC_RELAXED);
         return false;
     }

@@ -10,6 +10,7 @@
 #define RECORD_COLLECT_PRELOAD_MEMORY_H
 
 #include "preload/shared.h"
+#include "record/collect/stack_socket.h"
 
 #include <stdbool.h>
 
@@ -18,7 +19,10 @@ struct preload_memory {
     struct preload_shared *shared;
     uint64_t interval_ns; /* as given: programs may change the header */
     uint32_t bucket_log2;
-    uint64_t refused; /* records and counts that cannot be believed */
+    uint64_t refused;           /* records and counts that cannot be believed */
+    struct stack_socket socket; /* with stack_bytes */
+    uint32_t ring_slots;        /* of the ring of each process, with stack_bytes */
+    uint32_t stack_bytes;       /* of a copy, at most; 0: no stacks */
 };
 
 /* preload_code - a checked segment. */
@@ -40,6 +44,14 @@ struct preload_code {
  */
 int preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
                         uint32_t bucket_log2);
+
+/*
+ * Have processes report stacks. Called before any is started. Returns 0 or a negative
+ * errno.
+ *
+ *   stack_bytes  of a copy, at most: a multiple of 8 from 512 to 65528
+ */
+int preload_memory_add_stacks(struct preload_memory *memory, uint32_t stack_bytes);
 
 void preload_memory_close(struct preload_memory *memory);
 
@@ -68,14 +80,11 @@ bool preload_memory_segment(struct preload_memory *memory, uint32_t number,
 /*
  * preload_memory_hits - called for a slot (the counter of one bucket) that has hits.
  *
- *   plain   the preload object knew no segment for the code: number is that of a
- *           process; else that of a segment
- *   bucket  of the segment; if plain, of the address space
+ *   key  preload/shared.h has what it means; may be any number but 0
  *
  * Returns whether the hits were taken; else they go back to the slot.
  */
-typedef bool preload_memory_hits(void *context, bool plain, uint32_t number,
-                                 uint64_t bucket, uint32_t hits);
+typedef bool preload_memory_hits(void *context, uint64_t key, uint32_t hits);
 
 /* Take the hits of all slots. Each hit is taken once, even if it arrives during the
  * call. Returns false if some were not taken; they stay in their slots. */

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/command_log.h"
 #include "record/collect/collectorp.h"
-#include "record/collect/preload_maps.h"
+#include "record/collect/preloadedp.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,52 +26,16 @@
  * calls of preloaded_look, whose times are not exact; more is not believed. */
 static const uint64_t look_slack_ns = 100000000;
 
-/* A process as last looked at; preload_process has what its preload object says. */
-struct preload_seen {
-    bool seen; /* all below is set */
-    bool alive;
-    /* only for PRELOAD_SPAWNED: the program that the child executed has a preload
-     * object */
-    bool preload_loaded;
-    uint32_t kind; /* PRELOAD_EXECED ... */
-    uint32_t pid;  /* 0: unknown, as its PID namespace is another one */
-    uint32_t parent;
-    uint32_t inner_pid; /* its number in its PID namespace */
-    uint32_t pid_namespace;
-    uint32_t program;  /* number of its program */
-    uint64_t begin_ns; /* of its processor clock */
-    uint64_t cpu_ns;   /* of its processor clock, as far as it is known */
-    uint32_t plain;    /* its hits in no segment, as of the last reading of its maps */
-    struct preload_maps maps;
-};
-
-/* Code that preload objects count in, and where it is in its image. */
-struct preload_segment_seen {
-    bool seen;
-    struct image *image; /* NULL: its hits are outside */
-    uint64_t place;
-    uint64_t length;
-    uint32_t program;
-};
-
-struct preloaded {
-    struct collector *collector;
-    struct preload_memory *memory;
-    uint64_t interval_asked; /* in 100 ns */
-    uint64_t processors;     /* of the machine */
-    uint64_t began_ns;       /* CLOCK_MONOTONIC: before the first process */
-    uint64_t looked_ns;      /* CLOCK_MONOTONIC: when preloaded_look was last called */
-    /* Processor time that killed processes may have used after the last look at them,
-     * at most: their clocks cannot be read any more, and nothing reported it. */
-    uint64_t unseen_ns;
-    bool killed; /* since the last look a process was killed */
-    struct preload_seen *processes;
-    struct preload_segment_seen *segments;
-    uint32_t process_next;
-    uint32_t segment_next;
-    uint64_t counted; /* hits taken that are in an image */
-    uint64_t outside; /* hits taken that are in none */
-};
+/* Take hits with stacks, if they are wanted. Returns false if memory runs out. */
+static bool
+make_stacks(struct preloaded *preloaded)
+{
+    if (preloaded->memory->stack_bytes == 0) {
+        return true;
+    }
+    preloaded->stacks = preload_stacks_new(preloaded);
+    return preloaded->stacks != NULL;
+}
 
 struct preloaded *
 preloaded_new(struct collector *collector, struct preload_memory *memory,
@@ -94,7 +58,8 @@ preloaded_new(struct collector *collector, struct preload_memory *memory,
     /* Pages that are not used take no memory. */
     preloaded->processes = calloc(PRELOAD_PROCESSES, sizeof(*preloaded->processes));
     preloaded->segments = calloc(PRELOAD_SEGMENTS, sizeof(*preloaded->segments));
-    if (preloaded->processes == NULL || preloaded->segments == NULL) {
+    if (preloaded->processes == NULL || preloaded->segments == NULL ||
+        !make_stacks(preloaded)) {
         preloaded_delete(preloaded);
         return NULL;
     }
@@ -107,6 +72,7 @@ preloaded_delete(struct preloaded *preloaded)
     if (preloaded == NULL) {
         return;
     }
+    preload_stacks_delete(preloaded->stacks);
     /* Processes above process_next may have been seen too. */
     for (uint32_t i = 1; preloaded->processes != NULL && i < PRELOAD_PROCESSES; i++) {
         preload_maps_finish(&preloaded->processes[i].maps);
@@ -339,9 +305,8 @@ see_segment(struct preloaded *preloaded, uint32_t number)
     }
 }
 
-/* Take over all segments that are ready since the last call. */
-static void
-see_segments(struct preloaded *preloaded)
+void
+preloaded_see_segments(struct preloaded *preloaded)
 {
     const uint32_t last = preload_memory_segments(preloaded->memory);
     bool all = true;
@@ -361,16 +326,18 @@ see_segments(struct preloaded *preloaded)
 /* ---- Looking ---- */
 
 /* Read what a process maps if it had hits in code that its preload object does not
- * know. */
+ * know, or stacks that lead there. */
 static void
 look_at_maps(struct preloaded *preloaded, struct preload_seen *process,
              const struct preload_process *record, uint64_t now_ns)
 {
-    if (!preloaded->collector->options.user || record->plain == process->plain ||
+    if (!preloaded->collector->options.user ||
+        (record->plain == process->plain && !process->wants_maps) ||
         now_ns < process->maps.next_ns) {
         return;
     }
     process->plain = record->plain;
+    process->wants_maps = false;
     preload_maps_read(&process->maps, preloaded->collector, process->pid,
                       process->parent, now_ns);
 }
@@ -407,8 +374,14 @@ preloaded_look(void *given)
     struct preloaded *const preloaded = given;
     const uint64_t now_ns = clock_now_ns();
 
+    if (preloaded->stacks != NULL) {
+        preload_stacks_accept(preloaded->stacks);
+    }
     see_processes(preloaded, now_ns);
-    see_segments(preloaded);
+    preloaded_see_segments(preloaded);
+    if (preloaded->stacks != NULL) {
+        preload_stacks_look(preloaded->stacks);
+    }
     for (uint32_t i = 1; i <= preload_memory_processes(preloaded->memory); i++) {
         if (preloaded->processes[i].alive) {
             look_at_process(preloaded, i, now_ns);
@@ -418,22 +391,18 @@ preloaded_look(void *given)
         preloaded->unseen_ns += most_since_look(preloaded, now_ns);
         preloaded->killed = false;
     }
+    if (preloaded->stacks != NULL) {
+        preload_stacks_end(preloaded->stacks);
+    }
     preloaded->looked_ns = now_ns;
 }
 
 /* ---- Hits ---- */
 
-/* A part of an image that hits are added to. */
-struct target {
-    struct image *image;
-    uint64_t place;
-    uint32_t program;
-};
-
 /* Find the place of a bucket of a segment. Returns false if it is in no segment. */
 static bool
-find_segment(const struct preloaded *preloaded, uint32_t number, uint64_t bucket,
-             struct target *target)
+find_segment(struct preloaded *preloaded, uint32_t number, uint64_t bucket,
+             struct preload_target *target)
 {
     const struct preload_segment_seen *seen;
     uint64_t offset;
@@ -442,11 +411,14 @@ find_segment(const struct preloaded *preloaded, uint32_t number, uint64_t bucket
         return false;
     }
     seen = &preloaded->segments[number];
+    if (!seen->seen) {
+        preloaded_see_segments(preloaded); /* recorded since the last look */
+    }
     offset = bucket << preloaded->memory->bucket_log2;
     if (seen->image == NULL || offset >= seen->length) {
         return false;
     }
-    *target = (struct target){seen->image, seen->place + offset, seen->program};
+    *target = (struct preload_target){seen->image, seen->place + offset, seen->program};
     return true;
 }
 
@@ -455,7 +427,7 @@ find_segment(const struct preloaded *preloaded, uint32_t number, uint64_t bucket
  * searched. Returns false if none contains it. */
 static bool
 find_in_mappings(const struct preloaded *preloaded, uint32_t number, uint64_t bucket,
-                 struct target *target)
+                 struct preload_target *target)
 {
     const struct preload_seen *process;
 
@@ -469,37 +441,59 @@ find_in_mappings(const struct preloaded *preloaded, uint32_t number, uint64_t bu
     return target->image != NULL;
 }
 
-/* Add hits that a preload object counted to those of their image, or to those
- * outside. Returns false if memory runs out; they are not taken then. */
-static bool
-take_hits(void *context, bool plain, uint32_t number, uint64_t bucket, uint32_t hits)
+void
+preloaded_find(struct preloaded *preloaded, uint64_t key, struct preload_target *target)
 {
-    struct preloaded *const preloaded = context;
-    struct target target = {NULL, 0, 0};
-    const bool found = plain ? find_in_mappings(preloaded, number, bucket, &target)
-                             : find_segment(preloaded, number, bucket, &target);
+    const uint32_t number =
+        (uint32_t)((key & ~PRELOAD_KEY_PLAIN) >> PRELOAD_KEY_NUMBER_BIT);
+    const uint64_t bucket = key & (PRELOAD_KEY_BUCKETS - 1);
+    const bool found = (key & PRELOAD_KEY_PLAIN) != 0
+                           ? find_in_mappings(preloaded, number, bucket, target)
+                           : find_segment(preloaded, number, bucket, target);
 
     if (!found) {
+        *target = (struct preload_target){NULL, 0, 0};
+    }
+}
+
+bool
+preloaded_count(struct preloaded *preloaded, const struct preload_target *target,
+                uint32_t hits)
+{
+    if (target->image == NULL) {
         preloaded->outside += hits;
         return true;
     }
     if (!preloaded->collector->images.discarding) {
         const struct count count = {
-            .place = target.place, .hits = hits, .program = target.program};
+            .place = target->place, .hits = hits, .program = target->program};
 
-        if (!counts_make_room(&target.image->fresh)) {
+        if (!counts_make_room(&target->image->fresh)) {
             return false;
         }
-        counts_add(&target.image->fresh, &count);
+        counts_add(&target->image->fresh, &count);
     }
     preloaded->counted += hits;
     return true;
 }
 
+/* Add hits of a slot of the memory. */
+static bool
+take_hits(void *context, uint64_t key, uint32_t hits)
+{
+    struct preload_target target;
+
+    preloaded_find(context, key, &target);
+    return preloaded_count(context, &target, hits);
+}
+
 bool
 preloaded_take(struct preloaded *preloaded)
 {
-    return preload_memory_take(preloaded->memory, take_hits, preloaded);
+    const bool complete =
+        preloaded->stacks == NULL || preload_stacks_take(preloaded->stacks);
+
+    return preload_memory_take(preloaded->memory, take_hits, preloaded) && complete;
 }
 
 bool

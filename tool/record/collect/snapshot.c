@@ -104,7 +104,11 @@ snapshot_callers(struct collector *collector, struct naming_stacks *stacks)
     if (collector->callers == NULL) {
         return true;
     }
-    ntprof_session_get_info(collector->options.session, &info);
+    if (collector->options.session != NULL) {
+        ntprof_session_get_info(collector->options.session, &info);
+    } else {
+        info.stack_bytes = collector->options.stack_bytes;
+    }
     *stacks = (struct naming_stacks){
         .cut = callers_cut_make(collector->callers),
         .source = (uint32_t)collector->stack_source,

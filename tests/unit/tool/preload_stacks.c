@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload_stacks.c - hits with stacks that this process hands to a collector, as a
+ * preload object would: each is counted once, with its callers where they can be found.
+ */
+#include "preload/stack_ring.h"
+#include "record/collect/collectorp.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BYTES = 512, CODE_BYTES = 4096 };
+
+static const uint64_t stack_at = UINT64_C(0x7fff0000);
+
+static struct preload_memory memory;
+static struct collector *collector;
+static uint8_t *code; /* without a file, as that of a JIT */
+static struct stack_ring *ring;
+
+static uint64_t
+key_of(const void *address)
+{
+    return PRELOAD_KEY_PLAIN | UINT64_C(1) << PRELOAD_KEY_NUMBER_BIT |
+           (uintptr_t)address;
+}
+
+/* Record a process as number 1. */
+static void
+record_process(pid_t pid)
+{
+    memory.shared->process_count = 1;
+    memory.shared->processes[1] = (struct preload_process){.ready = 1,
+                                                           .pid = (uint32_t)pid,
+                                                           .outer_pid = (uint32_t)pid,
+                                                           .kind = PRELOAD_EXECED,
+                                                           .program = "work",
+                                                           .threads = 1};
+}
+
+/* Send a descriptor to the collector. */
+static void
+send_file(int fd)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char byte = 0;
+    struct iovec data = {&byte, 1};
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof(control)};
+    struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
+    const int connected = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d",
+             memory.socket.place);
+    assert_int_equal(
+        connect(connected, (const struct sockaddr *)&address, sizeof(address)), 0);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+    assert_int_equal(sendmsg(connected, &message, 0), 1);
+    close(connected);
+}
+
+/* Make a ring of process 1, and hand it over. */
+static void
+send_ring(void)
+{
+    const size_t bytes = stack_ring_bytes(memory.ring_slots, BYTES);
+    const int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(ring != MAP_FAILED);
+    ring->magic = STACK_RING_MAGIC;
+    ring->process = 1;
+    send_file(fd);
+    close(fd);
+}
+
+/* A hit at the start of the code, which code 256 bytes further on called, which nobody
+ * did. */
+static void
+put_hit(void)
+{
+    const uint32_t at = stack_ring_take(ring, memory.ring_slots, 7);
+    struct stack_ring_slot *const slot =
+        stack_ring_slot(ring, memory.ring_slots, BYTES, at);
+    const uint64_t frame[] = {0, (uintptr_t)code + 257};
+
+    assert_true(at < memory.ring_slots);
+    memset(slot, 0, stack_ring_slot_bytes(BYTES));
+    slot->key = key_of(code);
+    slot->event_count = ring->event_count;
+    slot->stack_bytes = BYTES;
+    slot->registers[SYM_REGISTER_RSP] = stack_at;
+    slot->registers[SYM_REGISTER_RBP] = stack_at;
+    slot->registers[SYM_REGISTERS] = (uintptr_t)code;
+    memcpy(slot->stack, frame, sizeof(frame));
+    stack_ring_publish(ring, at, 7);
+}
+
+/* Return the hits that have callers. */
+static uint64_t
+count_walked(void)
+{
+    struct callers_cut *const cut = callers_cut_make(collector->callers);
+    uint64_t hits = 0;
+
+    assert_non_null(cut);
+    for (size_t i = 0; i < cut->row_count; i++) {
+        const struct stack_node *const node = &cut->nodes[cut->rows[i].node];
+
+        assert_int_equal(node->address, (uintptr_t)code + 256);
+        hits += cut->rows[i].hits;
+    }
+    callers_cut_delete(cut);
+    return hits;
+}
+
+/* Have the collector look, and check its statistics: all hits are in code that it has
+ * found. */
+static uint64_t
+count_all(void)
+{
+    const ntprof_source_info *const info = collector->session_statistics;
+
+    assert_true(collector_read(collector));
+    assert_int_equal(info->taken, info->counted + info->outside);
+    assert_int_equal(info->outside, 0);
+    return info->counted;
+}
+
+static int
+begin(void **state)
+{
+    static const KPROFILE_SOURCE sources[] = {ProfileTime};
+    const struct collector_options options = {.preloaded = &memory,
+                                              .sources = sources,
+                                              .source_count = 1,
+                                              .bucket_bytes = 1,
+                                              .user = true,
+                                              .stack_bytes = BYTES,
+                                              .contexts = STACK_CONTEXTS_MIN};
+
+    (void)state;
+    code = mmap(NULL, CODE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+    assert_true(code != MAP_FAILED);
+    assert_int_equal(preload_memory_open(&memory, 1000000, 0), 0);
+    assert_int_equal(preload_memory_add_stacks(&memory, BYTES), 0);
+    collector = collector_new(&options);
+    ring = NULL;
+    return collector == NULL;
+}
+
+static int
+end(void **state)
+{
+    (void)state;
+    if (ring != NULL) {
+        munmap(ring, stack_ring_bytes(memory.ring_slots, BYTES));
+    }
+    collector_delete(collector);
+    preload_memory_close(&memory);
+    return munmap(code, CODE_BYTES);
+}
+
+/* Have the collector look until hits that wait for a reading of mappings are taken. */
+static void
+look_for_ms(long milliseconds)
+{
+    for (long i = 0; i < milliseconds; i += 10) {
+        preloaded_look(collector->preloaded);
+        usleep(10000);
+    }
+}
+
+static void
+hit__in_a_ring__counted_once_with_its_callers(void **state)
+{
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    put_hit();
+    put_hit();
+    assert_int_equal(count_all(), 2);
+    assert_int_equal(count_walked(), 2);
+    put_hit();
+    assert_int_equal(count_all(), 3);
+    assert_int_equal(count_all(), 3);
+    assert_int_equal(count_walked(), 3);
+    assert_int_equal(memory.refused, 0);
+}
+
+static void
+hit__without_a_ring__counted_without_callers(void **state)
+{
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    put_hit();
+    assert_int_equal(count_all(), 1);
+    memory.shared->slots[0] = (struct preload_slot){key_of(code), 4, 0};
+    assert_int_equal(count_all(), 5);
+    assert_int_equal(count_walked(), 1);
+}
+
+static void
+hit__code_has_changed_since__counted_without_callers(void **state)
+{
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    put_hit();
+    ring->events[0] = (struct stack_ring_event){.base = 0x1000, .length = 0x1000};
+    ring->event_count = 1;
+    put_hit();
+    assert_int_equal(count_all(), 2);
+    assert_int_equal(count_walked(), 1);
+}
+
+static void
+hit__in_code_that_is_not_known_yet__waits_for_the_next_reading(void **state)
+{
+    (void)state;
+    assert_int_equal(mprotect(code, CODE_BYTES, PROT_READ), 0);
+    record_process(getpid());
+    send_ring();
+    put_hit();
+    preloaded_look(collector->preloaded);
+    assert_int_equal(stack_ring_state(ring->words[0]), STACK_RING_READY);
+    assert_int_equal(mprotect(code, CODE_BYTES, PROT_READ | PROT_EXEC), 0);
+    memory.shared->processes[1].plain =
+        1; /* as the preload object says of such a hit */
+    look_for_ms(500);
+    assert_int_equal(ring->words[0], STACK_RING_FREE);
+    assert_int_equal(count_all(), 1);
+    assert_int_equal(count_walked(), 1);
+}
+
+static void
+ring__while_counting_is_paused__taken_and_left_out(void **state)
+{
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    put_hit();
+    assert_true(collector_pause(collector));
+    put_hit();
+    put_hit();
+    assert_true(collector_resume(collector));
+    put_hit();
+    assert_int_equal(count_all(), 4);
+    assert_int_equal(collector->statistics[0].counted, 2);
+    assert_int_equal(count_walked(), 2);
+}
+
+static void
+ring__of_another_process__refused(void **state)
+{
+    (void)state;
+    record_process(getppid());
+    send_ring();
+    put_hit();
+    assert_int_equal(count_all(), 0);
+    assert_int_equal(memory.refused, 1);
+    assert_int_equal(stack_ring_state(ring->words[0]), STACK_RING_READY);
+}
+
+static void
+ring__second_of_a_process__refused(void **state)
+{
+    struct stack_ring *first;
+
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    assert_int_equal(count_all(), 0);
+    first = ring;
+    send_ring();
+    put_hit();
+    assert_int_equal(count_all(), 0);
+    assert_int_equal(memory.refused, 1);
+    munmap(ring, stack_ring_bytes(memory.ring_slots, BYTES));
+    ring = first;
+    put_hit();
+    assert_int_equal(count_all(), 1);
+}
+
+static void
+ring__of_no_process__refused(void **state)
+{
+    (void)state;
+    send_ring();
+    put_hit();
+    ring->process = UINT32_MAX;
+    assert_int_equal(count_all(), 0);
+    assert_int_equal(memory.refused, 1);
+}
+
+static void
+message__without_a_ring__passed_over(void **state)
+{
+    int fds[2];
+
+    (void)state;
+    record_process(getpid());
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    send_file(fds[0]);
+    close(fds[0]);
+    assert_int_equal(count_all(), 0);
+    assert_int_equal(memory.refused, 1);
+    /* Nobody holds the other end any more. */
+    assert_int_equal(signal(SIGPIPE, SIG_IGN) == SIG_ERR, 0);
+    assert_int_equal(write(fds[1], "", 1), -1);
+    close(fds[1]);
+    send_ring();
+    put_hit();
+    assert_int_equal(count_all(), 1);
+}
+
+static void
+ring__of_a_process_that_exited__taken_to_its_end(void **state)
+{
+    int fds[2];
+    char byte;
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    child = fork();
+    if (child == 0) {
+        record_process(getpid());
+        send_ring();
+        put_hit();
+        _exit(write(fds[1], "", 1) != 1);
+    }
+    assert_int_equal(read(fds[0], &byte, 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(fds[0]);
+    close(fds[1]);
+    assert_true(collector_read(collector));
+    /* Its mappings are not known any more. */
+    assert_int_equal(collector->session_statistics[0].outside, 1);
+    assert_int_equal(memory.refused, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(hit__in_a_ring__counted_once_with_its_callers),
+        TEST(hit__without_a_ring__counted_without_callers),
+        TEST(hit__code_has_changed_since__counted_without_callers),
+        TEST(hit__in_code_that_is_not_known_yet__waits_for_the_next_reading),
+        TEST(ring__while_counting_is_paused__taken_and_left_out),
+        TEST(ring__of_another_process__refused),
+        TEST(ring__second_of_a_process__refused),
+        TEST(ring__of_no_process__refused),
+        TEST(message__without_a_ring__passed_over),
+        TEST(ring__of_a_process_that_exited__taken_to_its_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
