@@ -46,6 +46,8 @@ struct scan {
     char text[2 * LINE_MAX_BYTES];
     size_t filled;
     struct preload_segment segment; /* its program is set, the rest by each line */
+    uintptr_t stack;                /* an address of the caller's stack */
+    uintptr_t stack_end;            /* of its mapping; 0: not found */
     size_t count;
     struct range ranges[RANGES_MAX];
 };
@@ -102,6 +104,9 @@ take_line(struct preload_shared *shared, struct scan *scan, const char *line)
     const char *at = permissions + 5;
     uint32_t number;
 
+    if (scan->stack >= begin && scan->stack < end) {
+        scan->stack_end = (uintptr_t)end;
+    }
     if (permissions[0] == '\0' || permissions[2] != 'x' || scan->count == RANGES_MAX) {
         return;
     }
@@ -254,16 +259,18 @@ sort(struct range *ranges, size_t count)
     }
 }
 
-void
+uintptr_t
 images_open(struct preload_shared *shared, uint32_t process, const char *program)
 {
     struct scan *const scan = mmap(NULL, sizeof(*scan), PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct listing listing = {shared, scan};
+    uintptr_t stack_end;
 
     if (scan == MAP_FAILED) {
-        return;
+        return 0;
     }
+    scan->stack = (uintptr_t)__builtin_frame_address(0);
     scan->segment.process = process;
     memcpy(scan->segment.program, program, PRELOAD_NAME_BYTES);
     scan_maps(shared, scan);
@@ -272,7 +279,19 @@ images_open(struct preload_shared *shared, uint32_t process, const char *program
         sort(scan->ranges, scan->count);
     }
     __atomic_store_n(&table, new_table(scan->ranges, scan->count), __ATOMIC_RELEASE);
+    stack_end = scan->stack_end;
     (void)munmap(scan, sizeof(*scan));
+    return stack_end;
+}
+
+void
+images_report(void)
+{
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct range *const range = &table->ranges[i];
+
+        stacks_change_code(range->base, range->length, range->segment);
+    }
 }
 
 /* Return the range that contains an address; NULL: none, or the table is NULL. */
@@ -374,6 +393,19 @@ keep_object(struct dl_phdr_info *object, size_t size, void *given)
     return 0;
 }
 
+/* Report the ranges of libraries that are not loaded any more. */
+static void
+report_dropped(const struct kept *kept)
+{
+    for (size_t i = 0; i < kept->known->count; i++) {
+        const struct range *const range = &kept->known->ranges[i];
+
+        if (!kept->loaded[i]) {
+            stacks_change_code(range->base, range->length, 0);
+        }
+    }
+}
+
 /* Publish a table without the ranges of libraries that are not loaded any more. Without
  * memory the table stays. Returns false if another thread has changed it meanwhile: the
  * caller tries again. */
@@ -395,6 +427,7 @@ drop_unloaded(const struct kept *kept)
     (void)pthread_mutex_lock(&lock);
     current = table == kept->known;
     if (current && shorter->count < kept->known->count) {
+        report_dropped(kept);
         publish(shorter);
     } else {
         (void)munmap(shorter, shorter->bytes);

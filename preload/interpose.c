@@ -50,6 +50,9 @@ find_all(void)
     (void)preload_find("__sysv_signal", &libc.sysv_signal);
     return preload_find("sigaction", &libc.shared.sigaction) &&
            preload_find("pthread_sigmask", &libc.shared.pthread_sigmask) &&
+           preload_find("pthread_getattr_np", &libc.shared.pthread_getattr_np) &&
+           preload_find("pthread_attr_getstack", &libc.shared.pthread_attr_getstack) &&
+           preload_find("pthread_attr_destroy", &libc.shared.pthread_attr_destroy) &&
            preload_find("pthread_create", &libc.pthread_create) &&
            preload_find("dlclose", &libc.dlclose) &&
            preload_find("signal", &libc.signal) &&

@@ -57,11 +57,12 @@ hit(void *context, uintptr_t pc, unsigned overrun, const ucontext_t *machine)
     struct preload_process *const process = record();
     const uint64_t key = images_key(shared, pc, state.process);
 
-    (void)machine;
     if (overrun != 0) {
         (void)__atomic_fetch_add(&process->missed, overrun, __ATOMIC_RELAXED);
     }
-    record_hit(shared, key);
+    if (!stacks_take(key, machine)) {
+        record_hit(shared, key);
+    }
     if ((key & PRELOAD_KEY_PLAIN) != 0) {
         (void)__atomic_fetch_add(&process->plain, 1, __ATOMIC_RELAXED);
     }
@@ -106,6 +107,7 @@ preload_begin_thread(void)
     if (state.has_ending) {
         (void)pthread_setspecific(state.ending, &state);
     }
+    stacks_begin_thread();
     count_armed(thread_timer_arm(&state.timer, 0));
 }
 
@@ -143,6 +145,7 @@ after_fork(void)
     state.pid = getpid();
     state.process =
         record_process(state.shared, PRELOAD_FORKED, state.pid, state.program);
+    stacks_after_fork(state.process);
     count_armed(thread_timer_arm(&state.timer, 0));
 }
 
@@ -266,11 +269,13 @@ start(void)
     if (shared != NULL) {
         (void)prctl(PR_GET_NAME, state.program);
         state.process = record_process(shared, PRELOAD_EXECED, getpid(), state.program);
-        images_open(shared, state.process, state.program);
+        stacks_begin(shared, &state.libc,
+                     images_open(shared, state.process, state.program));
         state.pid = getpid();
         if (start_timers(shared)) {
             state.has_ending = pthread_key_create(&state.ending, end_thread) == 0;
             call_after_fork(after_fork);
+            stacks_open(state.process);
             /* From here on hits are made, and state is complete. */
             state.shared = shared;
             unblock_signal();

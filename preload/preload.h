@@ -12,17 +12,22 @@
 #include "hal/timer/thread_timer.h"
 #include "preload/shared.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Functions of libc that the preload object replaces in the program (interpose.c).
- * Its own code calls these. */
+/* Functions of libc that the preload object's own code calls: those that it replaces in
+ * the program (interpose.c), and those that libcs have by different versions. */
 struct preload_libc {
     int (*sigaction)(int signal, const struct sigaction *action,
                      struct sigaction *previous);
     int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *previous);
+    int (*pthread_getattr_np)(pthread_t thread, pthread_attr_t *attributes);
+    int (*pthread_attr_getstack)(const pthread_attr_t *attributes, void **low,
+                                 size_t *bytes);
+    int (*pthread_attr_destroy)(pthread_attr_t *attributes);
 };
 
 /* preload_find_libc - find these functions of libc. Returns false if one is missing:
@@ -82,13 +87,19 @@ void preload_record_spawned(pid_t pid);
  *
  *   process  number of this process
  *   program  its name, PRELOAD_NAME_BYTES
+ *
+ * Returns where the mapping of the caller's stack ends; 0: unknown.
  */
-void images_open(struct preload_shared *shared, uint32_t process, const char *program);
+uintptr_t images_open(struct preload_shared *shared, uint32_t process,
+                      const char *program);
 
 /* images_key - return the key (shared.h) of the slot for hits at an address. Called in
  * signal handlers. */
 uint64_t images_key(const struct preload_shared *shared, uintptr_t pc,
                     uint32_t process);
+
+/* images_report - have stacks_change_code called for all that is known. */
+void images_report(void);
 
 /* images_drop_unloaded - what dlclose unmapped is not known any more. */
 void images_drop_unloaded(void);
@@ -103,6 +114,15 @@ void images_after_fork(void);
  * none. */
 struct preload_shared *record_open(void);
 
+/*
+ * record_find_socket - find the command's socket for stacks. false: there is none, or
+ * none that is certainly the command's.
+ *
+ *   path  out: to connect to
+ */
+enum { RECORD_PATH_BYTES = 48 };
+bool record_find_socket(char path[RECORD_PATH_BYTES]);
+
 /* record_process - number of a new process, which is the calling one, or with
  * PRELOAD_SPAWNED its child pid; 0: there is no place. */
 uint32_t record_process(struct preload_shared *shared, uint32_t kind, pid_t pid,
@@ -116,5 +136,29 @@ uint32_t record_segment(struct preload_shared *shared,
 /* record_hit - add one hit to the slot of a key. Called in the signal handler: no lock,
  * no allocation. */
 void record_hit(struct preload_shared *shared, uint64_t key);
+
+/* ---- stacks.c: copies of stacks ---- */
+
+/* stacks_begin - before all others, on the first thread, whose stack ends at first_end,
+ * or 0. If no stacks are wanted, the others do nothing. */
+void stacks_begin(const struct preload_shared *shared, const struct preload_libc *libc,
+                  uintptr_t first_end);
+
+/* stacks_open - make a ring (stack_ring.h) and hand it to the command. */
+void stacks_open(uint32_t process);
+
+/* stacks_change_code - code of a segment is mapped, or with segment 0 not any more. One
+ * thread at a time. */
+void stacks_change_code(uintptr_t base, uintptr_t length, uint32_t segment);
+
+/* stacks_begin_thread - find the stack of the calling thread, before it is armed. */
+void stacks_begin_thread(void);
+
+/* stacks_after_fork - make a ring of its own for the child. */
+void stacks_after_fork(uint32_t process);
+
+/* stacks_take - copy a hit into the ring; in the signal handler. Returns false if it is
+ * not there: it is to be counted. */
+bool stacks_take(uint64_t key, const ucontext_t *machine);
 
 #endif

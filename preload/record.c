@@ -20,6 +20,15 @@
 
 /* ---- Finding the memory ---- */
 
+/* Where the memory was found, and what is beside it: private to this process. */
+static struct {
+    unsigned pid;    /* of the command */
+    unsigned fd;     /* its descriptor of the memory */
+    unsigned socket; /* its descriptor of the socket for stacks; 0: there is none */
+    dev_t device;    /* of the memory */
+    ino_t inode;
+} memory_at;
+
 /* By number: musl has no function of the name that glibc gives it. */
 #if defined(SYS_fcntl64)
 enum { FCNTL = SYS_fcntl64 };
@@ -51,10 +60,16 @@ map(int fd)
         mmap(NULL, sizeof(struct preload_shared), PROT_READ | PROT_WRITE,
              MAP_SHARED | MAP_NORESERVE, fd, 0);
 
+    struct stat status;
+
     if (memory == MAP_FAILED) {
         return NULL;
     }
     (void)madvise(memory, sizeof(struct preload_shared), MADV_DONTDUMP);
+    if (fstat(fd, &status) == 0) {
+        memory_at.device = status.st_dev;
+        memory_at.inode = status.st_ino;
+    }
     return memory;
 }
 
@@ -89,18 +104,28 @@ put_number(char *to, unsigned number)
     return to;
 }
 
+/* Write the path of descriptor fd of process pid. */
+static void
+put_path(char path[RECORD_PATH_BYTES], unsigned pid, unsigned fd)
+{
+    char *at = path;
+
+    memcpy(at, "/proc/", 6);
+    at = put_number(at + 6, pid);
+    memcpy(at, "/fd/", 4);
+    *put_number(at + 4, fd) = '\0';
+}
+
 /* Open descriptor fd of process pid if it is a file as large as the memory. In another
  * pid namespace pid may be any process, and to open a device may do something. Returns
  * -1 if not. */
 static int
 open_memory(unsigned pid, unsigned fd)
 {
-    char path[48] = "/proc/";
-    char *at = put_number(path + strlen(path), pid);
+    char path[RECORD_PATH_BYTES];
     struct stat status;
 
-    memcpy(at, "/fd/", 4);
-    *put_number(at + 4, fd) = '\0';
+    put_path(path, pid, fd);
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
         status.st_size != (off_t)sizeof(struct preload_shared)) {
         return -1;
@@ -108,32 +133,57 @@ open_memory(unsigned pid, unsigned fd)
     return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY);
 }
 
+/* Read PID:FD or PID:FD:SOCKET. Returns false if it is neither. */
+static bool
+read_variable(const char *text)
+{
+    const char *rest = text != NULL ? read_number(text, &memory_at.pid) : NULL;
+
+    if (rest == NULL || *rest != ':') {
+        return false;
+    }
+    rest = read_number(rest + 1, &memory_at.fd);
+    if (rest != NULL && *rest == ':') {
+        rest = read_number(rest + 1, &memory_at.socket);
+    }
+    return rest != NULL && *rest == '\0';
+}
+
+bool
+record_find_socket(char path[RECORD_PATH_BYTES])
+{
+    struct stat status;
+
+    if (memory_at.socket == 0) {
+        return false;
+    }
+    /* The process of that number may be another one by now, or in this /proc. */
+    put_path(path, memory_at.pid, memory_at.fd);
+    if (stat(path, &status) != 0 || status.st_dev != memory_at.device ||
+        status.st_ino != memory_at.inode) {
+        return false;
+    }
+    put_path(path, memory_at.pid, memory_at.socket);
+    return stat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
 struct preload_shared *
 record_open(void)
 {
-    const char *const text = getenv(PRELOAD_VARIABLE);
     struct preload_shared *shared = NULL;
-    unsigned pid;
-    unsigned number;
-    const char *rest;
     int fd;
 
-    rest = text != NULL ? read_number(text, &pid) : NULL;
-    if (rest == NULL || *rest != ':') {
-        return NULL;
-    }
-    rest = read_number(rest + 1, &number);
-    if (rest == NULL || *rest != '\0') {
+    if (!read_variable(getenv(PRELOAD_VARIABLE))) {
         return NULL;
     }
     /* The first program inherits it. The descriptor is not the program's own, and
      * closing it here hides it. */
-    if (is_memory((int)number)) {
-        shared = map((int)number);
-        (void)close((int)number);
+    if (is_memory((int)memory_at.fd)) {
+        shared = map((int)memory_at.fd);
+        (void)close((int)memory_at.fd);
         return shared;
     }
-    fd = open_memory(pid, number);
+    fd = open_memory(memory_at.pid, memory_at.fd);
     if (fd < 0) {
         return NULL;
     }
