@@ -185,7 +185,7 @@ class Run(Stacks):
 
     def test_what_has_no_stacks__refused_before_the_start(self):
         for options, why in ((("-e", "page-faults"), "only source time has stacks"),
-                             (("--hal", "timer"), "-g needs back end perf"),
+                             (("--hal", "sim"), "-g needs back end perf or timer"),
                              (("--stack-bytes", "256"), "512"), (("--stack-bytes", "64k"), "65528"),
                              (("--contexts", "63"), "64")):
             with self.subTest(options):

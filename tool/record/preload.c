@@ -78,6 +78,21 @@ is_of(const char *string, const char *variable)
     return strncmp(string, variable, strlen(variable)) == 0;
 }
 
+/* The variable that leads to the memory, and to the socket for stacks if there is one.
+ * NULL: memory has run out. */
+static char *
+name_memory(const struct preload_memory *memory)
+{
+    char *text;
+    const int length =
+        memory->stack_bytes == 0
+            ? asprintf(&text, PRELOAD_VARIABLE "=%d:%d", (int)getpid(), memory->fd)
+            : asprintf(&text, PRELOAD_VARIABLE "=%d:%d:%d", (int)getpid(), memory->fd,
+                       memory->socket.place);
+
+    return length >= 0 ? text : NULL;
+}
+
 /* Make the environment of the command: ours, with our object before what is preloaded
  * already. */
 static bool
@@ -85,7 +100,6 @@ make_environment(struct preload *preload, const char *object)
 {
     char **const given = child_environment();
     char *preloaded = NULL;
-    char *memory = NULL;
     const char *before = "";
     size_t count = 0;
     size_t kept = 0;
@@ -107,12 +121,8 @@ make_environment(struct preload *preload, const char *object)
         return false;
     }
     preload->environment[0] = preloaded;
-    if (asprintf(&memory, PRELOAD_VARIABLE "=%d:%d", (int)getpid(),
-                 preload->memory.fd) < 0) {
-        return false;
-    }
-    preload->environment[1] = memory;
-    return true;
+    preload->environment[1] = name_memory(&preload->memory);
+    return preload->environment[1] != NULL;
 }
 
 /* ---- Trying ---- */
@@ -163,6 +173,12 @@ preload_probe(char *why, size_t why_size, int *error)
 
 /* ---- Opening ---- */
 
+#if defined(__x86_64__)
+static const bool walks_stacks = true;
+#else
+static const bool walks_stacks = false;
+#endif
+
 /* Check what was asked for against what timers can do. */
 static bool
 check_options(const struct record_options *options, char *why, size_t why_size)
@@ -184,6 +200,8 @@ check_options(const struct record_options *options, char *why, size_t why_size)
         what = "it does not know control groups";
     } else if (options->kernel_only) {
         what = "it does not see the kernel";
+    } else if (options->stacks && !walks_stacks) {
+        what = "it walks stacks only of x86-64 (-g)";
     }
     snprintf(why, why_size, "%s", what != NULL ? what : "");
     return what == NULL;
@@ -204,6 +222,10 @@ choose_object(const struct record_options *options, char *object, char *why,
         return find_object(object_file, object, why, why_size);
     }
     loadable = loadable_check(path);
+    if (loadable == LOADABLE_I386 && options->stacks) {
+        snprintf(why, why_size, "it is a 32-bit program, whose stacks are not walked");
+        return false;
+    }
     if (loadable == LOADABLE_YES || loadable == LOADABLE_I386) {
         return find_object(loadable == LOADABLE_YES ? object_file : object_file_i386,
                            object, why, why_size);
@@ -249,6 +271,18 @@ preload_open(struct preload *preload, const struct record_options *options,
         snprintf(why, why_size, "its memory cannot be made: %s", strerror(-failure));
         return false;
     }
+    if (options->stacks) {
+        failure = preload_memory_add_stacks(&preload->memory,
+                                            preload_stack_bytes(options->stack_bytes));
+    }
+    if (failure != 0) {
+        preload_close(preload);
+        snprintf(why, why_size,
+                 "-g: its socket for stacks cannot be made in TMPDIR, /tmp or "
+                 "/dev/shm: %s",
+                 strerror(-failure));
+        return false;
+    }
     if (!make_environment(preload, object)) {
         preload_close(preload);
         snprintf(why, why_size, "out of memory");
@@ -257,6 +291,12 @@ preload_open(struct preload *preload, const struct record_options *options,
     preload->used = true;
     COMMAND_LOG("%s is preloaded, interval %" PRIu64 " ns", object, interval_ns);
     return true;
+}
+
+uint32_t
+preload_stack_bytes(uint32_t asked)
+{
+    return asked & ~UINT32_C(7);
 }
 
 void

@@ -34,6 +34,9 @@ bool preload_probe(char *why, size_t why_size, int *error);
 /* Shortest interval that timers have here, in ns: the kernel's tick. */
 uint64_t preload_tick_ns(void);
 
+/* Bytes of a stack that are copied where so many were asked for. */
+uint32_t preload_stack_bytes(uint32_t asked);
+
 /* Say what limits this way, and what would give a better one. */
 void preload_describe(const struct preload *preload, char *text, size_t size);
 

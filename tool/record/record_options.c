@@ -203,9 +203,10 @@ check_stacks(struct record_options *options)
                                    "out; add it: -e time,..");
         return false;
     }
-    if (options->hal != NULL && strcmp(options->hal, "perf") != 0) {
+    if (options->hal != NULL && strcmp(options->hal, "perf") != 0 &&
+        strcmp(options->hal, "timer") != 0) {
         return refuse_value(options, "--hal", options->hal,
-                            "has no stacks; -g needs back end perf");
+                            "has no stacks; -g needs back end perf or timer");
     }
     options->stack_bytes =
         options->stack_bytes != 0 ? options->stack_bytes : stack_bytes_default;

@@ -226,7 +226,10 @@ recording_open(struct recording *recording, const struct record_options *given,
     options.affinity_count = recording->options->affinity_count;
     options.per_cpu = recording->options->per_cpu;
     options.threads = recording->options->threads;
-    options.stack_bytes = given->stacks ? given->stack_bytes : 0;
+    options.stack_bytes = recording->session == NULL
+                              ? recording->preload.memory.stack_bytes
+                          : given->stacks ? given->stack_bytes
+                                          : 0;
     options.contexts = given->contexts;
     options.region = recording->region.code;
     options.kernel = recording->kernel && !given->user_only && given->region == NULL;
@@ -354,6 +357,7 @@ recording_get_info(const struct recording *recording, ntprof_session_info *info)
         return;
     }
     snprintf(info->backend, sizeof(info->backend), "timer");
+    info->stack_bytes = recording->preload.memory.stack_bytes;
     preload_describe(&recording->preload, info->limits, sizeof(info->limits));
 }
 
@@ -410,7 +414,7 @@ recording_print_stacks(const struct recording *recording)
     if (!recording->options->stacks) {
         return true;
     }
-    ntprof_session_get_info(recording->session, &info);
+    recording_get_info(recording, &info);
     return describe_stacks(recording->report, recording->stack_ends, info.stack_bytes,
                            recording->contexts, recording->options->contexts);
 }

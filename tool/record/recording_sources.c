@@ -180,8 +180,7 @@ recording_refuse_session(struct recording *recording)
 {
     char refusals[2048] = "";
 
-    if (recording->options->hal == NULL && recording->options->program != NULL &&
-        !recording->options->stacks) {
+    if (recording->options->hal == NULL && recording->options->program != NULL) {
         return recording_open_preload(recording);
     }
     recording_list_refusals(recording, refusals, sizeof(refusals));

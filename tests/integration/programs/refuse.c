@@ -20,9 +20,13 @@ call_number(const char *name)
         const char *name;
         long number;
     } calls[] = {
-        {"perf_event_open", SYS_perf_event_open}, {"bpf", SYS_bpf},
-        {"memfd_create", SYS_memfd_create},       {"pidfd_open", SYS_pidfd_open},
+        {"perf_event_open", SYS_perf_event_open},
+        {"bpf", SYS_bpf},
+        {"memfd_create", SYS_memfd_create},
+        {"pidfd_open", SYS_pidfd_open},
         {"timer_create", SYS_timer_create},
+        {"bind", SYS_bind},
+        {"connect", SYS_connect},
     };
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
