@@ -19,9 +19,11 @@ LONG = SEEDS > 1
 
 
 class AttackTest(CommandTest):
+    given = ()
+
     def attacked(self, *words, status, **given):
         """What the command says, after checks of what must hold."""
-        result = self.profile("-v", "--hal", "timer", "-o", "p", "--", *words, **given)
+        result = self.profile(*self.given, "-v", "--hal", "timer", "-o", "p", "--", *words, **given)
         said = text(result.stderr)
         self.assertEqual(result.returncode, status, said)
         self.assertNotIn("Sanitizer:", said)  # as each of their reports begins
@@ -34,13 +36,14 @@ class AttackTest(CommandTest):
         return said, result.stdout, report
 
 
-@for_each_user_if_long
-class Memory(AttackTest):
     def attack(self, name, seed=1):
         said, printed, report = self.attacked(program("agent_attacker"), name, str(seed), status=7)
         self.assertEqual(printed, b"done\n", said)
         return said, report
 
+
+@for_each_user_if_long
+class Memory(AttackTest):
     def test_senseless_records__said(self):
         for name in ("everything", "ones", "plausible", "meanwhile"):
             for seed in range(1, SEEDS + 1):
@@ -75,6 +78,22 @@ class Memory(AttackTest):
         if LONG:
             said, _ = self.attack("many-forks")
             self.assertRegex(said, "no place|refus")
+
+
+@for_each_user_if_long
+class Stacks(AttackTest):
+    """Attacks by the ring of stacks and the command's socket, and by the memory beside them."""
+    given = ("-g",)
+
+    def test_ring_is_senseless__statistics_add_up(self):
+        for name in ("ring", "ready", "everything", "file"):
+            for seed in range(1, SEEDS + 1):
+                with self.subTest((name, seed)):
+                    self.attack(name, seed)
+
+    def test_other_files_sent__not_believed(self):
+        said, _ = self.attack("descriptors")
+        self.assertIn(NOT_BELIEVED, said)
 
 
 @for_each_user_if_long

@@ -25,6 +25,8 @@ def scenarios(program):
 
 
 class SignalSafety(CommandTest):
+    given = ()
+
     def run_both_ways(self, program):
         """Runs the scenarios of a program; says how the runs went that differ, and how many hits there were."""
         words = {name: [harness.program(program), name] for name in scenarios(program)}
@@ -42,7 +44,8 @@ class SignalSafety(CommandTest):
         """One run with ntprof: (how it differs or "", hits)."""
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
             report = pathlib.Path(folder) / "report.json"
-            got = self.profile("--hal", HAL, "--json", "--report", report, "-o", f"{folder}/p", "--", *words)
+            got = self.profile(*self.given, "--hal", HAL, "--json", "--report", report, "-o", f"{folder}/p", "--",
+                               *words)
             if (got.returncode, got.stdout) != (wanted.returncode, wanted.stdout):
                 return (f"{words[1]}: status {got.returncode} instead of {wanted.returncode}; printed:\n"
                         f"{text(got.stdout)}instead of:\n{text(wanted.stdout)}ntprof said: {text(got.stderr)}"), 0
@@ -61,6 +64,10 @@ class SignalSafety(CommandTest):
 
     def test_processes_threads_and_descriptors__as_without(self):
         self.check("process_scenarios")
+
+
+class WithStacks(SignalSafety):
+    given = ("-g",)
 
 
 if __name__ == "__main__":

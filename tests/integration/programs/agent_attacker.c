@@ -7,17 +7,21 @@
  * otherwise "done": what it does must harm nobody but itself.
  */
 #include "preload/shared.h"
+#include "preload/stack_ring.h"
 #include "scenarios.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static struct preload_shared *shared;
+static struct stack_ring *ring; /* NULL: without stacks */
 static uint64_t seed = 1;
 
 static uint64_t
@@ -38,6 +42,9 @@ find_memory(void)
     while (fgets(line, sizeof(line), maps) != NULL) {
         if (strstr(line, "memfd:ntprof-counters") != NULL) {
             shared = (struct preload_shared *)(uintptr_t)strtoull(line, NULL, 16);
+        }
+        if (strstr(line, "memfd:" STACK_RING_NAME) != NULL) {
+            ring = (struct stack_ring *)(uintptr_t)strtoull(line, NULL, 16);
         }
     }
     fclose(maps);
@@ -161,6 +168,77 @@ write_hits(void)
     shared->lost = UINT32_MAX;
 }
 
+/* ---- attacks by the ring of stacks ---- */
+
+static void
+write_ring(void)
+{
+    must(ring != NULL, "ring");
+    fill_randomly(ring, stack_ring_bytes(shared->ring_slots, shared->stack_bytes));
+}
+
+/* Hits that are ready, of code that is and is not there. */
+static void
+write_ready(void)
+{
+    must(ring != NULL, "ring");
+    for (uint32_t i = 0; i < shared->ring_slots; i++) {
+        struct stack_ring_slot *const slot =
+            stack_ring_slot(ring, shared->ring_slots, shared->stack_bytes, i);
+
+        fill_randomly(slot, stack_ring_slot_bytes(shared->stack_bytes));
+        slot->key =
+            random_number() % 8 << PRELOAD_KEY_NUMBER_BIT | random_number() % 4096;
+        slot->event_count = ring->event_count;
+        slot->stack_bytes = shared->stack_bytes;
+        slot->registers[7] = UINT64_C(0x7fff0000);
+        slot->registers[16] = ring->events[random_number() % 4].base;
+        ring->words[i] = (uint32_t)gettid() << 2 | STACK_RING_READY;
+    }
+}
+
+/* Send descriptors of other files, none and several at once to the command's socket. */
+static void
+send_others(void)
+{
+    static const char *const files[] = {"/dev/zero", "/proc/self/maps", "/dev/null"};
+    unsigned numbers[3];
+
+    must(getenv(PRELOAD_VARIABLE) != NULL &&
+             sscanf(getenv(PRELOAD_VARIABLE), "%u:%u:%u", &numbers[0], &numbers[1],
+                    &numbers[2]) == 3,
+         PRELOAD_VARIABLE);
+    for (size_t i = 0; i < 300; i++) {
+        struct sockaddr_un address = {.sun_family = AF_UNIX};
+        const int connected = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+        int fds[3] = {open(files[i % 3], O_RDONLY | O_CLOEXEC), 1, 2};
+        const size_t bytes = (1 + i % 3) * sizeof(int);
+        char byte = 0;
+        struct iovec data = {&byte, 1};
+        _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(fds))] = {0};
+        struct msghdr message = {.msg_iov = &data,
+                                 .msg_iovlen = 1,
+                                 .msg_control = control,
+                                 .msg_controllen = CMSG_SPACE(bytes)};
+        struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
+
+        snprintf(address.sun_path, sizeof(address.sun_path), "/proc/%u/fd/%u",
+                 numbers[0], numbers[2]);
+        must(connect(connected, (const struct sockaddr *)&address, sizeof(address)) ==
+                 0,
+             "connect");
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(bytes);
+        memcpy(CMSG_DATA(header), fds, bytes);
+        if (i % 7 != 0) { /* or nothing is sent */
+            must(sendmsg(connected, &message, 0) == 1, "sendmsg");
+        }
+        close(fds[0]);
+        close(connected);
+    }
+}
+
 /* Make the file of the memory smaller, larger, or with holes. */
 static void
 change_file(void)
@@ -265,6 +343,9 @@ static const struct {
     {"many-forks", fork_more_than_records, 1},
     {"exec", execute_after, 1},
     {"meanwhile", write_meanwhile, 1},
+    {"ring", write_ring, 4},
+    {"ready", write_ready, 4},
+    {"descriptors", send_others, 1},
 };
 
 int
