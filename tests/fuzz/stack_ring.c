@@ -145,7 +145,7 @@ count_place(const struct counts *counts, uint64_t place, uint32_t program)
 static void
 check_rows(const struct collector *collector)
 {
-    struct callers_cut *const cut = callers_cut_make(collector->callers);
+    struct callers_cut *const cut = callers_cut_make(collector->callers, CALLERS_ALL);
 
     check(cut != NULL);
     for (size_t i = 0; i < collector->images.count; i++) {

@@ -110,12 +110,11 @@ count(const struct stack_walked *walked)
 
     require(contexts != NULL);
     for (uint64_t i = 0; i < 3; i++) {
-        const struct stack_place place = {0, i};
+        const struct stack_row row = {.place = {0, i}, .hits = 1};
         const size_t less = i < walked->count ? (size_t)i : 0;
 
-        require(stack_contexts_add(contexts, &place, walked->frames,
-                                   walked->count - less, walked->end, walked->image,
-                                   1));
+        require(stack_contexts_add(contexts, &row, walked->frames, walked->count - less,
+                                   walked->end, walked->image));
     }
     rows = stack_contexts_rows(contexts, &number);
     for (size_t i = 0; i < number; i++) {

@@ -243,6 +243,7 @@ compact_rows(struct stack_contexts *contexts)
         if (same != NULL) {
             assert(row.node == STACK_NODE_OTHER);
             same->hits += row.hits;
+            same->taken += row.taken;
             contexts->nodes[STACK_NODE_OTHER].uses--;
             continue;
         }
@@ -355,15 +356,16 @@ has_room(const struct stack_contexts *contexts, size_t missing)
 }
 
 bool
-stack_contexts_add(struct stack_contexts *contexts, const struct stack_place *place,
+stack_contexts_add(struct stack_contexts *contexts, const struct stack_row *added,
                    const struct stack_frame *frames, size_t count, enum stack_end end,
-                   uint32_t image, uint64_t hits)
+                   uint32_t image)
 {
     struct path path = {frames, count, {(uint64_t)end, image, STACK_NO_NODE}};
-    struct stack_row row = {.place = *place, .hits = hits};
+    struct stack_row row = *added;
     struct stack_row *same;
     size_t missing;
 
+    assert(added->taken <= added->hits);
     assert(count <= STACK_FRAMES_MAX && (end != STACK_OTHER || count == 0));
     if (end == STACK_OTHER || count + 1 > contexts->bound / 2) {
         path = (struct path){NULL, 0, contexts->nodes[STACK_NODE_OTHER].is};
@@ -371,7 +373,8 @@ stack_contexts_add(struct stack_contexts *contexts, const struct stack_place *pl
     row.node = follow_path(contexts, &path, &missing);
     same = missing == 0 ? find_row(contexts, &row) : NULL;
     if (same != NULL) {
-        same->hits += hits;
+        same->hits += row.hits;
+        same->taken += row.taken;
         return true;
     }
     if (row.node != STACK_NODE_OTHER && !has_room(contexts, missing)) {
@@ -379,6 +382,14 @@ stack_contexts_add(struct stack_contexts *contexts, const struct stack_place *pl
         row.node = follow_path(contexts, &path, &missing);
     }
     return add_path(contexts, &path, missing, &row);
+}
+
+void
+stack_contexts_take(struct stack_contexts *contexts)
+{
+    for (size_t i = 0; i < contexts->row_count; i++) {
+        contexts->rows[i].taken = contexts->rows[i].hits;
+    }
 }
 
 /* --- the table --- */

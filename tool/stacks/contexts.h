@@ -37,7 +37,8 @@ struct stack_place {
 struct stack_row {
     struct stack_place place;
     uint64_t hits;
-    uint32_t node; /* innermost caller, or an end */
+    uint64_t taken; /* of hits: those that were taken before (stack_contexts_take) */
+    uint32_t node;  /* innermost caller, or an end */
 };
 
 /* stack_node - a call, or the end of stacks. */
@@ -57,16 +58,19 @@ void stack_contexts_delete(struct stack_contexts *contexts); /* NULL is allowed 
 /*
  * Add hits of a place with its callers.
  *
+ *   added   place, hits and taken; node is not used
  *   frames  of count callers, innermost first
  *   end     with image; STACK_OTHER: with no frames
  *
  * Returns false if memory runs out; then the hits are not added, and no sum has
  * changed.
  */
-bool stack_contexts_add(struct stack_contexts *contexts,
-                        const struct stack_place *place,
+bool stack_contexts_add(struct stack_contexts *contexts, const struct stack_row *added,
                         const struct stack_frame *frames, size_t count,
-                        enum stack_end end, uint32_t image, uint64_t hits);
+                        enum stack_end end, uint32_t image);
+
+/* Note that all hits until now are taken. */
+void stack_contexts_take(struct stack_contexts *contexts);
 
 /* All rows, in no order; valid until hits are added. */
 const struct stack_row *stack_contexts_rows(const struct stack_contexts *contexts,

@@ -17,10 +17,10 @@ static void
 add(struct stack_contexts *contexts, uint64_t address, const struct stack_frame *frames,
     size_t count, enum stack_end end, uint64_t hits)
 {
-    const struct stack_place place = {1, address};
+    const struct stack_row row = {.place = {1, address}, .hits = hits};
 
     assert_true(
-        stack_contexts_add(contexts, &place, frames, count, end, STACK_NO_IMAGE, hits));
+        stack_contexts_add(contexts, &row, frames, count, end, STACK_NO_IMAGE));
 }
 
 static const struct stack_row *
@@ -73,16 +73,14 @@ add__other_end_image_or_owner__other_row(void **state)
 {
     struct stack_contexts *const contexts = stack_contexts_create(64);
     const struct stack_frame frame = {10, 1};
-    const struct stack_place place = {1, 5};
-    const struct stack_place other = {2, 5};
+    const struct stack_row row = {.place = {1, 5}, .hits = 1};
+    const struct stack_row other = {.place = {2, 5}, .hits = 1};
 
     (void)state;
-    assert_true(stack_contexts_add(contexts, &place, &frame, 1, STACK_NO_RULES, 3, 1));
-    assert_true(stack_contexts_add(contexts, &place, &frame, 1, STACK_NO_RULES, 4, 1));
-    assert_true(
-        stack_contexts_add(contexts, &place, &frame, 1, STACK_UNSUPPORTED, 4, 1));
-    assert_true(
-        stack_contexts_add(contexts, &other, &frame, 1, STACK_UNSUPPORTED, 4, 1));
+    assert_true(stack_contexts_add(contexts, &row, &frame, 1, STACK_NO_RULES, 3));
+    assert_true(stack_contexts_add(contexts, &row, &frame, 1, STACK_NO_RULES, 4));
+    assert_true(stack_contexts_add(contexts, &row, &frame, 1, STACK_UNSUPPORTED, 4));
+    assert_true(stack_contexts_add(contexts, &other, &frame, 1, STACK_UNSUPPORTED, 4));
     assert_int_equal(stack_contexts_count(contexts), 4);
     assert_int_equal(stack_contexts_node_count(contexts), 7);
     stack_contexts_delete(contexts);
@@ -129,6 +127,33 @@ add__rows_gave_up__hits_of_the_place_join(void **state)
     assert_true(find_row(contexts, 7, true)->hits > 64);
     add(contexts, 7, NULL, 0, STACK_OTHER, 1000);
     assert_true(find_row(contexts, 7, true)->hits > 1064);
+    stack_contexts_delete(contexts);
+}
+
+static void
+take__rows_give_up__what_was_taken_stays_taken(void **state)
+{
+    struct stack_contexts *const contexts = stack_contexts_create(64);
+    const struct stack_row late = {.place = {1, 7}, .hits = 3, .taken = 3};
+    const struct stack_row *row;
+
+    (void)state;
+    add(contexts, 7, NULL, 0, STACK_WHOLE, 2);
+    stack_contexts_take(contexts);
+    row = find_row(contexts, 7, false);
+    assert_int_equal(row->taken, 2);
+    assert_true(
+        stack_contexts_add(contexts, &late, NULL, 0, STACK_WHOLE, STACK_NO_IMAGE));
+    add(contexts, 7, NULL, 0, STACK_WHOLE, 1);
+    row = find_row(contexts, 7, false);
+    assert_int_equal(row->hits, 6);
+    assert_int_equal(row->taken, 5);
+    for (uint64_t i = 0; i < 128; i++) {
+        const struct stack_frame frame = {i, 1};
+
+        add(contexts, 7, &frame, 1, STACK_WHOLE, 10);
+    }
+    assert_int_equal(find_row(contexts, 7, true)->taken, 5);
     stack_contexts_delete(contexts);
 }
 
@@ -382,6 +407,7 @@ main(void)
         cmocka_unit_test(add__other_end_image_or_owner__other_row),
         cmocka_unit_test(add__table_full__rows_of_fewest_hits_then_addresses_give_up),
         cmocka_unit_test(add__rows_gave_up__hits_of_the_place_join),
+        cmocka_unit_test(take__rows_give_up__what_was_taken_stays_taken),
         cmocka_unit_test(add__stack_of_more_nodes_than_half_the_bound__other_callers),
         cmocka_unit_test(add__nodes_full__unused_ones_go_and_shared_ones_stay),
         cmocka_unit_test(add__stack_of_more_than_a_quarter__so_much_is_freed),

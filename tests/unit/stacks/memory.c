@@ -42,11 +42,11 @@ add_all(struct stack_contexts *contexts)
 
     for (uint64_t i = 0; i < STACKS; i++) {
         const struct stack_frame frames[DEPTH] = {{i, 1}, {i / 7, 1}, {i / 50, 1}};
-        const struct stack_place place = {0, i % 90};
+        const struct stack_row row = {.place = {0, i % 90}, .hits = 1};
         const size_t nodes = stack_contexts_node_count(contexts);
 
-        if (stack_contexts_add(contexts, &place, frames, DEPTH, STACK_WHOLE,
-                               STACK_NO_IMAGE, 1)) {
+        if (stack_contexts_add(contexts, &row, frames, DEPTH, STACK_WHOLE,
+                               STACK_NO_IMAGE)) {
             added++;
         } else {
             failures++;

@@ -198,9 +198,9 @@ take(void)
 /* Return the hits of the place with callers, and the number of its rows. *node becomes
  * the innermost one of the last row. */
 static uint64_t
-counted(size_t *row_count, struct stack_node *node)
+counted_in(enum callers_part part, size_t *row_count, struct stack_node *node)
 {
-    struct callers_cut *const cut = callers_cut_make(callers);
+    struct callers_cut *const cut = callers_cut_make(callers, part);
     const struct stack_row *rows;
     uint64_t hits = 0;
 
@@ -213,6 +213,12 @@ counted(size_t *row_count, struct stack_node *node)
     }
     callers_cut_delete(cut);
     return hits;
+}
+
+static uint64_t
+counted(size_t *row_count, struct stack_node *node)
+{
+    return counted_in(CALLERS_ALL, row_count, node);
 }
 
 static void
@@ -250,6 +256,47 @@ callers__rule_needed__counted_by_the_thread(void **state)
     assert_int_equal(node.address, STACK_NO_RULES);
     assert_int_equal(node.image, LIBRARY);
     assert_int_equal(node.caller, STACK_NO_NODE);
+}
+
+static void
+callers__cuts__recent_hits_once_and_repeated(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    take();
+    take();
+    assert_int_equal(counted_in(CALLERS_REPEAT, &rows, &node), 0);
+    assert_int_equal(counted_in(CALLERS_RECENT, &rows, &node), 2);
+    assert_int_equal(counted_in(CALLERS_RECENT, &rows, &node), 0);
+    copy[3] = 0x50201; /* another caller */
+    take();
+    assert_int_equal(counted_in(CALLERS_REPEAT, &rows, &node), 2);
+    assert_int_equal(node.address, 0x50100);
+    assert_int_equal(counted_in(CALLERS_RECENT, &rows, &node), 1);
+    assert_int_equal(rows, 1);
+    assert_int_equal(node.address, 0x50200);
+    assert_int_equal(counted_in(CALLERS_REPEAT, &rows, &node), 3);
+    assert_int_equal(counted(&rows, &node), 3);
+    assert_int_equal(rows, 2);
+}
+
+static void
+callers__cut_while_a_stack_waits__its_hit_is_of_the_cut(void **state)
+{
+    struct stack_node node;
+    size_t rows;
+
+    (void)state;
+    registers[SYM_REGISTERS] = 0x90010;
+    take();
+    assert_int_equal(counted_in(CALLERS_RECENT, &rows, &node), 0);
+    assert_int_equal(callers_start(callers), 0);
+    callers_stop(callers);
+    assert_int_equal(counted_in(CALLERS_RECENT, &rows, &node), 0);
+    assert_int_equal(counted_in(CALLERS_REPEAT, &rows, &node), 1);
+    assert_int_equal(counted(&rows, &node), 1);
 }
 
 static void
@@ -313,7 +360,7 @@ callers__in_the_kernel__its_callers_and_the_users(void **state)
     stack.kernel_chain = chain;
     stack.kernel_count = 2;
     take();
-    cut = callers_cut_make(callers);
+    cut = callers_cut_make(callers, CALLERS_ALL);
     assert_non_null(cut);
     node = cut->nodes[callers_cut_rows(cut, &place, &count)->node];
     assert_int_equal(count, 1);
@@ -394,6 +441,8 @@ main(void)
         cmocka_unit_test(sample_queue__full__room_after_pop_in_order),
         WITH_CALLERS(callers__no_rule_needed__counted_at_once),
         WITH_CALLERS(callers__rule_needed__counted_by_the_thread),
+        WITH_CALLERS(callers__cuts__recent_hits_once_and_repeated),
+        WITH_CALLERS(callers__cut_while_a_stack_waits__its_hit_is_of_the_cut),
         WITH_CALLERS(callers__queue_full__not_recorded),
         WITH_CALLERS(callers__map_changes_meanwhile__that_of_the_hit),
         WITH_CALLERS(callers__32_bit__not_recorded),

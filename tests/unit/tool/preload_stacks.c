@@ -119,7 +119,7 @@ put_hit(void)
 static uint64_t
 count_walked(void)
 {
-    struct callers_cut *const cut = callers_cut_make(collector->callers);
+    struct callers_cut *const cut = callers_cut_make(collector->callers, CALLERS_ALL);
     uint64_t hits = 0;
 
     assert_non_null(cut);

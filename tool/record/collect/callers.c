@@ -41,6 +41,7 @@ struct sample {
     uint64_t kernel[KERNEL_CHAIN_MAX];
     uint32_t asked_bytes;
     uint32_t copied_bytes;
+    uint64_t cut;          /* callers->cuts at the hit */
     struct code_map *code; /* may be NULL */
 };
 
@@ -52,6 +53,7 @@ struct callers {
     bool closing;
     uint64_t end_ns; /* with closing: when samples are given up */
     uint32_t stack_bytes;
+    uint64_t cuts; /* that were no repetitions */
     struct stack_rules *rules;
     struct stack_contexts *contexts;
     struct sample_queue *queue;
@@ -216,9 +218,11 @@ static void
 count(struct callers *callers, const struct sample *sample)
 {
     const struct stack_walked *const walked = &callers->walked;
+    const struct stack_row hit = {
+        .place = sample->place, .hits = 1, .taken = sample->cut != callers->cuts};
 
-    (void)stack_contexts_add(callers->contexts, &sample->place, walked->frames,
-                             walked->count, walked->end, walked->image, 1);
+    (void)stack_contexts_add(callers->contexts, &hit, walked->frames, walked->count,
+                             walked->end, walked->image);
 }
 
 /* --- the thread --- */
@@ -374,6 +378,7 @@ callers_take(struct callers *callers, const struct callers_hit *hit)
         return;
     }
     pthread_mutex_lock(&callers->lock);
+    sample.cut = callers->cuts;
     if (walk(callers, &sample, hit->stack->stack)) {
         count(callers, &sample);
     } else {
@@ -403,21 +408,42 @@ compare_rows(const void *left, const void *right)
     return order != 0 ? order : (a->node > b->node) - (a->node < b->node);
 }
 
-/* Copy rows and nodes, with the lock. Returns false if memory runs out. */
-static bool
-copy_contexts(const struct stack_contexts *contexts, struct callers_cut *cut)
+static uint64_t
+hits_of(const struct stack_row *row, enum callers_part part)
 {
-    const struct stack_row *const rows = stack_contexts_rows(contexts, &cut->row_count);
+    switch (part) {
+    case CALLERS_RECENT:
+        return row->hits - row->taken;
+    case CALLERS_REPEAT:
+        return row->taken;
+    case CALLERS_ALL:
+    default:
+        return row->hits;
+    }
+}
+
+/* Copy rows that have hits, and all nodes, with the lock. Returns false if memory runs
+ * out. */
+static bool
+copy_contexts(const struct stack_contexts *contexts, enum callers_part part,
+              struct callers_cut *cut)
+{
+    size_t count;
+    const struct stack_row *const rows = stack_contexts_rows(contexts, &count);
 
     cut->node_count = stack_contexts_node_count(contexts);
     cut->contexts = stack_contexts_count(contexts);
-    cut->rows = calloc(cut->row_count + 1, sizeof(*cut->rows));
+    cut->rows = calloc(count + 1, sizeof(*cut->rows));
     cut->nodes = calloc(cut->node_count, sizeof(*cut->nodes));
     if (cut->rows == NULL || cut->nodes == NULL) {
         return false;
     }
-    if (cut->row_count > 0) {
-        memcpy(cut->rows, rows, cut->row_count * sizeof(*rows));
+    for (size_t i = 0; i < count; i++) {
+        struct stack_row *const row = &cut->rows[cut->row_count];
+
+        *row = rows[i];
+        row->hits = hits_of(row, part);
+        cut->row_count += row->hits > 0;
     }
     for (size_t i = 0; i < cut->node_count; i++) {
         cut->nodes[i] = stack_contexts_node(contexts, (uint32_t)i);
@@ -425,8 +451,47 @@ copy_contexts(const struct stack_contexts *contexts, struct callers_cut *cut)
     return true;
 }
 
+/* Leave out the nodes that no row has: each would be named. Returns false if memory
+ * runs out. */
+static bool
+keep_used_nodes(struct callers_cut *cut)
+{
+    enum { UNUSED = 0, USED = 1 }; /* at first; then numbers of nodes */
+    uint32_t *const numbers = calloc(cut->node_count, sizeof(*numbers));
+    uint32_t kept = 0;
+
+    if (numbers == NULL) {
+        return false;
+    }
+    numbers[STACK_NODE_OTHER] = USED;
+    for (size_t i = 0; i < cut->row_count; i++) {
+        for (uint32_t node = cut->rows[i].node;
+             node != STACK_NO_NODE && numbers[node] == UNUSED;
+             node = cut->nodes[node].caller) {
+            numbers[node] = USED;
+        }
+    }
+    for (size_t i = 0; i < cut->node_count; i++) {
+        struct stack_node node = cut->nodes[i];
+
+        if (numbers[i] == USED) {
+            if (node.caller != STACK_NO_NODE) {
+                node.caller = numbers[node.caller];
+            }
+            numbers[i] = kept;
+            cut->nodes[kept++] = node;
+        }
+    }
+    for (size_t i = 0; i < cut->row_count; i++) {
+        cut->rows[i].node = numbers[cut->rows[i].node];
+    }
+    cut->node_count = kept;
+    free(numbers);
+    return true;
+}
+
 struct callers_cut *
-callers_cut_make(struct callers *callers)
+callers_cut_make(struct callers *callers, enum callers_part part)
 {
     struct callers_cut *const cut = calloc(1, sizeof(*cut));
     bool complete;
@@ -435,9 +500,13 @@ callers_cut_make(struct callers *callers)
         return NULL;
     }
     pthread_mutex_lock(&callers->lock);
-    complete = copy_contexts(callers->contexts, cut);
+    complete = copy_contexts(callers->contexts, part, cut);
+    if (complete && part != CALLERS_REPEAT) {
+        stack_contexts_take(callers->contexts);
+        callers->cuts++;
+    }
     pthread_mutex_unlock(&callers->lock);
-    if (!complete) {
+    if (!complete || !keep_used_nodes(cut)) {
         callers_cut_delete(cut);
         return NULL;
     }

@@ -50,18 +50,26 @@ struct callers_hit {
 /* Count a hit by its callers. Any thread, one at a time; does not wait for readers. */
 void callers_take(struct callers *callers, const struct callers_hit *hit);
 
-/* callers_cut - what was counted until now. Hits of which it knows nothing are those
- * whose callers were not recorded. */
+/* callers_part - which hits a cut has. Hits are those of the last cut if they were
+ * counted by then, also if their stacks were walked later. */
+enum callers_part {
+    CALLERS_ALL,    /* all until now */
+    CALLERS_RECENT, /* those since the last cut that was no repetition */
+    CALLERS_REPEAT  /* those until then */
+};
+
+/* callers_cut - hits by callers. Those of which it knows nothing are those whose callers
+ * were not recorded. */
 struct callers_cut {
     struct stack_row *rows; /* by owner, address and node */
     size_t row_count;
-    struct stack_node *nodes;
+    struct stack_node *nodes; /* those of rows, and STACK_NODE_OTHER */
     size_t node_count;
-    size_t contexts; /* rows with callers */
+    size_t contexts; /* rows with callers that there are in all */
 };
 
-/* Returns NULL if memory runs out. Any thread. */
-struct callers_cut *callers_cut_make(struct callers *callers);
+/* Make a cut. No hit is taken meanwhile. Returns NULL if memory runs out. */
+struct callers_cut *callers_cut_make(struct callers *callers, enum callers_part part);
 void callers_cut_delete(struct callers_cut *cut); /* NULL is allowed */
 
 /* The rows of a place, of which *count are one after the other. */

@@ -66,6 +66,7 @@ void naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_n
 struct naming_stacks {
     struct callers_cut *cut; /* its owners have numbers of images */
     uint32_t source;
+    bool recent;               /* rows will be those of image->taken, not totals */
     uint64_t stack_bytes;      /* that were copied at most */
     uint64_t ends[STACK_ENDS]; /* out: hits by how their stacks end */
 };

@@ -8,7 +8,6 @@
 #include "record/collect/namingp.h"
 #include "record/collect/place.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +153,8 @@ add_image(struct work *work, struct image *image, struct namer *namer, size_t fr
           size_t to, uint32_t *index)
 {
     const uint64_t bytes = naming_counted_bytes(work->profile);
-    const struct counts *const rows = &image->totals;
+    const struct counts *const rows =
+        work->naming->stacks->recent ? &image->taken : &image->totals;
     struct counts all = {.count = rows->count + (to - from)};
     bool added;
 
@@ -362,12 +362,13 @@ naming_add_hits(struct naming *naming, struct profile *profile,
     }
     for (size_t i = 0; complete && i < row_count; i++) {
         const uint32_t node = rows[i].node;
+        /* Callers are counted after the hit, and both are of the same moment; there are
+         * more callers only if an earlier snapshot ran out of memory. */
+        const uint64_t hits = rows[i].hits < left ? rows[i].hits : left;
 
-        /* Callers are counted after the hit, and both are of the same moment. */
-        assert(rows[i].hits <= left);
-        left -= rows[i].hits;
+        left -= hits;
         complete = add_hits(naming, profile, place, naming->calls.stacks[node],
-                            naming->calls.ends[node], rows[i].hits);
+                            naming->calls.ends[node], hits);
     }
     return complete &&
            (left == 0 || add_hits(naming, profile, place, naming->calls.not_recorded,

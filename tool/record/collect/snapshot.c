@@ -97,8 +97,14 @@ snapshot_threads(struct collector *collector, struct profile *profile)
 /* Copy what is known of callers, which is of the moment at which the counters were
  * folded. Returns false if memory runs out. */
 static bool
-snapshot_callers(struct collector *collector, struct naming_stacks *stacks)
+snapshot_callers(struct collector *collector, enum snapshot kind,
+                 struct naming_stacks *stacks)
 {
+    static const enum callers_part parts[] = {
+        [SNAPSHOT_ALL] = CALLERS_ALL,
+        [SNAPSHOT_RECENT] = CALLERS_RECENT,
+        [SNAPSHOT_REPEAT] = CALLERS_REPEAT,
+    };
     ntprof_session_info info = {.size = sizeof(info)};
 
     if (collector->callers == NULL) {
@@ -110,8 +116,9 @@ snapshot_callers(struct collector *collector, struct naming_stacks *stacks)
         info.stack_bytes = collector->options.stack_bytes;
     }
     *stacks = (struct naming_stacks){
-        .cut = callers_cut_make(collector->callers),
+        .cut = callers_cut_make(collector->callers, parts[kind]),
         .source = (uint32_t)collector->stack_source,
+        .recent = kind == SNAPSHOT_RECENT,
         .stack_bytes = info.stack_bytes,
     };
     return stacks->cut != NULL;
@@ -135,7 +142,7 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
     complete = snapshot_sources(collector, profile, kind) &&
                snapshot_programs(collector, profile) &&
                snapshot_threads(collector, profile) &&
-               snapshot_callers(collector, stacks);
+               snapshot_callers(collector, kind, stacks);
     *gaps = collector->gaps;
     gaps->unopened = set->unopened;
     gaps->refused = set->refused;
@@ -164,24 +171,34 @@ snapshot_image(struct collector *collector, struct profile *profile, enum snapsh
                struct image *image, size_t number)
 {
     if (kind != SNAPSHOT_RECENT) {
-        return image_total(image) && naming_add_rows(collector->naming, profile, image,
-                                                     &image->totals, number);
+        return naming_add_rows(collector->naming, profile, image, &image->totals,
+                               number);
     }
-    counts_merge(&image->taken);
     return naming_add_rows(collector->naming, profile, image, &image->taken, number) &&
            (collector->options.endless || image_keep(image));
 }
 
-/* Make the rows of all images: of all counts so far in the order of images, after the
- * calls of their stacks, if there are any. Returns false if memory runs out. */
+/* Merge the counts that rows will be made of. Returns false if memory runs out. */
+static bool
+snapshot_merge(struct image *image, enum snapshot kind)
+{
+    if (kind != SNAPSHOT_RECENT) {
+        return image_total(image);
+    }
+    counts_merge(&image->taken);
+    return true;
+}
+
+/* Make the rows of all images in the order of images, after the calls of their stacks,
+ * if there are any. Returns false if memory runs out. */
 static bool
 snapshot_rows(struct collector *collector, struct profile *profile, enum snapshot kind,
               struct image **images, size_t count)
 {
     bool complete = true;
 
-    for (size_t i = 0; complete && collector->callers != NULL && i < count; i++) {
-        complete = image_total(images[i]);
+    for (size_t i = 0; complete && i < count; i++) {
+        complete = snapshot_merge(images[i], kind);
     }
     complete =
         complete && (collector->callers == NULL ||
