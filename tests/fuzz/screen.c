@@ -51,6 +51,23 @@ take_text(struct input *input, char *text, size_t room)
     input->size -= size;
 }
 
+/* Adds a call of one of the functions that there are, or an end, to a stack. */
+static void
+add_call(struct profile *look, struct input *input, struct profile_place *place)
+{
+    const uint32_t chosen = take_bytes(input, 1);
+    const struct profile_call end = {.end = (chosen & 1) != 0 ? "[x]" : "whole"};
+    const struct profile_call call = {.address = chosen,
+                                      .image = place->image,
+                                      .function =
+                                          chosen % (uint32_t)look->function_count,
+                                      .caller = place->stack};
+
+    if (!profile_add_call(look, place->stack == 0 ? &end : &call, &place->stack)) {
+        abort();
+    }
+}
+
 static void
 add_row(struct profile *look, struct input *input)
 {
@@ -59,24 +76,47 @@ add_row(struct profile *look, struct input *input)
     const uint32_t chosen = take_bytes(input, 1);
     struct profile_image image = {.path = path, .build_id = ""};
     struct profile_function function = {.name = name, .system_name = name, .file = ""};
-    uint32_t image_index;
-    uint32_t function_index = 0;
+    struct profile_place place = {0};
+    uint32_t calls;
+    uint32_t source;
 
     take_text(input, path, sizeof(path));
     take_text(input, name, sizeof(name));
     image.start = take_bytes(input, 2);
-    if (!profile_add_image(look, &image, &image_index) ||
+    if (!profile_add_image(look, &image, &place.image) ||
         ((chosen & 1) != 0 &&
-         !profile_add_function(look, &function, &function_index)) ||
-        !profile_add_hits(look, image_index, take_bytes(input, 3), 0, function_index, 0,
-                          chosen >> 1 & 1,
-                          (uint64_t)take_bytes(input, 4) << (chosen >> 2 & 31))) {
+         !profile_add_function(look, &function, &place.function))) {
+        abort();
+    }
+    place.address = take_bytes(input, 3);
+    for (calls = (chosen & 128) != 0 ? take_bytes(input, 1) % 8 : 0; calls > 0;
+         calls--) {
+        add_call(look, input, &place);
+    }
+    source = chosen >> 1 & 1;
+    if (!profile_add_hits_at(look, &place, source,
+                             (uint64_t)take_bytes(input, 4) << (chosen >> 2 & 31))) {
         abort();
     }
 }
 
+/* Shows callers and callees of the row at the cursor, as key c does. */
+static bool
+show_calls(struct tui_screen *screen, const struct profile *all)
+{
+    struct tui_target target;
+    size_t row;
+
+    if (tui_screen_key(screen, 'c') != TUI_CALLED) {
+        return true;
+    }
+    PAPER_CHECK(tui_screen_chosen(screen, &row));
+    target = tui_table_target(&screen->tables[screen->view], row);
+    return tui_screen_show_calls(screen, &target, all);
+}
+
 static void
-do_look(struct scene *scene, struct input *input)
+do_look(struct scene *scene, struct input *input, bool calls)
 {
     const struct profile_source time = {.name = "time", .nt_name = "", .unit = "100ns"};
     const struct profile_source other = {.name = "x", .nt_name = "", .unit = "events"};
@@ -92,7 +132,8 @@ do_look(struct scene *scene, struct input *input)
     while (rows-- > 0) {
         add_row(look, input);
     }
-    if (!tui_screen_take(&scene->screen, look)) {
+    if (!(calls ? show_calls(&scene->screen, look)
+                : tui_screen_take(&scene->screen, look))) {
         abort();
     }
     profile_delete(look);
@@ -178,7 +219,7 @@ step(struct scene *scene, struct input *input)
 
         tui_screen_resize(&scene->screen, lines, take_bytes(input, what & 2 ? 2 : 1));
     } else if (what < 240) {
-        do_look(scene, input);
+        do_look(scene, input, what >= 232);
     } else {
         do_list(scene, input);
     }
@@ -194,6 +235,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     memset(&scene, 0, sizeof(scene));
     tui_screen_init(&scene.screen, sources, 2);
+    scene.screen.stacks = true;
     check(&scene);
     for (int i = 0; i < STEPS_MAX && input.size > 0; i++) {
         step(&scene, &input);

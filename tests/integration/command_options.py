@@ -163,7 +163,7 @@ class OtherCommands(CommandTest):
                               (["stat", "true"], "ntprof run -e SOURCE --by source -- COMMAND"),
                               (["-g", "true"], "-g: callers are recorded by: ntprof run -g"),
                               (["--call-graph=dwarf"], "callers are recorded by: ntprof run -g"),
-                              (["top", "-g"], "top: -g: it shows places and no callers; a recording has them: "),
+                              (["top", "--call-graph"], "top: --call-graph: callers are recorded by: "),
                               (["system", "--call-graph", "fp"], "system: --call-graph: callers are recorded by: "),
                               (["report", "-g"], "report: -g: callers are recorded by: ntprof run -g")):
             with self.subTest(words):

@@ -206,6 +206,46 @@ class Shows(Top):
         self.press("q")
         self.assert_ended_well()
 
+    def test_callers__of_a_function_and_of_its_caller(self):
+        worker = self.start(["sh", "-c", f"exec {harness.program('call_shares')} 300000"])
+        self.start_top("-g", "-p", worker.pid)
+        self.wait_row("work")
+        self.press("c")
+        names = {"share_10", "share_20", "share_30", "share_40"}
+
+        def is_complete(lines):
+            callers = [line for line in lines if " caller share" in line]
+            return " with work on the stack" in lines[2] and len(callers) == 4
+        self.wait_screen(is_complete, "callers of work")
+        self.press("Space")
+        lines = self.wait_paused()
+        hits = int(re.search(r"; (\d+) hits? ", lines[2]).group(1))
+        for relation, own in ((" caller ", names), (" itself ", {"work"})):
+            rows = [line for line in lines if relation in line]
+            self.assertLessEqual(own, {line.split()[5] for line in rows}, lines)
+        for relations in (" caller ",), (" itself ", " callee "):
+            rows = [line for line in lines if any(relation in line for relation in relations)]
+            self.assertEqual(sum(int(line.split()[3]) for line in rows), hits, lines)
+        self.press("w")
+        self.wait_screen("wrote " + FILE)
+        self.press("Home", "c")
+        lines = self.wait_screen(lambda lines: re.search(r"with share_\d+ on the stack", lines[2]),
+                                 "callers of a caller")
+        self.assertTrue([line for line in lines if " caller main " in line], lines)
+        self.press("q")
+        self.wait_screen("functions since the last look")
+        self.press("q")
+        self.assertIn("stacks: ", self.wait_left())
+        folded = text(self.ntprof("export", "--format", "folded", FILE).stdout)
+        self.assertRegex(folded, r"main;share_40;work \d+")
+
+    def test_callers_without_g__says_how(self):
+        self.start_with_worker()
+        self.press("c")
+        self.wait_screen("callers are recorded by: ntprof top -g")
+        self.press("q")
+        self.assert_ended_well()
+
     def test_orders__by_name_and_back(self):
         self.start_with_worker()
         self.press("/")

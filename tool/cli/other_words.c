@@ -86,13 +86,10 @@ static const struct advice commands[] = {
 };
 
 static const struct advice options[] = {
-    {"top", "-g",
-     "it shows places and no callers; a recording has them: ntprof attach -g"},
-    {"top", "--stacks",
-     "it shows places and no callers; a recording has them: ntprof attach -g"},
-    {NULL, "-g", "callers are recorded by: ntprof run -g, attach -g or system -g"},
+    {NULL, "-g",
+     "callers are recorded by: ntprof run -g, attach -g, system -g, top -g"},
     {NULL, "--call-graph",
-     "callers are recorded by: ntprof run -g, attach -g or system -g"},
+     "callers are recorded by: ntprof run -g, attach -g, system -g, top -g"},
     {"report", "--children", NO_STACKS ": leave it out"},
     {"report", "--no-children", "there are no callers to add up: leave it out"},
     {"report", "-G", NO_STACKS ": leave it out"},

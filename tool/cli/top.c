@@ -17,14 +17,16 @@ static const char help[] =
     "  ntprof top nginx                     processes by name, and what they start\n"
     "  ntprof top --kernel -d 500ms         the kernel, twice a second\n"
     "  ntprof top -e time,page-faults       e changes from one to the other\n"
+    "  ntprof top -g nginx                  c shows callers and callees\n"
     "  ntprof top sqlite:profiles.db --since 5m    what a store has of many machines\n"
     "\n"
     "usage: ntprof top [-a | PID[,PID..]|NAME ..] [options]\n"
     "       ntprof top URL [--since TIME] [options of stores]\n"
     "\n"
     "Shows functions and images with their hits since the last look and since the\n"
-    "start; Enter shows source and instructions. All processes need root or\n"
-    "CAP_PERFMON; processes of one's own need nothing. It ends with q or Ctrl-C.\n";
+    "start; Enter shows source and instructions, c callers (with -g). All processes\n"
+    "need root or CAP_PERFMON; processes of one's own need nothing. It ends with q or\n"
+    "Ctrl-C.\n";
 
 static const struct options_row all_rows[] = {
     {"all", 'a', NULL, "all processes and the kernel: what it does without -p", NULL,
@@ -51,7 +53,7 @@ static const struct options_row file_rows[] = {
 /* What a recording takes; top_store.h has what a store takes. */
 #define RECORDING_GROUPS                                                           \
     {all_rows, 0}, {record_pid_rows, 0}, {time_rows, 0}, {record_machine_rows, 0}, \
-        {record_hit_rows, 0}, {file_rows, 0},                                      \
+        {record_hit_rows, 0}, {record_stack_rows, 0}, {file_rows, 0},              \
     {                                                                              \
         record_memory_rows, 0                                                      \
     }

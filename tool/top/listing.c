@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * listing.c - source and instructions of a function in ntprof top.
+ * listing.c - source and instructions of a function in ntprof top, and its callers.
  *
- * A listing needs a whole profile, at a cost that depends on everything that was hit.
- * So it is made again only after twenty times as long as it took, which limits its cost
- * to a twentieth of a processor.
+ * Both need a whole profile, at a cost that depends on everything that was hit. Callers
+ * need it once, as looks are added to them. A listing is made again, but only after
+ * twenty times as long as it took, which limits its cost to a twentieth of a processor.
  */
 #include "base/clock.h"
 #include "top/topp.h"
@@ -25,7 +25,7 @@ top_delete_listing(struct listing *listing)
 }
 
 bool
-top_list_job(struct top *top, struct top_job *job)
+top_row_job(struct top *top, enum top_job_kind kind, struct top_job *job)
 {
     const enum tui_rows rows = top->screen.view;
     const struct tui_table *const table = &top->screen.tables[rows];
@@ -39,13 +39,11 @@ top_list_job(struct top *top, struct top_job *job)
     top->listed = (struct top_target){
         .rows = rows,
         .row = row,
-        .image = table->seen->images[chosen->image].path,
-        .build_id = table->seen->images[chosen->image].build_id,
-        .outer = table->seen->functions[chosen->function],
+        .outer = tui_table_target(table, row),
         .inlined = chosen->inlined,
         .inner = table->seen->functions[chosen->inner],
     };
-    *job = (struct top_job){.kind = TOP_LIST, .target = top->listed};
+    *job = (struct top_job){.kind = kind, .target = top->listed};
     return true;
 }
 
@@ -57,31 +55,15 @@ top_list_again_job(const struct top *top, struct top_job *job)
            clock_now_ns() >= top->list_again_ns;
 }
 
-/* Whether functions of two profiles are the same; in one build, at one address. */
-static bool
-is_function(const struct profile_function *left, const struct profile_function *right,
-            bool same_build)
-{
-    return strcmp(left->name, right->name) == 0 &&
-           strcmp(left->system_name, right->system_name) == 0 &&
-           strcmp(identity_file(left), identity_file(right)) == 0 &&
-           (!same_build || (left->has_address == right->has_address &&
-                            left->address == right->address));
-}
-
 static bool
 row_is(const struct profile *profile, const struct profile_row *row,
        const struct top_target *target)
 {
-    const struct profile_image *const image = &profile->images[row->image];
-    const bool same_build = strcmp(image->build_id, target->build_id) == 0;
-
-    return strcmp(image->path, target->image) == 0 &&
-           is_function(&profile->functions[profile_outer_function(profile, row)],
-                       &target->outer, same_build) &&
+    return tui_target_is(&target->outer, profile, row->image,
+                         profile_outer_function(profile, row)) &&
            (!target->inlined ||
-            (row->caller != 0 &&
-             is_function(&profile->functions[row->function], &target->inner, false)));
+            (row->caller != 0 && tui_is_function(&profile->functions[row->function],
+                                                 &target->inner, false)));
 }
 
 /* Returns NULL if the function is not in the profile, such as after a JIT renamed
@@ -150,8 +132,28 @@ top_run_list(struct top *top, struct top_job *job)
     if (job->listing == NULL) {
         snprintf(job->message, sizeof(job->message), "%.390s",
                  job->profile == NULL ? error.text
-                 : row == NULL        ? "it has no hits under this name any more"
+                 : row == NULL        ? "it has no hits of its own under this name"
                                       : "out of memory for a listing");
+    }
+}
+
+void
+top_run_calls(struct top *top, struct top_job *job)
+{
+    struct pprof_error error;
+
+    job->profile = top_read_whole(top, &error);
+    if (job->profile == NULL) {
+        snprintf(job->message, sizeof(job->message), "%.390s", error.text);
+    }
+}
+
+void
+top_show_calls(struct top *top, const struct top_job *job)
+{
+    if (job->profile != NULL &&
+        !tui_screen_show_calls(&top->screen, &job->target.outer, job->profile)) {
+        tui_screen_say(&top->screen, "out of memory: some rows are missing");
     }
 }
 

@@ -86,6 +86,9 @@ top_run(void *context, struct top_job *job)
     case TOP_LIST:
         top_run_list(top, job);
         break;
+    case TOP_CALLS:
+        top_run_calls(top, job);
+        break;
     case TOP_WRITE:
         run_write(top, job);
         break;
@@ -239,6 +242,8 @@ top_show_job(struct top *top, struct top_job *job)
         show_look(top, job);
     } else if (job->kind == TOP_LIST) {
         top_show_list(top, job);
+    } else if (job->kind == TOP_CALLS) {
+        top_show_calls(top, job);
     }
     top_drop_job(job);
     top_update_status(top);

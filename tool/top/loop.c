@@ -110,6 +110,16 @@ take_signals(struct top *top, struct top_loop *loop)
 
 /* --- keys --- */
 
+/* Want a job for the row at the cursor. */
+static void
+want_row(struct top *top, struct top_loop *loop, enum top_job_kind kind,
+         const char *message)
+{
+    loop->row_wanted = top_row_job(top, kind, &loop->row);
+    loop->row_awaited = loop->row_wanted;
+    tui_screen_say(&top->screen, "%s", message);
+}
+
 /* Act on a key. Returns false to quit. */
 static bool
 handle_action(struct top *top, struct top_loop *loop, enum tui_action action)
@@ -117,16 +127,17 @@ handle_action(struct top *top, struct top_loop *loop, enum tui_action action)
     switch (action) {
     case TUI_QUIT:
         /* After Enter, q goes back from the listing, even if it has not arrived yet. */
-        if (!loop->list_awaited) {
+        if (!loop->row_awaited) {
             return false;
         }
-        loop->list_wanted = false;
-        loop->list_awaited = false;
+        loop->row_wanted = false;
+        loop->row_awaited = false;
         break;
     case TUI_LIST:
-        loop->list_wanted = top_list_job(top, &loop->list);
-        loop->list_awaited = loop->list_wanted;
-        tui_screen_say(&top->screen, "reading names, source and instructions ...");
+        want_row(top, loop, TOP_LIST, "reading names, source and instructions ...");
+        break;
+    case TUI_CALLED:
+        want_row(top, loop, TOP_CALLS, "reading callers ...");
         break;
     case TUI_WRITE:
         loop->write_wanted = true;
@@ -146,9 +157,9 @@ handle_action(struct top *top, struct top_loop *loop, enum tui_action action)
 static bool
 choose_job(const struct top *top, struct top_loop *loop, struct top_job *job)
 {
-    if (loop->list_wanted) {
-        loop->list_wanted = false;
-        *job = loop->list;
+    if (loop->row_wanted) {
+        loop->row_wanted = false;
+        *job = loop->row;
         return true;
     }
     if (loop->write_wanted) {
@@ -172,23 +183,26 @@ start_job(struct top *top, struct top_loop *loop, const struct top_job *job)
     }
 }
 
-/* Whether the job's listing is the one last requested. */
+/* Whether the job for a row is the one last requested. */
 static bool
-is_listed(const struct top *top, const struct top_job *job)
+is_awaited(const struct top_loop *loop, const struct top_job *job)
 {
-    return job->target.rows == top->listed.rows && job->target.row == top->listed.row;
+    return loop->row_awaited && job->kind == loop->row.kind &&
+           job->target.rows == loop->row.target.rows &&
+           job->target.row == loop->row.target.row;
 }
 
-/* Show the result of a job, unless it is a listing that is no longer wanted. */
+/* Show the result of a job, unless it is for a row and no longer wanted. */
 static void
 show_job(struct top *top, struct top_loop *loop, struct top_job *job)
 {
-    if (job->kind == TOP_LIST && !job->again) {
-        if (!loop->list_awaited || !is_listed(top, job)) {
+    if (job->kind == TOP_CALLS || (job->kind == TOP_LIST && !job->again)) {
+        if (!is_awaited(loop, job)) {
             top_drop_job(job);
             return;
         }
-        loop->list_awaited = false;
+        loop->row_awaited = false;
+        loop->row_wanted = false; /* the same once more */
     }
     top_show_job(top, job);
 }
@@ -208,7 +222,7 @@ exchange_jobs(struct top *top, struct top_loop *loop)
         if (loop->next_ns != 0 && loop->next_ns < clock_now_ns()) {
             loop->next_ns = clock_now_ns() + top->options->delay_ns;
         }
-        if (looked && !loop->list_wanted && top_list_again_job(top, &job)) {
+        if (looked && !loop->row_wanted && top_list_again_job(top, &job)) {
             start_job(top, loop, &job);
         }
     }

@@ -17,9 +17,9 @@ struct top_loop {
     bool working; /* The worker has a job of this kind since that time: */
     enum top_job_kind kind;
     uint64_t since_ns;
-    bool list_awaited; /* a listing was requested and has not arrived */
-    bool list_wanted;  /* Jobs that wait for the worker: */
-    struct top_job list;
+    bool row_awaited; /* a listing or callers were requested and have not arrived */
+    bool row_wanted;  /* Jobs that wait for the worker: */
+    struct top_job row;
     bool write_wanted;
     uint64_t next_ns; /* time of the next look */
     uint64_t end_ns;  /* end of --duration */

@@ -85,6 +85,7 @@ new_top(const struct record_options *options, struct top_store *store)
     top->store = store;
     top->recording.options = options;
     tui_screen_init(&top->screen, options->sources, options->source_count);
+    top->screen.stacks = options->stacks;
     return top;
 }
 

@@ -38,8 +38,8 @@ struct top {
     /* The shown listing, its profile and its target: */
     struct profile *profile;
     struct listing *listing;
-    struct top_target listed;
-    uint64_t list_again_ns; /* CLOCK_MONOTONIC: the earliest time to make it again */
+    struct top_target listed; /* or the last one whose callers were wanted */
+    uint64_t list_again_ns;   /* CLOCK_MONOTONIC: the earliest time to make it again */
 };
 
 /* Read all hits of the recording or the store as a profile. Returns NULL with the error
@@ -61,9 +61,9 @@ void top_drop_job(struct top_job *job);
 /* Update the status above the rows, for the chosen source. */
 void top_update_status(struct top *top);
 
-/* Make a job for the listing of the row at the cursor. Returns false if there is no
- * row. */
-bool top_list_job(struct top *top, struct top_job *job);
+/* Make a job for the row at the cursor: TOP_LIST or TOP_CALLS. Returns false if there
+ * is no row. */
+bool top_row_job(struct top *top, enum top_job_kind kind, struct top_job *job);
 
 /* Make a job that updates the shown listing. Returns false if none is shown or it is
  * too early. */
@@ -72,6 +72,8 @@ bool top_list_again_job(const struct top *top, struct top_job *job);
 /* Parts of top_run and top_show_job. */
 void top_run_list(struct top *top, struct top_job *job);
 void top_show_list(struct top *top, struct top_job *job);
+void top_run_calls(struct top *top, struct top_job *job);
+void top_show_calls(struct top *top, const struct top_job *job);
 void top_delete_listing(struct listing *listing); /* may be NULL */
 
 void top_list_finish(struct top *top);

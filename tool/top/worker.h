@@ -16,9 +16,10 @@
 #include <stdint.h>
 
 enum top_job_kind {
-    TOP_LOOK, /* makes profile of the hits since the last look */
-    TOP_LIST, /* makes listing of target, from profile */
-    TOP_WRITE /* writes the file */
+    TOP_LOOK,  /* makes profile of the hits since the last look */
+    TOP_LIST,  /* makes listing of target, from profile */
+    TOP_CALLS, /* makes profile of all hits until the last look */
+    TOP_WRITE  /* writes the file */
 };
 
 /* top_target - a row of functions, and its function as the table knew it when the row
@@ -26,9 +27,7 @@ enum top_job_kind {
 struct top_target {
     enum tui_rows rows;
     size_t row;
-    const char *image;
-    const char *build_id;
-    struct profile_function outer;
+    struct tui_target outer;
     bool inlined; /* inner, where it is inlined into outer */
     struct profile_function inner;
 };

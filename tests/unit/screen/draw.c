@@ -375,6 +375,37 @@ draw__idle_processors__told_and_in_no_share(void **state)
     paper_finish(&paper);
 }
 
+static void
+draw__calls__relations_and_what_they_are_of(void **state)
+{
+    const struct tui_target target = {
+        .image = "/bin/a",
+        .build_id = "",
+        .function = {.name = "f", .system_name = "f", .file = ""},
+    };
+    struct profile *const look = look_new();
+    struct paper paper;
+
+    (void)state;
+    look_add_stack(look, "/bin/a", "mfx", PROFILE_STACK_WHOLE, 75);
+    look_add_stack(look, "/bin/a", "mf", PROFILE_STACK_WHOLE, 25);
+    assert_true(tui_screen_take(&screen, look));
+    assert_true(tui_screen_show_calls(&screen, &target, look));
+    profile_delete(look);
+    tui_screen_resize(&screen, 12, 90);
+    paper = paper_draw(&screen);
+    assert_string_equal(paper_line(&paper, 2),
+                        "callers and callees since the last look; 3 of 3; 100 hits "
+                        "(50.0%) with f on the stack");
+    assert_string_equal(paper_line(&paper, 4), "  0.00%         0 100.00%       100  "
+                                               "caller m                            a");
+    assert_string_equal(paper_line(&paper, 5), "  0.00%         0  25.00%        25  "
+                                               "itself f                            a");
+    assert_string_equal(paper_line(&paper, 6), "  0.00%         0  75.00%        75  "
+                                               "callee x                            a");
+    paper_finish(&paper);
+}
+
 int
 main(void)
 {
@@ -398,6 +429,8 @@ main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(
             draw__listing_of_a_line__shares_are_of_what_is_shown, setup, teardown),
+        cmocka_unit_test_setup_teardown(draw__calls__relations_and_what_they_are_of,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(draw__name_of_a_megabyte__cut, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__locale_without_unicode__question_marks,
                                         setup, teardown),

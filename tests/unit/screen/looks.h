@@ -100,4 +100,31 @@ look_add_inlined(struct profile *look, const char *image, const char *name,
     assert_true(profile_add_hits_at(look, &place, 0, hits));
 }
 
+/* Hits of source 0 with a stack. names: of functions of the image, each one letter,
+ * the outermost first; the last one was hit. */
+static inline void
+look_add_stack(struct profile *look, const char *image, const char *names,
+               const char *end, uint64_t hits)
+{
+    const struct profile_call outermost = {.end = end};
+    struct profile_place place = {.image = look_image(look, image)};
+
+    assert_true(profile_add_call(look, &outermost, &place.stack));
+    for (; *names != '\0'; names++) {
+        const char name[] = {*names, '\0'};
+
+        place.function = look_function(look, name);
+        place.address = 0x3000 + 8 * (uint64_t)*names;
+        if (names[1] != '\0') {
+            const struct profile_call call = {.address = place.address,
+                                              .image = place.image,
+                                              .function = place.function,
+                                              .caller = place.stack};
+
+            assert_true(profile_add_call(look, &call, &place.stack));
+        }
+    }
+    assert_true(profile_add_hits_at(look, &place, 0, hits));
+}
+
 #endif

@@ -72,11 +72,46 @@ table_take__an_allocation_fails__the_next_look_is_right(void **state)
     profile_delete(next);
 }
 
+/* Callers and callees are aimed at anew, or have all of the next look. */
+static void
+table_aim__an_allocation_fails__another_try_is_right(void **state)
+{
+    const struct tui_target target = {
+        .image = "/bin/a",
+        .build_id = "",
+        .function = {.name = "f", .system_name = "f", .file = ""},
+    };
+    struct profile *const look = look_new();
+    size_t failures = 0;
+    bool done = false;
+
+    (void)state;
+    look_add_stack(look, "/bin/a", "mf", PROFILE_STACK_WHOLE, 1);
+    look_add_stack(look, "/bin/a", "fx", "[cut at 16 kB]", 1);
+    for (size_t i = 1; !done; i++) {
+        struct tui_table table;
+
+        tui_table_init(&table, TUI_CALLS);
+        made = 0;
+        fail_at = i;
+        done = tui_table_aim(&table, &target) && tui_table_take(&table, look);
+        fail_at = 0;
+        failures += !done;
+        assert_true(tui_table_aim(&table, &target) && tui_table_take(&table, look));
+        assert_int_equal(table.count, 4);
+        assert_int_equal(table.recent_sums[0], 2);
+        tui_table_finish(&table);
+    }
+    assert_true(failures > 20);
+    profile_delete(look);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table_take__an_allocation_fails__the_next_look_is_right),
+        cmocka_unit_test(table_aim__an_allocation_fails__another_try_is_right),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -288,6 +288,74 @@ screen_key__actions__are_asked_for(void **state)
     assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_NOTHING);
 }
 
+/* Shows the callers and callees of the row at the cursor, which is in all. */
+static void
+show_calls(struct tui_screen *screen, const struct profile *all)
+{
+    struct tui_target target;
+    size_t row;
+
+    assert_int_equal(tui_screen_key(screen, 'c'), TUI_CALLED);
+    assert_true(tui_screen_chosen(screen, &row));
+    target = tui_table_target(&screen->tables[screen->view], row);
+    assert_true(tui_screen_show_calls(screen, &target, all));
+}
+
+static void
+screen_key__calls__callers_then_itself_then_callees_and_back(void **state)
+{
+    struct tui_screen *const screen = *state;
+    struct profile *look = look_new();
+
+    screen->stacks = true;
+    look_add_stack(look, "/bin/a", "mf", PROFILE_STACK_WHOLE, 1000);
+    look_add_stack(look, "/bin/a", "nf", PROFILE_STACK_WHOLE, 2000);
+    look_add_stack(look, "/bin/a", "nfx", PROFILE_STACK_WHOLE, 5000);
+    assert_true(tui_screen_take(screen, look));
+    press(screen, "i/bin/a\n");
+    assert_int_equal(tui_screen_key(screen, 'c'), TUI_NOTHING);
+    assert_non_null(strstr(screen->message, "for functions"));
+    press(screen, "\033f/\025f\n");
+    assert_string_equal(chosen(screen), "f");
+    show_calls(screen, look);
+    assert_int_equal(screen->view, TUI_CALLS);
+    assert_int_equal(screen->shown_count, 4);
+    assert_string_equal(name_at(screen, 0), "n");
+    assert_string_equal(name_at(screen, 1), "m");
+    assert_string_equal(name_at(screen, 2), "f");
+    assert_string_equal(name_at(screen, 3), "x");
+    press(screen, "sr");
+    assert_string_equal(name_at(screen, 0), "m");
+    assert_string_equal(name_at(screen, 2), "f");
+    tui_screen_key(screen, TUI_KEY_LEFT);
+    profile_delete(look);
+    look = look_new();
+    look_add_stack(look, "/bin/a", "mf", PROFILE_STACK_WHOLE, 1);
+    assert_true(tui_screen_take(screen, look));
+    assert_string_equal(name_at(screen, 0), "m");
+    show_calls(screen, look);
+    assert_string_equal(name_at(screen, 0), "[no caller]");
+    assert_int_equal(tui_screen_key(screen, 'c'), TUI_NOTHING);
+    assert_non_null(strstr(screen->message, "no function"));
+    assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_NOTHING);
+    assert_int_equal(tui_screen_key(screen, TUI_KEY_DOWN), TUI_NOTHING);
+    assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_LIST);
+    press(screen, "q");
+    assert_int_equal(screen->view, TUI_FUNCTIONS);
+    assert_int_equal(tui_screen_key(screen, 'q'), TUI_QUIT);
+    profile_delete(look);
+}
+
+static void
+screen_key__calls_without_stacks__says_how(void **state)
+{
+    struct tui_screen *const screen = *state;
+
+    assert_int_equal(tui_screen_key(screen, 'c'), TUI_NOTHING);
+    assert_non_null(strstr(screen->message, "ntprof top -g"));
+    assert_int_equal(screen->view, TUI_FUNCTIONS);
+}
+
 static void
 screen_key__help__scrolls_and_goes_back(void **state)
 {
@@ -578,6 +646,11 @@ main(void)
             screen_key__views__enter_goes_from_image_to_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(
             screen_key__processes__are_rows_without_functions, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            screen_key__calls__callers_then_itself_then_callees_and_back, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(screen_key__calls_without_stacks__says_how,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(screen_key__actions__are_asked_for, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(screen_key__help__scrolls_and_goes_back, setup,

@@ -342,6 +342,94 @@ table_take__idle_processors__in_sums_of_their_own(void **state)
     }
 }
 
+static const struct tui_target target_f = {
+    .image = "/bin/a",
+    .build_id = "",
+    .function = {.name = "f", .system_name = "f", .file = ""},
+};
+
+/* Checks a row of callers and callees; there must be one if it has hits. */
+static void
+check_related(const struct tui_table *table, enum tui_relation relation,
+              const char *name, uint64_t recent, uint64_t total)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->rows[i].relation == relation &&
+            strcmp(tui_table_name(table, i), name) == 0) {
+            assert_int_equal(tui_table_recent(table, i, 0), recent);
+            assert_int_equal(tui_table_total(table, i, 0), total);
+            return;
+        }
+    }
+    assert_int_equal(total, 0);
+}
+
+static void
+table_take__calls__each_stack_once_by_the_innermost_call(void **state)
+{
+    struct tui_table table;
+    struct profile *look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_CALLS);
+    assert_true(tui_table_aim(&table, &target_f));
+    look_add_stack(look, "/bin/a", "mf", PROFILE_STACK_WHOLE, 1);
+    look_add_stack(look, "/bin/a", "mfx", PROFILE_STACK_WHOLE, 2);
+    look_add_stack(look, "/bin/a", "mffxy", PROFILE_STACK_WHOLE, 4);
+    look_add_stack(look, "/bin/a", "mfgfz", PROFILE_STACK_WHOLE, 8);
+    look_add_stack(look, "/bin/a", "fx", PROFILE_STACK_WHOLE, 16);
+    look_add_stack(look, "/bin/a", "fx", "[cut at 16 kB]", 32);
+    look_add_stack(look, "/bin/a", "mx", PROFILE_STACK_WHOLE, 64);
+    look_add_stack(look, "/bin/b", "mfx", PROFILE_STACK_WHOLE, 128);
+    look_add(look, "/bin/a", "f", 0x2000, 0, 256); /* without a stack */
+    take(&table, look);
+    check_related(&table, TUI_CALLER, "m", 7, 7);
+    check_related(&table, TUI_CALLER, "g", 8, 8);
+    check_related(&table, TUI_CALLER, "[no caller]", 16, 16);
+    check_related(&table, TUI_CALLER, "[cut at 16 kB]", 32, 32);
+    check_related(&table, TUI_ITSELF, "f", 1, 1);
+    check_related(&table, TUI_CALLEE, "x", 54, 54);
+    check_related(&table, TUI_CALLEE, "z", 8, 8);
+    assert_int_equal(table.count, 7);
+    assert_int_equal(table.recent_sums[0], 63);
+    look = look_new();
+    look_add_stack(look, "/bin/a", "mfx", PROFILE_STACK_WHOLE, 3);
+    take(&table, look);
+    check_related(&table, TUI_CALLER, "m", 3, 10);
+    check_related(&table, TUI_CALLER, "g", 0, 8);
+    check_related(&table, TUI_CALLEE, "x", 3, 57);
+    assert_int_equal(table.recent_sums[0], 3);
+    assert_int_equal(table.total_sums[0], 66);
+    tui_table_finish(&table);
+}
+
+static void
+table_aim__at_a_row_of_itself__rows_of_that(void **state)
+{
+    struct tui_table table;
+    struct tui_target target;
+    struct profile *look = look_new();
+
+    (void)state;
+    tui_table_init(&table, TUI_CALLS);
+    look_add_stack(look, "/bin/a", "lmf", PROFILE_STACK_WHOLE, 1);
+    assert_true(tui_table_take(&table, look)); /* without a target */
+    assert_int_equal(table.count, 0);
+    assert_true(tui_table_aim(&table, &target_f));
+    assert_true(tui_table_take(&table, look));
+    target = tui_table_target(&table, 0);
+    assert_string_equal(target.function.name, "m");
+    assert_true(tui_table_aim(&table, &target));
+    assert_int_equal(table.count, 0);
+    assert_true(tui_table_take(&table, look));
+    check_related(&table, TUI_CALLER, "l", 1, 1);
+    check_related(&table, TUI_CALLEE, "f", 1, 1);
+    tui_table_clear_recent(&table);
+    check_related(&table, TUI_CALLER, "l", 0, 1);
+    profile_delete(look);
+    tui_table_finish(&table);
+}
+
 static void
 table_take__hits_in_no_row__of_all_hits_unless_rows_are_selected(void **state)
 {
@@ -380,6 +468,8 @@ main(void)
         cmocka_unit_test(table_take__hits_beyond_64_bits__stay_at_the_largest),
         cmocka_unit_test(table_take__other_sources__refused_and_nothing_changed),
         cmocka_unit_test(table_take__idle_processors__in_sums_of_their_own),
+        cmocka_unit_test(table_take__calls__each_stack_once_by_the_innermost_call),
+        cmocka_unit_test(table_aim__at_a_row_of_itself__rows_of_that),
         cmocka_unit_test(
             table_take__hits_in_no_row__of_all_hits_unless_rows_are_selected),
         cmocka_unit_test(table_take__many_looks_of_the_same__memory_does_not_grow),

@@ -19,8 +19,7 @@ add(struct stack_contexts *contexts, uint64_t address, const struct stack_frame 
 {
     const struct stack_row row = {.place = {1, address}, .hits = hits};
 
-    assert_true(
-        stack_contexts_add(contexts, &row, frames, count, end, STACK_NO_IMAGE));
+    assert_true(stack_contexts_add(contexts, &row, frames, count, end, STACK_NO_IMAGE));
 }
 
 static const struct stack_row *

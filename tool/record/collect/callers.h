@@ -58,7 +58,7 @@ enum callers_part {
     CALLERS_REPEAT  /* those until then */
 };
 
-/* callers_cut - hits by callers. Those of which it knows nothing are those whose callers
+/* callers_cut - hits by callers. Hits of which it knows nothing are those whose callers
  * were not recorded. */
 struct callers_cut {
     struct stack_row *rows; /* by owner, address and node */

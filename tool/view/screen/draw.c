@@ -11,6 +11,7 @@
 enum {
     SHARE_COLUMNS = 8,
     HITS_COLUMNS = 10,
+    RELATION_COLUMNS = 7,
     NARROW = 46,    /* below this width there are no totals */
     TINY = 24,      /* below this width there is only one share */
     IMAGE_MIN = 70, /* from this width on there is a column of images */
@@ -67,10 +68,14 @@ put_hits(struct tui_pen *pen, enum tui_style style, uint64_t hits)
 
 /* Titles for all rows, and for one row. */
 static const char *const singulars[TUI_KINDS] = {
-    [TUI_FUNCTIONS] = "function",
-    [TUI_IMAGES] = "image",
-    [TUI_PROCESSES] = "process",
-    [TUI_INLINED] = "function",
+    [TUI_FUNCTIONS] = "function", [TUI_IMAGES] = "image",   [TUI_PROCESSES] = "process",
+    [TUI_INLINED] = "function",   [TUI_CALLS] = "function",
+};
+
+static const char *const relations[TUI_RELATIONS] = {
+    [TUI_CALLER] = "caller",
+    [TUI_ITSELF] = "itself",
+    [TUI_CALLEE] = "callee",
 };
 
 static const struct tui_table *
@@ -135,7 +140,28 @@ static const char *const view_names[TUI_KINDS] = {
     [TUI_IMAGES] = "images",
     [TUI_PROCESSES] = "processes",
     [TUI_INLINED] = "functions, the inlined ones too,",
+    [TUI_CALLS] = "callers and callees",
 };
+
+/* Print of what function callers and callees are, and its hits with theirs. */
+static void
+put_target(const struct tui_screen *screen, struct tui_pen *pen)
+{
+    const struct tui_table *const table = viewed(screen);
+    const struct tui_table *const all = &screen->tables[TUI_IMAGES];
+    const size_t source = screen->source;
+    const uint64_t hits = table->looks > 0 ? table->total_sums[source] : 0;
+
+    tui_pen_print(pen, TUI_PLAIN, "; %" PRIu64 " hit%s (%.1f%%) with ", hits,
+                  hits == 1 ? "" : "s",
+                  share_of(hits, all->looks > 0 ? all->total_sums[source] : 0) * 100);
+    if (table->target.image != NULL) {
+        const char *const name = table->target.function.name;
+
+        tui_pen_text(pen, TUI_PLAIN, 0, name[0] != '\0' ? name : table->target.image);
+    }
+    tui_pen_text(pen, TUI_PLAIN, 0, " on the stack");
+}
 
 static void
 draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int line)
@@ -147,7 +173,9 @@ draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int
                   screen->reversed ? ", the other way round" : "");
     tui_pen_print(&pen, TUI_PLAIN, "; %zu of %zu", screen->shown_count,
                   viewed(screen)->head_count);
-    if (tui_screen_shows_functions(screen) && screen->only != NULL) {
+    if (screen->view == TUI_CALLS) {
+        put_target(screen, &pen);
+    } else if (tui_screen_shows_functions(screen) && screen->only != NULL) {
         tui_pen_text(&pen, TUI_PLAIN, 0, " of ");
         tui_pen_text(&pen, TUI_PLAIN, 0, screen->only);
     }
@@ -196,6 +224,9 @@ draw_columns(const struct tui_screen *screen, const struct tui_canvas *canvas, i
         tui_pen_number(&pen, TUI_HEADER, SHARE_COLUMNS - 1, "total");
         tui_pen_number(&pen, TUI_HEADER, HITS_COLUMNS, "hits");
         tui_pen_text(&pen, TUI_HEADER, 2, "");
+    }
+    if (screen->view == TUI_CALLS) {
+        tui_pen_text(&pen, TUI_HEADER, RELATION_COLUMNS, "");
     }
     if (images > 0) {
         tui_pen_text(&pen, TUI_HEADER, screen->columns - images - pen.column,
@@ -272,6 +303,9 @@ draw_row(const struct tui_screen *screen, struct tui_pen *pen, size_t at)
         tui_pen_text(pen, text, 0, tui_table_image(table, row));
         tui_pen_fill(pen, text);
         return;
+    }
+    if (screen->view == TUI_CALLS) {
+        tui_pen_text(pen, text, RELATION_COLUMNS, relations[table->rows[row].relation]);
     }
     put_name(pen, table, row, text, images > 0 ? pen->end - images - pen->column : 0);
     if (images > 0) {
@@ -480,7 +514,7 @@ keys_of(enum tui_page page)
         return "q back  n N next line with hits  p pause  e source  ? help";
     case TUI_PAGE_TABLE:
     default:
-        return "q quit  Enter annotate  f functions  v inlined  i images  s order  "
+        return "q quit  Enter annotate  f functions  c callers  i images  s order  "
                "/ filter  p pause  w write  ? help";
     }
 }

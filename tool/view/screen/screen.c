@@ -18,6 +18,7 @@ const char *const tui_help[] = {
     "  Enter  a         function: source and instructions; image: its functions",
     "  f  i  P          functions, in whose machine code hits are; images; processes",
     "  v                functions that were inlined, with what they are in; and back",
+    "  c                callers and callees of the function, with -g; q goes back",
     "  s  left right    order: last look, start, name, image",
     "  r                the other way round",
     "  e                next source",
@@ -227,8 +228,8 @@ row_fits(const struct tui_screen *screen, size_t row)
         (screen->whole && !row_has_hits(table, row))) {
         return false;
     }
-    if (tui_screen_shows_functions(screen) && screen->only != NULL &&
-        strcmp(image, screen->only) != 0) {
+    if (tui_screen_shows_functions(screen) && screen->view != TUI_CALLS &&
+        screen->only != NULL && strcmp(image, screen->only) != 0) {
         return false;
     }
     return tui_filter_fits(screen->filter, image) ||
@@ -288,8 +289,9 @@ compare_by(const struct tui_screen *screen, enum tui_order order, uint32_t left,
     }
 }
 
-/* Equal rows are ordered by hits and then by name. No two are equal then, so rows do
- * not change places by themselves. */
+/* Callers are before the function, and callees behind it. Equal rows are ordered by
+ * hits and then by name. No two are equal then, so rows do not change places by
+ * themselves. */
 static int
 compare_rows(const void *a, const void *b, void *context)
 {
@@ -298,8 +300,12 @@ compare_rows(const void *a, const void *b, void *context)
     const struct tui_screen *const screen = context;
     const uint32_t left = *(const uint32_t *)a;
     const uint32_t right = *(const uint32_t *)b;
+    const struct tui_row *const rows = viewed(screen)->rows;
     int order = compare_by(screen, screen->order, left, right);
 
+    if (rows[left].relation != rows[right].relation) {
+        return (int)rows[left].relation - (int)rows[right].relation;
+    }
     if (screen->reversed) {
         order = -order;
     }
@@ -588,12 +594,62 @@ show_functions_of(struct tui_screen *screen, size_t row)
     show_view(screen, TUI_FUNCTIONS);
 }
 
+bool
+tui_screen_show_calls(struct tui_screen *screen, const struct tui_target *target,
+                      const struct profile *all)
+{
+    struct tui_table *const table = &screen->tables[TUI_CALLS];
+    const bool done = tui_table_aim(table, target) && tui_table_take(table, all);
+
+    tui_table_clear_recent(table);
+    if (screen->view != TUI_CALLS) {
+        screen->calls_from = screen->view;
+    }
+    screen->view = TUI_CALLS;
+    screen->page = TUI_PAGE_TABLE;
+    screen->typing = false;
+    screen->message[0] = '\0';
+    screen->filter[0] = '\0'; /* the filter was for other functions */
+    screen->cursor = 0;
+    screen->follow = false;
+    return arrange(screen) && done;
+}
+
+/* Return whether a row is a function; others are ends of stacks. */
+static bool
+row_is_function(const struct tui_screen *screen, size_t row)
+{
+    return tui_table_image(viewed(screen), row)[0] != '\0';
+}
+
+static enum tui_action
+key_calls(struct tui_screen *screen)
+{
+    size_t row;
+
+    if (!screen->stacks) {
+        tui_screen_say(screen, "callers are recorded by: ntprof top -g");
+    } else if (!tui_screen_shows_functions(screen)) {
+        tui_screen_say(screen, "c is for functions, which f shows");
+    } else if (tui_screen_chosen(screen, &row)) {
+        if (row_is_function(screen, row)) {
+            return TUI_CALLED;
+        }
+        tui_screen_say(screen, "this is the end of stacks, and no function");
+    }
+    return TUI_NOTHING;
+}
+
 static enum tui_action
 key_enter(struct tui_screen *screen)
 {
     size_t row;
 
     if (!tui_screen_chosen(screen, &row)) {
+        return TUI_NOTHING;
+    }
+    if (!row_is_function(screen, row) && screen->view == TUI_CALLS) {
+        tui_screen_say(screen, "this is the end of stacks, and no function");
         return TUI_NOTHING;
     }
     if (screen->view == TUI_IMAGES) {
@@ -642,14 +698,26 @@ key_anywhere(struct tui_screen *screen, uint32_t key)
 }
 
 static enum tui_action
+key_quit(struct tui_screen *screen)
+{
+    if (screen->view != TUI_CALLS) {
+        return TUI_QUIT;
+    }
+    show_view(screen, screen->calls_from);
+    return TUI_NOTHING;
+}
+
+static enum tui_action
 key_on_table(struct tui_screen *screen, uint32_t key)
 {
     switch (key) {
     case 'q':
-        return TUI_QUIT;
+        return key_quit(screen);
     case TUI_KEY_ENTER:
     case 'a':
         return key_enter(screen);
+    case 'c':
+        return key_calls(screen);
     case 'f':
         show_view(screen, TUI_FUNCTIONS);
         return TUI_NOTHING;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * screen.h - state of a live screen and what keys do to it, without a terminal: its
- * tables, a listing, help, and a filter that the user types.
+ * tables, a listing, help, and a filter that the user types. One of the tables is of
+ * callers and callees of a function, which is chosen in another table or in itself.
  *
  * Invariants for any keys and sizes: shown contains shown_count rows of the view's
  * table, each once. If there is any, cursor is the index of one of them and within the
@@ -39,9 +40,10 @@ enum {
 enum tui_action {
     TUI_NOTHING,
     TUI_QUIT,
-    TUI_LIST,  /* make a listing of tui_screen_chosen and pass it to tui_screen_list */
-    TUI_WRITE, /* write a profile */
-    TUI_LOOK   /* look now instead of at the next interval */
+    TUI_LIST,   /* make a listing of tui_screen_chosen and pass it to tui_screen_list */
+    TUI_CALLED, /* pass its target and all hits to tui_screen_show_calls */
+    TUI_WRITE,  /* write a profile */
+    TUI_LOOK    /* look now instead of at the next interval */
 };
 
 /* A terminal may report any size; of a larger one only this part is used. */
@@ -63,13 +65,15 @@ struct tui_screen {
     struct tui_table tables[TUI_KINDS]; /* by enum tui_rows */
     const char *const *source_names;    /* sources of the tables; not escaped */
     size_t source_count;
-    bool whole; /* each look has all hits, and replaces the last: no totals */
+    bool whole;  /* each look has all hits, and replaces the last: no totals */
+    bool stacks; /* looks have stacks */
     struct tui_status status;
     int lines;
     int columns;
     enum tui_page page;
     enum tui_page help_of; /* the page to which help returns */
     enum tui_rows view;
+    enum tui_rows calls_from; /* the view to which TUI_CALLS returns */
     enum tui_order order;
     bool reversed;
     size_t source;
@@ -110,6 +114,12 @@ enum tui_action tui_screen_key(struct tui_screen *screen, uint32_t key);
 
 /* Get the row at the cursor. Returns false if there is none. */
 bool tui_screen_chosen(const struct tui_screen *screen, size_t *row);
+
+/* Show the callers and callees of a function: those of a profile with all hits before
+ * the next look, and from then on those of looks too. Returns false if memory runs out;
+ * some may be missing then. */
+bool tui_screen_show_calls(struct tui_screen *screen, const struct tui_target *target,
+                           const struct profile *all);
 
 /* Show a listing from its hottest line on; with again, one of the same function without
  * moving the window. It must stay valid until another one or NULL replaces it. */

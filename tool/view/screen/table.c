@@ -5,6 +5,7 @@
 #include "profile/display.h"
 #include "profile/identity.h"
 #include "profile/join.h"
+#include "view/screen/calls.h"
 #include "view/screen/idle.h"
 
 #include <assert.h>
@@ -33,6 +34,42 @@ tui_table_finish(struct tui_table *table)
     buffer_finish(&table->texts);
     hash_index_finish(&table->index);
     *table = (struct tui_table){.kind = table->kind};
+}
+
+bool
+tui_table_aim(struct tui_table *table, const struct tui_target *target)
+{
+    struct tui_table aimed = {.kind = table->kind, .seen = profile_new()};
+    const struct profile_image image = {.path = target->image,
+                                        .build_id = target->build_id};
+    uint32_t at;
+    uint32_t function;
+
+    /* The target may be a row of this table. */
+    if (aimed.seen != NULL && profile_add_image(aimed.seen, &image, &at) &&
+        profile_add_function(aimed.seen, &target->function, &function)) {
+        aimed.target = (struct tui_target){
+            .image = aimed.seen->images[at].path,
+            .build_id = aimed.seen->images[at].build_id,
+            .function = aimed.seen->functions[function],
+        };
+    }
+    tui_table_finish(table);
+    *table = aimed;
+    return table->target.image != NULL;
+}
+
+struct tui_target
+tui_table_target(const struct tui_table *table, size_t row)
+{
+    const struct tui_row *const known = &table->rows[row];
+    const struct profile_image *const image = &table->seen->images[known->image];
+
+    return (struct tui_target){
+        .image = image->path,
+        .build_id = image->build_id,
+        .function = table->seen->functions[known->function],
+    };
 }
 
 static uint64_t
@@ -116,7 +153,8 @@ static bool
 row_equals(const struct tui_row *row, const struct tui_row *wanted)
 {
     return row->function == wanted->function && row->inner == wanted->inner &&
-           row->image == wanted->image && row->inlined == wanted->inlined;
+           row->image == wanted->image && row->inlined == wanted->inlined &&
+           row->relation == wanted->relation;
 }
 
 /* Add the row to seen, at the same index. */
@@ -137,7 +175,8 @@ static uint32_t
 find_or_add_row(struct tui_table *table, const struct tui_row *wanted)
 {
     const uint32_t hash =
-        hash_mix(hash_mix(hash_mix(0, wanted->function), wanted->image), wanted->inner);
+        hash_mix(hash_mix(hash_mix(wanted->relation, wanted->function), wanted->image),
+                 wanted->inner);
     const uint32_t added = (uint32_t)table->count;
     size_t probe = 0;
     uint32_t found;
@@ -172,7 +211,8 @@ struct taking {
     struct tui_table *table;
     const struct profile *recent; /* the profile of the look */
     uint32_t *images; /* by index in recent: index in table->seen; UINT32_MAX: none */
-    uint32_t *functions; /* the same */
+    uint32_t *functions;    /* the same */
+    struct tui_calls calls; /* of TUI_CALLS */
 };
 
 /* Return an array of count times UINT32_MAX; NULL if memory runs out. */
@@ -260,7 +300,8 @@ find_key(struct taking *taking, const struct profile_row *row, struct tui_row *k
     return !key->inlined || take_function(taking, row->function, &key->inner);
 }
 
-/* Add hits, one number for each source, to the row at an index and to the sums. */
+/* Add hits, one number for each source, to the row at an index and to the sums, but not
+ * those of callees to the sums, which have them from callers. */
 static void
 table_add(struct tui_table *table, uint32_t at, const uint64_t *hits)
 {
@@ -275,6 +316,8 @@ table_add(struct tui_table *table, uint32_t at, const uint64_t *hits)
     for (size_t i = 0; i < sources; i++) {
         recent[i] = add_hits(recent[i], hits[i]);
         totals[i] = add_hits(totals[i], hits[i]);
+    }
+    for (size_t i = 0; table->rows[at].relation == TUI_CALLER && i < sources; i++) {
         table->recent_sums[i] = add_hits(table->recent_sums[i], hits[i]);
         table->total_sums[i] = add_hits(table->total_sums[i], hits[i]);
     }
@@ -305,37 +348,107 @@ table_add_outside(struct tui_table *table, const struct profile *recent)
     }
 }
 
+/* Add hits to the row of a key. Returns false if memory runs out. */
+static bool
+add_to_row(struct tui_table *table, const struct tui_row *key, const uint64_t *hits)
+{
+    const uint32_t at = find_or_add_row(table, key);
+
+    if (at == HASH_INDEX_NONE) {
+        return false;
+    }
+    table_add(table, at, hits);
+    return true;
+}
+
+/* Make the key of an end of stacks, which has the place of the outermost caller.
+ * Returns false if memory runs out. */
+static bool
+find_end_key(struct taking *taking, const char *end, struct tui_row *key)
+{
+    const struct profile_image nowhere = {.path = "", .build_id = ""};
+    const struct profile_function named = {
+        .name = profile_end_is_shown(end) ? end : "[no caller]",
+        .system_name = "",
+        .file = "",
+    };
+
+    return profile_add_image(taking->table->seen, &nowhere, &key->image) &&
+           profile_add_function(taking->table->seen, &named, &key->function);
+}
+
+/* Add the hits of a row to the caller and the callee of the target, if that is on the
+ * row's stack. Returns false if memory runs out. */
+static bool
+take_calls(struct taking *taking, const struct profile_row *row)
+{
+    struct tui_row caller = {.relation = TUI_CALLER};
+    struct tui_row callee = {.relation = TUI_CALLEE};
+    const struct profile_call *call;
+    struct tui_link link;
+    bool found;
+
+    if (!tui_calls_link(&taking->calls, row, &link)) {
+        return true;
+    }
+    if (link.itself) {
+        callee.relation = TUI_ITSELF;
+    }
+    call = &taking->recent->calls[link.caller];
+    found =
+        call->end != NULL
+            ? find_end_key(taking, call->end, &caller)
+            : take_image(taking, call->image, &caller.image) &&
+                  take_function(taking, tui_call_function(taking->recent, link.caller),
+                                &caller.function);
+    if (!found || !take_image(taking, link.callee_image, &callee.image) ||
+        !take_function(taking, link.callee_function, &callee.function)) {
+        return false;
+    }
+    caller.inner = caller.function;
+    callee.inner = callee.function;
+    return add_to_row(taking->table, &caller, row->hits) &&
+           add_to_row(taking->table, &callee, row->hits);
+}
+
+/* Add a row of a look. Returns false if memory runs out. */
+static bool
+take_row(struct taking *taking, const struct profile_row *row)
+{
+    struct tui_row key;
+
+    if (taking->table->kind == TUI_CALLS) {
+        return take_calls(taking, row);
+    }
+    if (tui_is_idle(taking->recent, row)) {
+        table_add_idle(taking->table, row->hits);
+        return true;
+    }
+    return find_key(taking, row, &key) && add_to_row(taking->table, &key, row->hits);
+}
+
 /* Add the rows of a look. Returns false if memory runs out. */
 static bool
 take_rows(struct taking *taking)
 {
     struct tui_table *const table = taking->table;
 
+    if (table->kind == TUI_CALLS &&
+        !tui_calls_find(&taking->calls, taking->recent, &table->target)) {
+        return false;
+    }
     for (size_t i = 0; i < taking->recent->row_count; i++) {
-        const struct profile_row *const row = &taking->recent->rows[i];
-        struct tui_row key;
-        uint32_t at;
-
-        if (tui_is_idle(taking->recent, row)) {
-            table_add_idle(table, row->hits);
-            continue;
-        }
-        if (!find_key(taking, row, &key)) {
+        if (!take_row(taking, &taking->recent->rows[i])) {
             return false;
         }
-        at = find_or_add_row(table, &key);
-        if (at == HASH_INDEX_NONE) {
-            return false;
-        }
-        table_add(table, at, row->hits);
     }
     return true;
 }
 
 /* --- which rows are the same function, and how they read --- */
 
-/* Set head and next of all rows: rows whose outer and inner identities are both equal
- * are joined. Returns false if memory runs out. */
+/* Set head and next of all rows: rows of one relation whose outer and inner identities
+ * are both equal are joined. Returns false if memory runs out. */
 static bool
 join_rows(struct tui_table *table, const struct identities *identities)
 {
@@ -344,14 +457,15 @@ join_rows(struct tui_table *table, const struct identities *identities)
 
     table->head_count = 0;
     for (uint32_t i = 0; done && i < table->count; i++) {
-        const uint32_t hash =
-            hash_mix(hash_mix(0, identities->outer[i]), identities->inner[i]);
         struct tui_row *const row = &table->rows[i];
+        const uint32_t hash = hash_mix(hash_mix(row->relation, identities->outer[i]),
+                                       identities->inner[i]);
         size_t probe = 0;
         uint32_t at;
 
         while ((at = hash_index_find(&heads, hash, &probe)) != HASH_INDEX_NONE &&
-               (identities->outer[at] != identities->outer[i] ||
+               (table->rows[at].relation != row->relation ||
+                identities->outer[at] != identities->outer[i] ||
                 identities->inner[at] != identities->inner[i])) {
         }
         row->head = at != HASH_INDEX_NONE ? at : i;
@@ -474,6 +588,9 @@ tui_table_take(struct tui_table *table, const struct profile *recent)
     struct taking taking = {.table = table, .recent = recent};
     bool done;
 
+    if (table->kind == TUI_CALLS && table->target.image == NULL) {
+        return true;
+    }
     if (!table_begin(table, recent)) {
         return false;
     }
@@ -483,9 +600,10 @@ tui_table_take(struct tui_table *table, const struct profile *recent)
     taking.images = unknown_indexes(recent->image_count);
     taking.functions = unknown_indexes(recent->function_count);
     done = taking.images != NULL && taking.functions != NULL && take_rows(&taking);
-    if (done) {
+    if (done && table->kind != TUI_CALLS) {
         table_add_outside(table, recent);
     }
+    tui_calls_finish(&taking.calls);
     free(taking.images);
     free(taking.functions);
     return settle_rows(table) && done;
@@ -500,6 +618,16 @@ tui_table_clear(struct tui_table *table)
         memset(table->totals, 0, table->count * sources * sizeof(*table->totals));
         memset(table->recent_sums, 0,
                SUM_ARRAYS * sources * sizeof(*table->recent_sums));
+    }
+}
+
+void
+tui_table_clear_recent(struct tui_table *table)
+{
+    if (table->looks > 0) {
+        table->looks++;
+        memset(table->recent_sums, 0, table->source_count * sizeof(uint64_t));
+        memset(table->idle_recent, 0, table->source_count * sizeof(uint64_t));
     }
 }
 

@@ -11,6 +11,10 @@
  * (identity.h). Then the first of them, its head, is shown, and has the hits of all.
  *
  * Hits of idle processors (view/screen/idle.h) are in no row, but in separate sums.
+ *
+ * A table of callers and callees (calls.h) has a row for each function that calls its
+ * target or is called by it. Sums are those of the target with all that it calls: the
+ * sum of callers, and also that of callees with the target's own hits.
  */
 #ifndef VIEW_SCREEN_TABLE_H
 #define VIEW_SCREEN_TABLE_H
@@ -18,14 +22,20 @@
 #include "base/buffer.h"
 #include "base/hash_index.h"
 #include "profile/profile.h"
+#include "view/screen/target.h"
 
 enum tui_rows {
     TUI_FUNCTIONS, /* in whose machine code the hits are */
     TUI_IMAGES,
     TUI_PROCESSES, /* of one name, with what the kernel did for them */
     TUI_INLINED,   /* innermost functions, each with what it is inlined in */
+    TUI_CALLS,     /* callers and callees of one function; none without a target */
     TUI_KINDS
 };
+
+/* tui_relation - what a row of TUI_CALLS is to the target. Other rows have the first.
+ */
+enum tui_relation { TUI_CALLER, TUI_ITSELF, TUI_CALLEE, TUI_RELATIONS };
 
 /* tui_row - indexes of images and functions are those of tui_table.seen. */
 struct tui_row {
@@ -34,10 +44,11 @@ struct tui_row {
         function;   /* in whose machine code hits are; 0: not known, or no functions */
     uint32_t inner; /* of inlined functions: the innermost; else function */
     bool inlined;   /* inner was inlined into function */
-    uint32_t head;  /* the first row of the same function; may be this one */
-    uint32_t next;  /* the next row of the same function; TUI_NO_ROW: none */
-    size_t text;    /* of heads of functions: offset in texts, or none: too large */
-    uint64_t look;  /* the look that recent belongs to; in other looks it had no hits */
+    uint8_t relation; /* enum tui_relation */
+    uint32_t head;    /* the first row of the same function; may be this one */
+    uint32_t next;    /* the next row of the same function; TUI_NO_ROW: none */
+    size_t text;      /* of heads of functions: offset in texts, or none: too large */
+    uint64_t look; /* the look that recent belongs to; in other looks it had no hits */
 };
 
 #define TUI_NO_ROW UINT32_MAX
@@ -45,12 +56,13 @@ struct tui_row {
 static inline bool
 tui_rows_are_functions(enum tui_rows kind)
 {
-    return kind == TUI_FUNCTIONS || kind == TUI_INLINED;
+    return kind == TUI_FUNCTIONS || kind == TUI_INLINED || kind == TUI_CALLS;
 }
 
 struct tui_table {
     enum tui_rows kind;
-    size_t source_count; /* 0 until the first look */
+    struct tui_target target; /* of TUI_CALLS; its image is NULL if there is none */
+    size_t source_count;      /* 0 until the first look */
     struct tui_row *rows;
     size_t count;
     size_t capacity;
@@ -75,6 +87,13 @@ struct tui_table {
 void tui_table_init(struct tui_table *table, enum tui_rows kind);
 void tui_table_finish(struct tui_table *table);
 
+/* Give a table of TUI_CALLS a target, which is copied, and remove all rows. Returns
+ * false if memory runs out; it has no target then. */
+bool tui_table_aim(struct tui_table *table, const struct tui_target *target);
+
+/* Return the function of a row. The table owns the strings. */
+struct tui_target tui_table_target(const struct tui_table *table, size_t row);
+
 /*
  * Add the hits since the last look. The sources must be the same each time; sums stay
  * at UINT64_MAX when they overflow. Returns false if memory runs out; some hits may be
@@ -84,6 +103,9 @@ bool tui_table_take(struct tui_table *table, const struct profile *recent);
 
 /* Forget all hits; rows keep their indexes. */
 void tui_table_clear(struct tui_table *table);
+
+/* Forget which hits are those of the last look, but not that there were some. */
+void tui_table_clear_recent(struct tui_table *table);
 
 /* Return whether a row is shown, with the hits of its function. */
 bool tui_table_is_head(const struct tui_table *table, size_t row);
