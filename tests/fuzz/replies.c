@@ -84,7 +84,9 @@ check_unwind(struct sym_image *image)
 
         require(rows[i].start < rows[i].end);
         require(i == 0 || rows[i].start >= rows[i - 1].end);
-        require(rule->kind < SYM_UNWIND_KINDS && rule->cfa < SYM_CFA_FORMS);
+        require(rule->kind < SYM_UNWIND_KINDS ||
+                (rule->kind == SYM_UNWIND_UNREAD && count == 1));
+        require(rule->cfa < SYM_CFA_FORMS);
         require(rule->cfa_register < SYM_REGISTERS && rule->base < SYM_REGISTERS);
         for (size_t at = 0; at < SYM_SAVED_REGISTERS; at++) {
             require(rule->places[at] < SYM_PLACES);

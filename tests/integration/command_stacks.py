@@ -223,17 +223,25 @@ class Readers(Stacks):
         environment = harness.bare_environment()
         environment.update(NTPROF_TEST_HOSTILE=what, LD_LIBRARY_PATH=str(harness.stage() / "src"))
         result = self.run_bare([harness.program("ntprof-hostile"), "run", "-g", "-o", FILE, *words], env=environment)
-        self.assertEqual(result.returncode, 0, text(result.stderr))
-        return self.check(text(result.stderr))
+        self.said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, self.said)
+        return self.check(self.said)
 
-    def test_reader_that_ends__callers_of_that_file_only(self):
-        for action in ("end", "fault", "lie"):
+    def test_reader_that_ends__callers_of_that_file_not_recorded(self):
+        for action, why in (("end", "what it sends makes no sense, or it was killed"), ("fault", "Segmentation fault"),
+                            ("lie", "what it sends makes no sense, or it was killed")):
             with self.subTest(action):
                 _, samples, ends = self.hostile(f"other:{action}:/call_shares", "--", program("call_shares"), "500")
-                self.assertEqual(ends["whole"] + sum(hits for end, hits in ends.items() if end.startswith("[")),
-                                 sum(ends.values()))
-                self.assertFalse([sample for sample in samples if sample.functions[0] == "work" and
-                                  sample.labels["stack"] == "whole"])
+                self.assertEqual(ends["whole"] + ends[NOT_RECORDED], sum(ends.values()))
+                self.assertEqual({sample.labels["stack"] for sample in samples if sample.functions[0] == "work"},
+                                 {NOT_RECORDED})
+                self.assertRegex(self.said, r"the unwind tables of 1 image could not be read \(\S+/call_shares: "
+                                 + why + r"\): who called its code is not recorded")
+
+    def test_reader_that_cannot_start__said_and_not_recorded(self):
+        _, _, ends = self.hostile("start:end", "--", program("call_shares"), "500")
+        self.assertEqual(set(ends), {NOT_RECORDED}, ends)
+        self.assertRegex(self.said, r"the unwind tables of \d+ images? could not be read \(")
 
     def test_reader_that_hangs__queue_fills_and_hits_stay(self):
         _, _, ends = self.hostile("other:hang:/call_shares", "-F", "5k", "--", program("call_shares"), "1000")

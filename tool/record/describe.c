@@ -169,6 +169,14 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
             "are missing",
             gaps->bounded_images, plural(gaps->bounded_images, "", "s"));
     }
+    if (gaps->unread_tables != 0) {
+        add(out, first,
+            "the unwind tables of %" PRIu64
+            " image%s could not be read (%s): who called "
+            "%s code is not recorded",
+            gaps->unread_tables, plural(gaps->unread_tables, "", "s"), gaps->unread_why,
+            plural(gaps->unread_tables, "its", "their"));
+    }
     if (access("/proc/self/fd", X_OK) != 0) {
         add(out, first,
             "/proc is not mounted, without which no image is opened: names are "

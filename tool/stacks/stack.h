@@ -31,7 +31,8 @@ enum stack_end {
                              * an image: the code is in no mapping */
     STACK_UNSUPPORTED,      /* of an image: its rules are not supported */
     STACK_DEEP,             /* there are more than STACK_FRAMES_MAX callers */
-    STACK_NOT_RECORDED,     /* callers were not looked for */
+    STACK_NOT_RECORDED,     /* callers were not looked for, or only up to an image whose
+                             * tables could not be read */
     STACK_OTHER,            /* callers were given up for room */
     STACK_ENDS
 };

@@ -295,6 +295,8 @@ step_from(struct walker *walker, const struct stack_mapping *mapping, uint64_t a
         return step_pointer(walker, mapping->image);
     case SYM_UNWIND_NONE:
         return end_walk(walker, STACK_NO_RULES, mapping->image);
+    case SYM_UNWIND_UNREAD:
+        return end_walk(walker, STACK_NOT_RECORDED, STACK_NO_IMAGE);
     default:
         assert(rule->kind == SYM_UNWIND_UNSUPPORTED);
         return end_walk(walker, STACK_UNSUPPORTED, mapping->image);

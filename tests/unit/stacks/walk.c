@@ -392,6 +392,16 @@ walk__no_row__no_rules_of_the_image(void **state)
 }
 
 static void
+walk__tables_not_read__not_recorded_from_there(void **state)
+{
+    (void)state;
+    set_rule(PROGRAM, 0, 0x200, usual(RSP, 8));
+    set_kind(LIBRARY, 0x4f, 0x50, SYM_UNWIND_UNREAD);
+    stack[0] = IN_LIBRARY(0x50);
+    assert_end(1, STACK_NOT_RECORDED, STACK_NO_IMAGE);
+}
+
+static void
 walk__rule_not_followed__unsupported_of_the_image(void **state)
 {
     struct sym_unwind_rule loses = usual(RSP, 8);
@@ -543,6 +553,7 @@ main(void)
         WALK(end_of_copy__cut_or_not_readable),
         WALK(below_the_copy__not_readable),
         WALK(no_row__no_rules_of_the_image),
+        WALK(tables_not_read__not_recorded_from_there),
         WALK(rule_not_followed__unsupported_of_the_image),
         WALK(base_is_not_known__register_is_lost),
         WALK(register_that_calls_do_not_keep__unsupported_in_callers),

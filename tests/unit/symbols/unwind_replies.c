@@ -87,7 +87,7 @@ assert_refused(void)
 
     assert_int_equal(ask(rows, &ended), 1);
     assert_true(ended);
-    assert_int_equal(rows[0].rule.kind, SYM_UNWIND_NONE);
+    assert_int_equal(rows[0].rule.kind, SYM_UNWIND_UNREAD);
     assert_int_equal(rows[0].start, 0);
     assert_int_equal(rows[0].end, UINT64_MAX);
 }

@@ -122,18 +122,19 @@ sample_queue__full__room_after_pop_in_order(void **state)
 
 /* --- callers --- */
 
-/* No file was opened. */
+static uint32_t asked_image;
+static bool is_file; /* that was not opened; else there is none */
+
 static bool
 find_nothing(void *context, uint32_t image, struct unwind_file *file)
 {
     uint32_t *const asked = context;
 
-    (void)file;
+    file->path = "/lib/x";
     *asked = image;
-    return false;
+    return !is_file;
 }
 
-static uint32_t asked_image;
 static uint64_t copy[64];
 static uint64_t registers[REGISTERS];
 static ntprof_stack stack;
@@ -152,6 +153,7 @@ begin(void **state)
 
     (void)state;
     asked_image = 0;
+    is_file = false;
     code = NULL;
     map(&code, 0x50000, 0x60000);
     assert_true(code_map_add(&code, &library));
@@ -256,6 +258,29 @@ callers__rule_needed__counted_by_the_thread(void **state)
     assert_int_equal(node.address, STACK_NO_RULES);
     assert_int_equal(node.image, LIBRARY);
     assert_int_equal(node.caller, STACK_NO_NODE);
+    assert_int_equal(callers_gaps(callers).images, 0);
+}
+
+static void
+callers__file_not_opened__not_recorded_and_why(void **state)
+{
+    struct stack_node node;
+    struct unwind_gaps gaps;
+    size_t rows;
+
+    (void)state;
+    is_file = true;
+    for (uint64_t i = 0; i < 20; i++) {
+        registers[SYM_REGISTERS] = 0x90010 + i;
+        take();
+    }
+    assert_int_equal(callers_start(callers), 0);
+    callers_stop(callers);
+    assert_int_equal(counted(&rows, &node), 20);
+    assert_int_equal(node.address, STACK_NOT_RECORDED);
+    gaps = callers_gaps(callers);
+    assert_int_equal(gaps.images, 1);
+    assert_string_equal(gaps.why, "/lib/x: it could not be opened");
 }
 
 static void
@@ -441,6 +466,7 @@ main(void)
         cmocka_unit_test(sample_queue__full__room_after_pop_in_order),
         WITH_CALLERS(callers__no_rule_needed__counted_at_once),
         WITH_CALLERS(callers__rule_needed__counted_by_the_thread),
+        WITH_CALLERS(callers__file_not_opened__not_recorded_and_why),
         WITH_CALLERS(callers__cuts__recent_hits_once_and_repeated),
         WITH_CALLERS(callers__cut_while_a_stack_waits__its_hit_is_of_the_cut),
         WITH_CALLERS(callers__queue_full__not_recorded),

@@ -58,6 +58,7 @@ struct callers {
     struct stack_contexts *contexts;
     struct sample_queue *queue;
     struct unwinders *unwinders; /* of the thread */
+    struct unwind_gaps gaps;     /* as the thread last saw them */
     struct stack_walked user;    /* the user part of the last walk */
     struct stack_walked walked;  /* all of it */
 };
@@ -251,6 +252,7 @@ walk_asking(struct callers *callers, const struct sample *sample)
         row_count = unwinders_ask(callers->unwinders, image, address, rows);
         pthread_mutex_lock(&callers->lock);
         stack_rules_add(callers->rules, image, rows, row_count);
+        callers->gaps = *unwinders_gaps(callers->unwinders);
     }
     return false;
 }
@@ -522,6 +524,17 @@ callers_cut_delete(struct callers_cut *cut)
         free(cut->nodes);
         free(cut);
     }
+}
+
+struct unwind_gaps
+callers_gaps(struct callers *callers)
+{
+    struct unwind_gaps gaps;
+
+    pthread_mutex_lock(&callers->lock);
+    gaps = callers->gaps;
+    pthread_mutex_unlock(&callers->lock);
+    return gaps;
 }
 
 const struct stack_row *

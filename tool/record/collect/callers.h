@@ -72,6 +72,9 @@ struct callers_cut {
 struct callers_cut *callers_cut_make(struct callers *callers, enum callers_part part);
 void callers_cut_delete(struct callers_cut *cut); /* NULL is allowed */
 
+/* Get the images whose unwind tables could not be read until now. */
+struct unwind_gaps callers_gaps(struct callers *callers);
+
 /* The rows of a place, of which *count are one after the other. */
 const struct stack_row *callers_cut_rows(const struct callers_cut *cut,
                                          const struct stack_place *place,

@@ -97,7 +97,7 @@ find_unwind_file(void *context, uint32_t image, struct unwind_file *file)
         .path = found->path,
     };
     delivery_unlock(&collector->delivery);
-    return file->vdso || file->fd >= 0;
+    return found->kind != IMAGE_FILE || file->fd >= 0;
 }
 
 /* Find the callers of stacks, if they are wanted, and have the session report them.

@@ -110,9 +110,12 @@ struct collector_gaps {
     uint64_t unbelieved; /* records that make no sense: a program wrote there */
     bool too_many_hits;  /* more than the processor time allows */
     bool none_loaded;    /* no program has loaded one */
-    /* with stack_bytes: hits by how their stacks end, and rows with callers */
+    /* with stack_bytes: hits by how their stacks end, rows with callers, and images
+     * whose unwind tables could not be read, with the reason of one of them */
     uint64_t stack_ends[STACK_ENDS];
     uint64_t contexts;
+    uint64_t unread_tables;
+    char unread_why[256];
 };
 
 struct collector;

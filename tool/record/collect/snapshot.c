@@ -144,6 +144,12 @@ snapshot_take(struct collector *collector, struct profile *profile, enum snapsho
                snapshot_threads(collector, profile) &&
                snapshot_callers(collector, kind, stacks);
     *gaps = collector->gaps;
+    if (collector->callers != NULL) {
+        const struct unwind_gaps unread = callers_gaps(collector->callers);
+
+        gaps->unread_tables = unread.images;
+        memcpy(gaps->unread_why, unread.why, sizeof(gaps->unread_why));
+    }
     gaps->unopened = set->unopened;
     gaps->refused = set->refused;
     gaps->running = collector_count_processes(collector);

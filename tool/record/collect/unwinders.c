@@ -3,13 +3,17 @@
  * unwinders.c - readers of unwind tables.
  *
  * A reader ends at its limits, or is ended by a file that it cannot cope with. It is
- * started anew, until that has happened FAILURES_MAX times for one image: then the
- * image counts as one without tables that cover its code.
+ * started anew, until that has happened FAILURES_MAX times for one image: then its
+ * tables are not read any more.
  */
 #include "record/collect/unwinders.h"
 
 #include "base/open_regular.h"
+#include "base/text.h"
 
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,7 +30,15 @@ enum { ASKED_MAX = 2 };
 struct reader {
     struct sym_image *elf; /* NULL: none */
     uint32_t image;
+    const char *path;
     uint64_t asked; /* number of the last question; 0: there is no reader */
+};
+
+/* tables - what is known of those of an image. */
+struct tables {
+    uint8_t failures; /* of readers */
+    bool none;        /* it is no ELF file */
+    bool unread;      /* it is in the gaps */
 };
 
 struct unwinders {
@@ -34,8 +46,10 @@ struct unwinders {
     void *context;
     struct reader readers[READERS_MAX];
     uint64_t questions;
-    uint8_t *failures; /* by image */
+    struct tables *tables; /* by image */
     size_t image_count;
+    struct unwind_gaps gaps;
+    char why[sizeof(((struct unwind_gaps *)0)->why)]; /* of the last failure */
 };
 
 struct unwinders *
@@ -59,54 +73,88 @@ unwinders_delete(struct unwinders *unwinders)
     for (size_t i = 0; i < READERS_MAX; i++) {
         sym_image_close(unwinders->readers[i].elf);
     }
-    free(unwinders->failures);
+    free(unwinders->tables);
     free(unwinders);
 }
 
-/* Get how often readers of an image failed, or NULL if memory runs out. */
-static uint8_t *
-failures_of(struct unwinders *unwinders, uint32_t image)
+/* Get what is known of an image's tables, or NULL if memory runs out. */
+static struct tables *
+tables_of(struct unwinders *unwinders, uint32_t image)
 {
     if (image >= unwinders->image_count) {
         const size_t count = ((size_t)image + 1) * 2;
-        uint8_t *const failures = realloc(unwinders->failures, count);
+        struct tables *const tables =
+            reallocarray(unwinders->tables, count, sizeof(*tables));
 
-        if (failures == NULL) {
+        if (tables == NULL) {
             return NULL;
         }
-        memset(failures + unwinders->image_count, 0, count - unwinders->image_count);
-        unwinders->failures = failures;
+        memset(tables + unwinders->image_count, 0,
+               (count - unwinders->image_count) * sizeof(*tables));
+        unwinders->tables = tables;
         unwinders->image_count = count;
     }
-    return &unwinders->failures[image];
+    return &unwinders->tables[image];
 }
 
+static void
+set_why(struct unwinders *unwinders, const char *path, const char *why)
+{
+    char shown[128];
+
+    snprintf(unwinders->why, sizeof(unwinders->why), "%s: %s",
+             text_show(shown, sizeof(shown), path), why);
+}
+
+/* Open a file in a reader; a descriptor is closed. Returns NULL with errno set if that
+ * fails. */
 static struct sym_image *
-open_image(struct unwinders *unwinders, uint32_t image)
+open_file(const struct unwind_file *file)
 {
     const struct sym_settings settings = {.no_lines = true, .brief = true};
-    struct unwind_file file = {.fd = -1};
-    struct sym_image *elf = NULL;
+    int fd;
 
-    if (!unwinders->find(unwinders->context, image, &file)) {
-        return NULL;
-    }
-    if (file.vdso) {
+    if (file->vdso) {
         return sym_image_open_vdso(&settings);
     }
-    if (file.fd >= 0) {
-        const int fd = sym_open_found_in_time(file.key, file.fd);
-
-        elf = fd >= 0 ? sym_image_open(fd, file.path, "", &settings) : NULL;
-        close(file.fd);
+    if (file->fd < 0) {
+        errno = ENOEXEC;
+        return NULL;
     }
-    return elf;
+    fd = sym_open_found_in_time(file->key, file->fd);
+    close(file->fd);
+    if (fd < 0) {
+        errno = -fd;
+        return NULL;
+    }
+    return sym_image_open(fd, file->path, "", &settings);
+}
+
+/* Have a reader read an image. Returns false if it cannot. */
+static bool
+open_image(struct unwinders *unwinders, uint32_t image, struct tables *tables,
+           struct reader *reader)
+{
+    struct unwind_file file = {.fd = -1, .path = ""};
+
+    *reader = (struct reader){.image = image};
+    if (!unwinders->find(unwinders->context, image, &file)) {
+        set_why(unwinders, file.path, "it could not be opened");
+        return false;
+    }
+    reader->path = file.path;
+    reader->elf = open_file(&file);
+    tables->none = reader->elf == NULL && errno == ENOEXEC;
+    if (reader->elf == NULL) {
+        set_why(unwinders, file.path, sym_image_error(errno));
+    }
+    return reader->elf != NULL;
 }
 
 /* Return the reader of an image, which is opened in the place of the one that was asked
  * least recently. Returns NULL if it cannot be read. */
 static struct reader *
-get_reader(struct unwinders *unwinders, uint32_t image)
+get_reader(struct unwinders *unwinders, uint32_t image, struct tables *tables)
 {
     struct reader *oldest = &unwinders->readers[0];
 
@@ -121,8 +169,7 @@ get_reader(struct unwinders *unwinders, uint32_t image)
         }
     }
     sym_image_close(oldest->elf);
-    *oldest = (struct reader){.elf = open_image(unwinders, image), .image = image};
-    return oldest->elf != NULL ? oldest : NULL;
+    return open_image(unwinders, image, tables, oldest) ? oldest : NULL;
 }
 
 /* Give rows of link-time addresses the places of a segment, and leave out what is
@@ -148,10 +195,10 @@ move_to_places(struct sym_unwind_row *rows, size_t count,
 
 /* Ask once. Returns 0 if there is no answer. */
 static size_t
-ask(struct unwinders *unwinders, uint32_t image, uint64_t place,
+ask(struct unwinders *unwinders, uint32_t image, struct tables *tables, uint64_t place,
     struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
 {
-    struct reader *const reader = get_reader(unwinders, image);
+    struct reader *const reader = get_reader(unwinders, image, tables);
     struct sym_image_segment segment;
     size_t count;
 
@@ -166,6 +213,7 @@ ask(struct unwinders *unwinders, uint32_t image, uint64_t place,
     count =
         sym_image_unwind(reader->elf, place - segment.offset + segment.address, rows);
     if (sym_image_is_ended(reader->elf)) {
+        set_why(unwinders, reader->path, sym_image_why_ended(reader->elf));
         sym_image_close(reader->elf);
         *reader = (struct reader){0};
         return 0;
@@ -173,25 +221,49 @@ ask(struct unwinders *unwinders, uint32_t image, uint64_t place,
     return move_to_places(rows, count, &segment);
 }
 
+/* Count an image among those whose tables could not be read. */
+static void
+note_unread(struct unwinders *unwinders, struct tables *tables)
+{
+    struct unwind_gaps *const gaps = &unwinders->gaps;
+
+    if (!tables->unread && gaps->images++ == 0) {
+        memcpy(gaps->why, unwinders->why, sizeof(gaps->why));
+    }
+    tables->unread = true;
+}
+
 size_t
 unwinders_ask(struct unwinders *unwinders, uint32_t image, uint64_t place,
               struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
 {
-    uint8_t *const failures = failures_of(unwinders, image);
+    struct tables *const tables = tables_of(unwinders, image);
     size_t count = 0;
 
-    for (size_t i = 0;
-         i < ASKED_MAX && count == 0 && failures != NULL && *failures < FAILURES_MAX;
+    for (size_t i = 0; i < ASKED_MAX && count == 0 && tables != NULL && !tables->none &&
+                       tables->failures < FAILURES_MAX;
          i++) {
-        count = ask(unwinders, image, place, rows);
-        *failures = (uint8_t)(*failures + (count == 0));
+        count = ask(unwinders, image, tables, place, rows);
+        tables->failures = (uint8_t)(tables->failures + (count == 0));
     }
     if (count == 0) {
-        const bool all = failures == NULL || *failures >= FAILURES_MAX;
+        const bool none = tables != NULL && tables->none;
+        const bool all = tables == NULL || none || tables->failures >= FAILURES_MAX;
 
         rows[0] = (struct sym_unwind_row){
-            all ? 0 : place, all ? UINT64_MAX : place + 1, {.kind = SYM_UNWIND_NONE}};
+            all ? 0 : place,
+            all ? UINT64_MAX : place + 1,
+            {.kind = none ? SYM_UNWIND_NONE : SYM_UNWIND_UNREAD}};
         count = 1;
+        if (!none && tables != NULL) {
+            note_unread(unwinders, tables);
+        }
     }
     return count;
+}
+
+const struct unwind_gaps *
+unwinders_gaps(const struct unwinders *unwinders)
+{
+    return &unwinders->gaps;
 }

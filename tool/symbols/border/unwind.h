@@ -37,7 +37,9 @@ enum sym_unwind_kind {
                              * where the kernel stores them for a handler */
     SYM_UNWIND_CALL,        /* the caller's address is right below the CFA; other
                              * members of the rule are of this kind only */
-    SYM_UNWIND_KINDS
+    SYM_UNWIND_KINDS,
+    SYM_UNWIND_UNREAD = SYM_UNWIND_KINDS /* the tables could not be read; no reader
+                                          * sends this */
 };
 
 /* How the CFA is found, which is the caller's rsp. */

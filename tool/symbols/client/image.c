@@ -18,6 +18,7 @@
 #include "base/time_limit.h"
 #include "symbols/client/readers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -275,6 +276,13 @@ bool
 sym_image_is_ended(const struct sym_image *image)
 {
     return image->ended;
+}
+
+const char *
+sym_image_why_ended(const struct sym_image *image)
+{
+    assert(image->ended);
+    return sandbox_why(&image->process);
 }
 
 bool

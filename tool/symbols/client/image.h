@@ -98,6 +98,9 @@ int sym_image_descriptor(const struct sym_image *image);
 /* Whether the process has ended, so that no more names can be looked up. */
 bool sym_image_is_ended(const struct sym_image *image);
 
+/* Of an image whose process has ended, describe why, for people. */
+const char *sym_image_why_ended(const struct sym_image *image);
+
 /* Whether it was ended since it did not answer, which the note says, too. */
 bool sym_image_is_hung(const struct sym_image *image);
 

@@ -86,7 +86,7 @@ sym_image_unwind(struct sym_image *image, uint64_t address,
         count = image_finish(image) ? count : 0;
     }
     if (count == 0) {
-        rows[0] = (struct sym_unwind_row){0, UINT64_MAX, {.kind = SYM_UNWIND_NONE}};
+        rows[0] = (struct sym_unwind_row){0, UINT64_MAX, {.kind = SYM_UNWIND_UNREAD}};
         count = 1;
     }
     return count;

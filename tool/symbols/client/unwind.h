@@ -12,8 +12,8 @@
  *   address  below UINT64_MAX
  *   rows     out: the first one covers address; they are in order and do not overlap
  *
- * At least 1. An image whose process failed, or had no time left, has no rows: then the
- * only one is SYM_UNWIND_NONE for all addresses.
+ * At least 1. If the image's process failed, or had no time left, the only one is
+ * SYM_UNWIND_UNREAD for all addresses.
  */
 size_t sym_image_unwind(struct sym_image *image, uint64_t address,
                         struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX]);
