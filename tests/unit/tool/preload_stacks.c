@@ -274,13 +274,23 @@ ring__while_counting_is_paused__taken_and_left_out(void **state)
 static void
 ring__of_another_process__refused(void **state)
 {
+    /* One that takes no processor time: more than could have passed is refused. */
+    const pid_t other = fork();
+
     (void)state;
-    record_process(getppid());
+    if (other == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(other > 0);
+    record_process(other);
     send_ring();
     put_hit();
     assert_int_equal(count_all(), 0);
     assert_int_equal(memory.refused, 1);
     assert_int_equal(stack_ring_state(ring->words[0]), STACK_RING_READY);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
 }
 
 static void
