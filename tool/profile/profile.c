@@ -8,6 +8,8 @@
  */
 #include "profile/profile.h"
 
+#include "profile/join.h"
+
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "base/string_set.h"
@@ -857,7 +859,7 @@ profile_remove_stacks(struct profile *profile)
         hash = hash_row(&row);
         known = find_row(profile, &row, hash);
         if (known != NULL) {
-            add_clamped(known->hits, row.hits, profile->source_count);
+            add_clamped(known->hits, row.hits, profile_width(profile));
             continue;
         }
         if (!hash_index_add(&private->by_row, hash, (uint32_t)profile->row_count)) {

@@ -299,8 +299,8 @@ bool profile_change_hits(struct profile *profile, size_t width,
 void profile_keep_source(struct profile *profile, size_t source);
 
 /* Sum rows that differ in nothing but their stacks, and remove all stacks. To be called
- * before intervals are joined (join.h). Returns false if memory runs out; the profile
- * can then only be deleted. */
+ * before buckets are joined (join.h). Returns false if memory runs out; the profile can
+ * then only be deleted. */
 bool profile_remove_stacks(struct profile *profile);
 
 /* Return the index of the function in whose machine code a row's hits are; 0: none is

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
+#include "profile/join.h"
+
 /* Add a call without a name. */
 static uint32_t
 call(struct profile *profile, uint64_t address, uint32_t caller)
@@ -168,6 +170,49 @@ remove_stacks__rows_of_several_stacks__summed(void **state)
     profile_delete(profile);
 }
 
+/* A profile with hits of two intervals, in two stacks. */
+static struct profile *
+make_intervals(void)
+{
+    struct profile *profile = profile_new();
+    struct profile_place place = {.address = 0x1200};
+
+    fixture_source(profile, "time", "100ns", 10000);
+    fixture_source(profile, "time", "100ns", 30000);
+    fixture_image(profile, "/lib/libwork.so.6", "");
+    place.image = fixture_image(profile, "/usr/bin/work", "ab");
+    place.process = fixture_process(profile, "work");
+    for (uint32_t i = 0; i < 2; i++) {
+        place.stack =
+            call(profile, 0x1100 + i, fixture_end(profile, PROFILE_STACK_WHOLE));
+        assert_true(profile_add_hits_at(profile, &place, 0, 5));
+        assert_true(profile_add_hits_at(profile, &place, 1, 7));
+    }
+    return profile;
+}
+
+static void
+remove_stacks__intervals_joined__same_as_before(void **state)
+{
+    struct profile *before = make_intervals();
+    struct profile *after = make_intervals();
+    struct pprof_error error;
+
+    (void)state;
+    assert_true(profile_remove_stacks(before));
+    assert_true(profile_join_intervals(before, &error));
+    assert_true(profile_join_intervals(after, &error));
+    assert_true(profile_remove_stacks(after));
+
+    assert_int_equal(after->row_count, 1);
+    assert_int_equal(profile_width(after), 3);
+    assert_int_equal(after->rows[0].hits[0], 10 + 14 * 3);
+    assert_memory_equal(after->rows[0].hits, before->rows[0].hits,
+                        profile_width(after) * sizeof(uint64_t));
+    profile_delete(after);
+    profile_delete(before);
+}
+
 int
 main(void)
 {
@@ -180,6 +225,7 @@ main(void)
         cmocka_unit_test(add_call__no_such_index__refused),
         cmocka_unit_test(add_hits__other_stack__new_row),
         cmocka_unit_test(remove_stacks__rows_of_several_stacks__summed),
+        cmocka_unit_test(remove_stacks__intervals_joined__same_as_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
