@@ -16,18 +16,10 @@ import harness  # noqa: E402
 import pages  # noqa: E402
 import profiles  # noqa: E402
 from browser import BrowserError, find  # noqa: E402
-from pages import READY, ntprof  # noqa: E402
+from pages import HOSTILE, READY, ntprof  # noqa: E402
 
 PHONE = {"width": 390, "height": 780, "scale": 2, "touch": True}
 OPENED = 7  # times that a page is opened to time it
-HOSTILE = [
-    b"<script>window.hacked=1</script>", b"</script><script>window.hacked=2</script>",
-    b"<img src=x onerror=window.hacked=3>", b"\"><svg onload=window.hacked=4>", b"<!--<script>", b"]]>",
-    b"${window.hacked=5}`'\"\\", b"\033[31mred\033[0m\033]0;title\007", b"line\xe2\x80\xa8separator\xe2\x80\xa9end",
-    b"\xff\xfe\xc3(\xed\xa0\x80", b"\xe2\x80\xaeright to left", b"__proto__", b"constructor",
-    b"javascript:window.hacked=6",
-    b"a\nb\tc\rd", b"x" * (1 << 20), ("\N{GRINNING FACE}" * 2000).encode(), b"&lt;b&gt;&#60;", b" ",
-]
 
 
 def small():
@@ -49,24 +41,7 @@ def small():
     return profile
 
 
-class PageTest(pages.PageTest):
-    def export(self, profile, *options):
-        """The profile's file, and its page."""
-        file = self.folder / f"{self._testMethodName}.pb.gz"
-        page = file.with_suffix(".html")
-        profile.write(file)
-        ntprof("export", "--format", "html", *options, "-o", page, file)
-        return file, page
-
-    def open(self, page, **shape):
-        return super().open(page.as_uri(), **shape)
-
-    def show(self, profile, **shape):
-        return self.open(self.export(profile)[1], **shape)
-
-    def assert_requests(self, requests):
-        self.assertEqual(requests, [])
-
+class PageTest(pages.FilePageTest):
     def view(self, page):
         page.settle()
         first, size = page.run("[map.dataset.from, map.dataset.bytes]")

@@ -38,6 +38,7 @@ class Profile:
         self.time_ns = 1700000000123456789
         self.mappings, self.functions, self.locations, self.samples = [], [], [], []
         self.totals = [0] * len(sources)
+        self.has_stacks = False
 
     def text(self, raw):
         raw = raw if isinstance(raw, bytes) else raw.encode()
@@ -56,27 +57,39 @@ class Profile:
                               field(4, self.text(file)) + field(5, line))
         return number
 
-    def add_bucket(self, image, address, function, line, hits, process="work"):
-        """hits: one number a source. function: an id, 0 for none, or ids with the innermost first."""
+    def add_call(self, image, address, function, line=0):
+        """A place that calls, for stacks; image 0 and a function called so: how a stack ends."""
         number = len(self.locations) + 1
         chain = [function] if isinstance(function, int) else function
         lines = b"".join(field(4, field(1, each) + field(2, line)) for each in chain if each)
-        self.locations.append(field(1, number) + field(2, image) + field(3, address) + lines)
+        mapped = field(2, image) if image else b""
+        self.locations.append(field(1, number) + mapped + field(3, address) + lines)
+        return number
+
+    def add_bucket(self, image, address, function, line, hits, process="work", stack=None, end="whole"):
+        """hits: one number a source. function: an id, 0 for none, or ids with the innermost first.
+
+        stack: what add_call gave, the innermost first; with end, how it ends.
+        """
+        number = self.add_call(image, address, function, line)
+        self.has_stacks = self.has_stacks or stack is not None
         for source, each in enumerate(hits):
             if each == 0:
                 continue
             values = [0] * len(hits)
             values[source] = each
             labels = ((b"source", self.sources[source]), (b"process", process))
+            if stack is not None:
+                labels += ((b"stack", end),)
             self.samples.append(
-                field(1, varint(number)) + field(2, b"".join(map(varint, values))) +
+                field(1, b"".join(map(varint, [number, *(stack or [])]))) + field(2, b"".join(map(varint, values))) +
                 b"".join(field(3, field(1, self.text(key)) + field(2, self.text(value))) for key, value in labels) +
                 field(3, field(1, self.text(b"bucket_bytes")) + field(3, self.bucket_bytes) +
                       field(4, self.text(b"bytes"))))
             self.totals[source] += each
 
     def _comments(self):
-        yield b"flat bucket profile, no call stacks"
+        yield b"bucket profile with call stacks" if self.has_stacks else b"flat bucket profile, no call stacks"
         yield b"ntprof.format 1"
         yield b"ntprof.command " + escape(self.command)
         yield b"ntprof.hal perf"

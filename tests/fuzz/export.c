@@ -7,8 +7,10 @@
  */
 #include "harmless.h"
 
+#include "profile/call_tree.h"
 #include "profile/pprof.h"
 #include "view/export/export.h"
+#include "view/export/flames.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -81,10 +83,33 @@ export_as(const char *name, const struct profile *profile,
     free(text);
 }
 
+/* Read the flame graphs: a node has what those below it have, and the root all. */
+static void
+require_flames(struct flames *flames, const struct profile *profile,
+               const struct profile *old)
+{
+    require(flames_read(flames, profile, old));
+    for (size_t i = 0; i < flames->count; i++) {
+        const struct flame *const tree = &flames->sources[i].tree;
+        uint64_t sum = 0;
+        bool exact = true;
+
+        for (size_t node = 0; node < tree->count; node++) {
+            require(node == 0 || tree->nodes[node].parent < node);
+            require(tree->nodes[node].total[FLAME_NEW] <=
+                    tree->nodes[tree->nodes[node].parent].total[FLAME_NEW]);
+            exact = exact && !__builtin_add_overflow(
+                                 sum, tree->nodes[node].self[FLAME_NEW], &sum);
+        }
+        require(!exact || sum == tree->nodes[0].total[FLAME_NEW]);
+    }
+}
+
 static void
 export_all(const struct profile *profile, uint8_t choice)
 {
-    const struct export_options options = {
+    struct flames flames = {0};
+    struct export_options options = {
         .source = profile->source_count > 0 ? choice % profile->source_count : 0,
         .image = profile->image_count > 0 && (choice & 1) != 0
                      ? profile->images[choice % profile->image_count].path
@@ -96,11 +121,16 @@ export_all(const struct profile *profile, uint8_t choice)
     char *name;
 
     require(names != NULL);
+    if (call_tree_has_stacks(profile)) {
+        require_flames(&flames, profile, (choice & 2) != 0 ? profile : NULL);
+        options.flames = &flames;
+    }
     while ((name = strsep(&rest, ", ")) != NULL) {
         if (name[0] != '\0') {
             export_as(name, profile, &options);
         }
     }
+    flames_finish(&flames);
     free(names);
 }
 

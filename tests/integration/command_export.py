@@ -538,6 +538,8 @@ class Manners(Export):
                 (["--format", "openmetrics", "--rows", "x", "p"], "--rows x: allowed are 0 (all)"),
                 (["--format", "folded", "-e", "faults", "p"], "-e faults: the profile has no such source; "
                                                               "it has time, page-faults"),
+                (["--format", "folded", "--old", "p", "p"], "folded does not take --old: it has no flame graph"),
+                (["--format", "html", "-o", "x", "--old", "p", "p"], "p: has no stacks, so there is no flame graph"),
                 (["--format", "csv", "p", "q"], "q: only one FILE"),
                 (["--format", "csv", "--frob", "p"], "--frob: no such option; see: ntprof help"),
                 (["--format"], "--format: needs a value; see: ntprof help"),

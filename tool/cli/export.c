@@ -95,6 +95,10 @@ static const struct options_row rows[] = {
     {"image-dir", 0, "DIR",
      "html, for compilers: look for programs and libraries in DIR first", "<folder>",
      TEXT(options.image_dir)},
+    {"old", 0, "OLD",
+     "html: a profile that the flame graph is compared with: what grew since, and "
+     "what shrank",
+     "<profile>", TEXT(old)},
     {"source-dir", 0, "OLD=NEW",
      "html: sources compiled in OLD are in NEW; repeatable; NEW alone is for paths "
      "that have no OLD",
@@ -139,6 +143,9 @@ check(const struct export_arguments *arguments)
     }
     if (odd == NULL && arguments->options.image_dir != NULL && !format->reads_images) {
         odd = "--image-dir: it reads no programs";
+    }
+    if (odd == NULL && arguments->old != NULL && !format->has_flames) {
+        odd = "--old: it has no flame graph";
     }
     if (odd != NULL) {
         cmd_fail("export", "%s does not take %s", format->name, odd);

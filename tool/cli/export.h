@@ -13,6 +13,7 @@ struct export_arguments {
     const struct export_format *format;
     const char *file;
     const char *output;      /* "-": standard output */
+    const char *old;         /* of flame graphs: what they are compared with, or NULL */
     const char *source;      /* NULL: the first source */
     bool rows;               /* --rows was given */
     const char *code;        /* the last option about code of html that was given; NULL:

@@ -6,10 +6,14 @@
 #include "base/whole_file.h"
 #include "cli/export.h"
 #include "cli/source_choice.h"
+#include "profile/call_tree.h"
+#include "view/export/flames.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define NO_STACKS "has no stacks, so there is no flame graph (-g records them)"
 
 /* Choose the source for a format that holds only one. */
 static bool
@@ -86,28 +90,81 @@ check_output(const struct export_arguments *arguments, struct whole_file_error *
     return whole_file_check(arguments->output, "export", error);
 }
 
+/* Read the profile that flame graphs are compared with. Returns NULL after an error
+ * line. */
+static struct profile *
+read_old(const struct export_arguments *arguments)
+{
+    const struct input_options input = {.value = arguments->input.value,
+                                        .stacks = true};
+    struct pprof_error error;
+    struct profile *old;
+
+    progress_report_file("reading", arguments->old);
+    old = input_read(arguments->old, &input, &error);
+    if (old == NULL) {
+        cmd_fail("export", "%s", error.text);
+    } else if (!call_tree_has_stacks(old)) {
+        cmd_refuse("export", arguments->old, NO_STACKS);
+        profile_delete(old);
+        old = NULL;
+    }
+    return old;
+}
+
+/* Make the flame graphs of a profile with stacks, and sum its rows over them. Returns
+ * false after an error line. */
+static bool
+read_flames(struct profile *profile, struct export_arguments *arguments,
+            struct flames *flames)
+{
+    struct profile *old = NULL;
+    bool done;
+
+    if (!call_tree_has_stacks(profile)) {
+        return arguments->old == NULL ||
+               cmd_refuse("export", arguments->file, NO_STACKS);
+    }
+    if (arguments->old != NULL) {
+        old = read_old(arguments);
+        if (old == NULL) {
+            return false;
+        }
+    }
+    done = flames_read(flames, profile, old) && profile_remove_stacks(profile);
+    profile_delete(old);
+    arguments->options.flames = flames;
+    return done || cmd_refuse("export", arguments->file, "out of memory");
+}
+
 int
 export_file(struct export_arguments *arguments)
 {
     struct whole_file_error unwritable;
+    struct flames flames = {0};
     struct pprof_error error;
     struct profile *profile;
+    bool done;
     int status;
 
     if (!check_output(arguments, &unwritable)) {
         return cmd_fail("export", "%s", unwritable.text);
     }
     progress_report_file("reading", arguments->file);
-    arguments->input.stacks = arguments->format->has_stacks;
-    profile =
-        strcmp(arguments->format->name, "pprof") == 0
-            ? input_read(arguments->file, &arguments->input, &error)
-            : input_read_plain("export", arguments->file, &arguments->input, &error);
+    arguments->input.stacks =
+        arguments->format->has_stacks || arguments->format->has_flames;
+    profile = input_read(arguments->file, &arguments->input, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);
     }
-    status = choose_source(profile, arguments) ? write_export(profile, arguments)
-                                               : CMD_FAILED;
+    done = !arguments->format->has_flames || read_flames(profile, arguments, &flames);
+    if (done && strcmp(arguments->format->name, "pprof") != 0) {
+        input_make_plain("export", profile);
+    }
+    status = done && choose_source(profile, arguments)
+                 ? write_export(profile, arguments)
+                 : CMD_FAILED;
+    flames_finish(&flames);
     profile_delete(profile);
     return status;
 }

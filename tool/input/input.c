@@ -116,11 +116,18 @@ input_read_plain(const char *command, const char *word,
                  const struct input_options *options, struct pprof_error *error)
 {
     struct profile *const profile = input_read(word, options, error);
+
+    if (profile != NULL) {
+        input_make_plain(command, profile);
+    }
+    return profile;
+}
+
+void
+input_make_plain(const char *command, struct profile *profile)
+{
     struct buffer lines = {0};
 
-    if (profile == NULL) {
-        return NULL;
-    }
     profile_join_buckets(profile);
     report_put_units(&lines, command, profile);
     if (lines.size > 0 && buffer_text(&lines) != NULL) {
@@ -128,5 +135,4 @@ input_read_plain(const char *command, const char *word,
         fputs(buffer_text(&lines), stderr);
     }
     buffer_finish(&lines);
-    return profile;
 }

@@ -43,6 +43,9 @@ struct profile *input_read_plain(const char *command, const char *word,
                                  const struct input_options *options,
                                  struct pprof_error *error);
 
+/* Make that of what input_read returned. */
+void input_make_plain(const char *command, struct profile *profile);
+
 /* As input_read, but leave the intervals apart. */
 struct profile *input_read_apart(const char *word, const struct input_options *options,
                                  struct pprof_error *error);

@@ -10,6 +10,7 @@
 #include "profile/merge.h"
 #include "profile/pprof.h"
 #include "view/export/export.h"
+#include "view/export/flames.h"
 #include "view/report/difference.h"
 #include "view/report/report.h"
 #include "view/report/tree.h"
@@ -332,14 +333,21 @@ static bool
 export_profile(void *context)
 {
     const struct exported *exported = context;
-    const struct export_options options = {.image = "work", .rows = 1};
+    struct export_options options = {.image = "work", .rows = 1};
     struct export_messages messages;
-    const bool done = export_write(exported->out, exported->profile, exported->format,
-                                   &options, &messages);
+    struct flames flames = {0};
+    bool done = true;
 
-    if (!done) {
-        assert_non_null(strstr(messages.error, "out of memory"));
+    if (exported->format->has_flames) {
+        done = flames_read(&flames, exported->profile, exported->profile);
+        options.flames = &flames;
     }
+    if (done) {
+        done = export_write(exported->out, exported->profile, exported->format,
+                            &options, &messages);
+        assert_true(done || strstr(messages.error, "out of memory") != NULL);
+    }
+    flames_finish(&flames);
     return done;
 }
 

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 struct listing_prefix; /* view/listing/listing.h */
+struct flames;         /* view/export/flames.h */
 
 struct export_options {
     const char *format;    /* its name, for messages; export_write sets it */
@@ -26,6 +27,7 @@ struct export_options {
     const char *image_dir; /* as in annotator_settings */
     const struct listing_prefix *prefixes; /* of html: the same */
     size_t prefix_count;
+    const struct flames *flames; /* of html: of the stacks; NULL: there are none */
 };
 
 /* Messages of an export, for people; "" for none. */
@@ -56,6 +58,7 @@ struct export_format {
     bool one_image;    /* has the hits of options->image only */
     bool has_rows;     /* uses options->rows */
     bool has_stacks;   /* has stacks; others are of rows summed over them */
+    bool has_flames;   /* the same, but uses options->flames */
     bool has_listings; /* uses options->listings and prefixes */
     bool reads_images; /* uses options->image_dir */
     bool unreadable;   /* binary: refused on a terminal */

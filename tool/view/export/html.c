@@ -6,6 +6,7 @@
  */
 #include "view/export/html_code.h"
 #include "view/export/html_data.h"
+#include "view/export/html_flame.h"
 #include "view/export/html_page.h"
 
 #include "view/export/export.h"
@@ -16,6 +17,7 @@
 
 #define DATA_BEGIN "<script type=\"application/json\" id=\"profile\">\n"
 #define DATA_END "</script>\n"
+#define FLAMES_BEGIN "<script type=\"application/json\" id=\"flame-data\">\n"
 
 /* The lines under a report, in memory of their own. NULL: out of memory. */
 static char *
@@ -51,6 +53,19 @@ write_data(FILE *out, const struct profile *profile, const struct function_names
         fputs(DATA_END, out);
     }
     free(summary);
+    buffer_finish(&json);
+    return done;
+}
+
+static bool
+write_flames(FILE *out, const struct flames *flames)
+{
+    struct buffer json = {0};
+    const bool done = html_put_flames(&json, flames);
+
+    fputs(FLAMES_BEGIN, out);
+    fwrite(json.data, 1, json.size, out);
+    fputs(DATA_END, out);
     buffer_finish(&json);
     return done;
 }
@@ -91,6 +106,7 @@ html_write_page(FILE *out, const struct html_page *page, const char *more,
     fputs(more, out);
     done = function_names_find(profile, DISPLAY_SHORT, &names) &&
            write_data(out, profile, &names) &&
+           (options->flames == NULL || write_flames(out, options->flames)) &&
            html_write_code(out, profile, &names, options, &code);
     function_names_finish(&names);
     if (!done) {

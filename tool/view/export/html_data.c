@@ -21,7 +21,7 @@
 
 /* Put a text that is escaped already, cut if it is too long. */
 static void
-put_escaped(struct buffer *json, const char *text, size_t size)
+put_escaped_bytes(struct buffer *json, const char *text, size_t size)
 {
     size_t kept = size;
 
@@ -40,14 +40,19 @@ put_escaped(struct buffer *json, const char *text, size_t size)
 }
 
 void
+html_put_escaped(struct buffer *json, const char *text)
+{
+    put_escaped_bytes(json, text, strlen(text));
+}
+
+void
 html_put_text(struct buffer *json, const char *text)
 {
     struct buffer escaped = {0};
 
     text_escape(&escaped, text != NULL ? text : "");
     if (buffer_text(&escaped) != NULL) {
-        put_escaped(json, (const char *)escaped.data,
-                    strlen((const char *)escaped.data));
+        html_put_escaped(json, (const char *)escaped.data);
     } else {
         json->failed = true;
     }
@@ -109,9 +114,8 @@ html_put_base64(struct buffer *json, const struct buffer *bytes)
     json->size += groups * 4 + 2;
 }
 
-/* Puts the column as a member, and empties it for the next. */
-static void
-put_column(struct buffer *json, const char *key, struct buffer *column)
+void
+html_put_column(struct buffer *json, const char *key, struct buffer *column)
 {
     json_put_key(json, key);
     html_put_base64(json, column);
@@ -264,7 +268,7 @@ put_head(struct page *page, const char *summary)
     for (const char *line = summary; *line != '\0';) {
         const size_t size = strcspn(line, "\n");
 
-        put_escaped(json, line, size);
+        put_escaped_bytes(json, line, size);
         buffer_append_byte(json, ',');
         line += size + (line[size] == '\n');
     }
@@ -328,7 +332,7 @@ put_frame_names(struct page *page)
         html_put_varint(&page->column,
                         text_number(page, used[i] ? profile->functions[i].name : ""));
     }
-    put_column(page->json, "name", &page->column);
+    html_put_column(page->json, "name", &page->column);
     free(used);
 }
 
@@ -342,11 +346,11 @@ put_functions(struct page *page)
     for (size_t i = 0; i < profile->function_count; i++) {
         html_put_varint(&page->column, text_number(page, profile->functions[i].file));
     }
-    put_column(page->json, "file", &page->column);
+    html_put_column(page->json, "file", &page->column);
     for (size_t i = 0; i < profile->function_count; i++) {
         html_put_varint(&page->column, profile->functions[i].start_line);
     }
-    put_column(page->json, "line", &page->column);
+    html_put_column(page->json, "line", &page->column);
     json_end_member(page->json, '}');
     buffer_append_byte(page->json, '\n');
 }
@@ -360,7 +364,7 @@ put_escaped_list(struct page *page, const char *key, const struct buffer *texts,
     for (size_t i = 0; i < page->names->count; i++) {
         const char *const text = (const char *)texts->data + starts[i];
 
-        put_escaped(page->json, text, strlen(text));
+        html_put_escaped(page->json, text);
         buffer_append_byte(page->json, ',');
     }
     json_end_member(page->json, ']');
@@ -385,7 +389,7 @@ put_full_names(struct page *page, const struct buffer *shorts, const size_t *sta
                          &full);
         text = buffer_text(&full) != NULL ? buffer_text(&full) : "";
         text = strcmp(text, (const char *)shorts->data + starts[i]) == 0 ? "" : text;
-        put_escaped(page->json, text, strlen(text));
+        html_put_escaped(page->json, text);
         buffer_append_byte(page->json, ',');
     }
     json_end_member(page->json, ']');
@@ -403,16 +407,16 @@ put_name_places(struct page *page)
         html_put_varint(&page->column,
                         text_number(page, identity_file(names->items[i].function)));
     }
-    put_column(page->json, "file", &page->column);
+    html_put_column(page->json, "file", &page->column);
     for (size_t i = 0; i < names->count; i++) {
         html_put_varint(&page->column, names->items[i].function->start_line);
     }
-    put_column(page->json, "line", &page->column);
+    html_put_column(page->json, "line", &page->column);
     for (size_t i = 0; i < names->count; i++) {
         html_put_varint(&page->column,
                         function_has_name_or_bounds(names->items[i].function));
     }
-    put_column(page->json, "known", &page->column);
+    html_put_column(page->json, "known", &page->column);
 }
 
 /* Put the names of the functions of rows. */
@@ -445,15 +449,15 @@ put_frames(struct page *page)
     for (size_t i = 0; i < profile->frame_count; i++) {
         html_put_varint(&page->column, profile->frames[i].function);
     }
-    put_column(page->json, "function", &page->column);
+    html_put_column(page->json, "function", &page->column);
     for (size_t i = 0; i < profile->frame_count; i++) {
         html_put_varint(&page->column, profile->frames[i].line);
     }
-    put_column(page->json, "line", &page->column);
+    html_put_column(page->json, "line", &page->column);
     for (size_t i = 0; i < profile->frame_count; i++) {
         html_put_varint(&page->column, profile->frames[i].caller);
     }
-    put_column(page->json, "caller", &page->column);
+    html_put_column(page->json, "caller", &page->column);
     json_end_member(page->json, '}');
     buffer_append_byte(page->json, '\n');
 }
@@ -502,39 +506,39 @@ put_rows(struct page *page)
 
     put_segments(page);
     buffer_print(page->json, "\"rows\":{\"count\":%zu,", count);
-    put_column(page->json, "step", &page->column);
+    html_put_column(page->json, "step", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->function);
     }
-    put_column(page->json, "function", &page->column);
+    html_put_column(page->json, "function", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, page->names->outer[page->order[i]]);
     }
-    put_column(page->json, "outer", &page->column);
+    html_put_column(page->json, "outer", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, page->names->inner[page->order[i]]);
     }
-    put_column(page->json, "inner", &page->column);
+    html_put_column(page->json, "inner", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->line);
     }
-    put_column(page->json, "line", &page->column);
+    html_put_column(page->json, "line", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->caller);
     }
-    put_column(page->json, "caller", &page->column);
+    html_put_column(page->json, "caller", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->process);
     }
-    put_column(page->json, "process", &page->column);
+    html_put_column(page->json, "process", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->thread);
     }
-    put_column(page->json, "thread", &page->column);
+    html_put_column(page->json, "thread", &page->column);
     for (size_t i = 0; i < count; i++) {
         html_put_varint(&page->column, row_at(page, i)->cpu_plus_1);
     }
-    put_column(page->json, "cpu", &page->column);
+    html_put_column(page->json, "cpu", &page->column);
     json_end_member(page->json, '}');
     buffer_append_byte(page->json, '\n');
 }

@@ -29,11 +29,17 @@ enum { HTML_TEXT_BYTES_MAX = 4096 };
 /* A JSON string of hostile text; NULL is "". */
 void html_put_text(struct buffer *json, const char *text);
 
+/* The same of text that is escaped already. */
+void html_put_escaped(struct buffer *json, const char *text);
+
 /* One number of a column. */
 void html_put_varint(struct buffer *column, uint64_t number);
 
 /* A JSON string of packed bytes. */
 void html_put_base64(struct buffer *json, const struct buffer *bytes);
+
+/* A column as a member; it is emptied for the next. */
+void html_put_column(struct buffer *json, const char *key, struct buffer *column);
 
 /*
  * Append the profile as one JSON object. Returns false if memory ran out.

@@ -85,6 +85,7 @@ function setSource(source) {
   refreshTable(true);
   if (state.chosen) showChosen();
   picture.later();
+  if (flameData) flame.setSource();
 }
 
 function setBy(by) {
@@ -108,6 +109,10 @@ function repaint() {
   picture.readColours();
   picture.later();
   if (shown.groups) table.draw(true);
+  if (flameData) {
+    flame.showLegend();
+    flame.later();
+  }
 }
 
 function isDark() {
@@ -124,6 +129,7 @@ function nextOf(list, value) { return list[(list.indexOf(value) + 1) % list.leng
 
 function showTable() {
   document.body.dataset.view = "list";
+  if (flameData) enlargeFlame(false);
   refreshMeasures();
   grid.focus();
 }
@@ -149,6 +155,7 @@ const KEYS = {
   c: () => { state.tab = nextOf(["code", "source", "buckets"], codeView); showCode(); },
   b: () => { $("statistics").open = !$("statistics").open; },
   t: () => setTheme(isDark() ? "light" : "dark"),
+  v: () => { if (flameData) showFlame(!flameIsShown()); },
   Escape: () => { if (document.activeElement === grid) picture.zoomAll(); else showTable(); },
 };
 
@@ -270,6 +277,7 @@ function refreshMeasures() {
   if (shown.groups) refreshTable(true);
   code.resize(codeLines.length);
   picture.later();
+  if (flameData) flame.later(true);
 }
 
 function begin() {
@@ -285,6 +293,7 @@ function begin() {
   addKeys();
   addPictureEvents();
   picture.readColours();
+  beginFlame();
   if (rowCount > 0) {
     picture.sumUp();
     fillImages();
