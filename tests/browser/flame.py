@@ -144,7 +144,7 @@ class Moving(FlameTest):
         for key, name in steps:
             page.key(key)
             self.assertEqual(page.text("#flame-name"), name)
-        self.assertEqual(page.text("#flame-image"), "")
+        self.assertEqual(page.text("#flame-image"), "[stack]")
         page.key("Enter")
         self.assertAlmostEqual(self.share(page, "worker"), 1, delta=0.005)
         page.key("0")

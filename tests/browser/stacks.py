@@ -38,6 +38,18 @@ class Stacks:
         end = path[0] if path[0].startswith("[") else "whole"
         self.profile.add_bucket(image, address, function, 5, hits, stack=stack if self.with_stacks else None, end=end)
 
+    def add_raw(self, path, hits):
+        """Names of any bytes: (image, function), outermost first."""
+        made = []
+        for image, function in path:
+            if (image, function) not in self.functions:
+                start = 0x100000 * (len(self.functions) + 1)
+                self.functions[image, function] = (self.profile.add_image(image, start, start + 0x100000), start,
+                                                   self.profile.add_function(function, function, 7))
+            made.append(self.functions[image, function])
+        stack = [self.profile.add_call(image, address + 16, function) for image, address, function in made[-2::-1]]
+        self.profile.add_bucket(*made[-1], 5, (hits,), stack=stack)
+
 
 def known(scale=1, with_stacks=True):
     """20,000 hits: malloc 13,000 of three callers, recursion, a stack that is cut, and three rare functions.

@@ -24,7 +24,7 @@ import foreign_file
 
 FOREIGN = pathlib.Path(__file__).parent / "foreign"
 KINDS = ["go", "gperftools", "node"]
-FORMS = ["callgrind", "folded", "html", "json", "csv", "openmetrics", "speedscope"]
+FORMS = ["callgrind", "folded", "html", "json", "csv", "openmetrics", "speedscope", "svg"]
 
 wrong = 0
 

@@ -540,6 +540,7 @@ class Manners(Export):
                                                               "it has time, page-faults"),
                 (["--format", "folded", "--old", "p", "p"], "folded does not take --old: it has no flame graph"),
                 (["--format", "html", "-o", "x", "--old", "p", "p"], "p: has no stacks, so there is no flame graph"),
+                (["--format", "svg", "p"], "the profile has no stacks, so there is no flame graph: record it with -g"),
                 (["--format", "csv", "p", "q"], "q: only one FILE"),
                 (["--format", "csv", "--frob", "p"], "--frob: no such option; see: ntprof help"),
                 (["--format"], "--format: needs a value; see: ntprof help"),

@@ -10,7 +10,7 @@ enum { ALLOWED_BYTES = 256, ROWS_DEFAULT = 100, LISTINGS_DEFAULT = 50 };
 
 static const char help[] =
     "Examples\n"
-    "  ntprof export --format folded | flamegraph.pl > p.svg   a flame graph\n"
+    "  ntprof export --format svg -o p.svg      a flame graph of a run with -g\n"
     "  ntprof export --format callgrind -o p.callgrind       for callgrind_annotate\n"
     "  ntprof export --format gmon --image ./app -o gmon.out   for gprof -p -b ./app\n"
     "  ntprof export --format html -o p.html    a page for a browser, code and all\n"
@@ -71,15 +71,16 @@ take_source_dir(void *into, const struct options_given *given)
 
 static const struct options_row rows[] = {
     {"format", 0, "FORMAT",
-     "pprof, gmon, callgrind, speedscope, folded, json, csv, html, openmetrics; for "
-     "compilers and linkers llvm-profgen, llvm-sample, gcc-afdo, bolt, bolt-fdata, "
+     "pprof, gmon, callgrind, speedscope, folded, json, csv, html, svg, openmetrics; "
+     "for compilers and linkers llvm-profgen, llvm-sample, gcc-afdo, bolt, bolt-fdata, "
      "symbol-order",
      "<format>", OPTIONS_INTO(take_format, struct export_arguments, format)},
     {"output", 'o', "OUT",
      "into this file, whole or not at all; else on standard output", "<file>",
      TEXT(output)},
     {"event", 'e', "SOURCE",
-     "gmon, folded, for compilers: the one source that they hold (default the first)",
+     "gmon, folded, svg, for compilers: the one source that they hold (default the "
+     "first)",
      "<source>", TEXT(source)},
     {"image", 0, "GLOB",
      "gmon, for compilers: the one image that they hold: its path or file name "
@@ -96,7 +97,7 @@ static const struct options_row rows[] = {
      "html, for compilers: look for programs and libraries in DIR first", "<folder>",
      TEXT(options.image_dir)},
     {"old", 0, "OLD",
-     "html: a profile that the flame graph is compared with: what grew since, and "
+     "html, svg: a profile that the flame graph is compared with: what grew since, and "
      "what shrank",
      "<profile>", TEXT(old)},
     {"source-dir", 0, "OLD=NEW",

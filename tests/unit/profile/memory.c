@@ -354,9 +354,9 @@ export_profile(void *context)
 static void
 export__each_allocation_fails__said(void **state)
 {
-    static const char *const names[] = {"pprof",      "gmon",        "callgrind",
-                                        "speedscope", "folded",      "json",
-                                        "csv",        "openmetrics", "html"};
+    static const char *const names[] = {"pprof",  "gmon", "callgrind", "speedscope",
+                                        "folded", "json", "csv",       "openmetrics",
+                                        "html",   "svg"};
     struct profile *profile = make_profile();
     struct exported exported = {.profile = profile, .out = fopen("/dev/null", "w")};
 

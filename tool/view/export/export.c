@@ -42,6 +42,11 @@ static const struct export_format FORMATS[] = {
      .has_listings = true,
      .reads_images = true,
      .unreadable = true},
+    {.name = "svg",
+     .write = export_svg,
+     .hits_max = UINT64_MAX,
+     .one_source = true,
+     .has_flames = true},
     {.name = "openmetrics",
      .write = export_openmetrics,
      .hits_max = DOUBLE_MAX,
@@ -105,10 +110,10 @@ export_format_suggest(const char *name, struct suggestion *suggestion)
         {"collapsed", "folded"},
         {"collapse", "folded"},
         {"stackcollapse", "folded"},
-        {"flamegraph", "html"},
-        {"flame", "html"},
+        {"flamegraph", "svg"},
+        {"flame", "svg"},
+        {"picture", "svg"},
         {"stacks", "folded"},
-        {"svg", "html"},
         {"page", "html"},
         {"web", "html"},
         {"proto", "pprof"},
@@ -151,7 +156,7 @@ export_format_suggest(const char *name, struct suggestion *suggestion)
 const char *
 export_format_names(void)
 {
-    return "pprof, gmon, callgrind, speedscope, folded, json, csv, html, "
+    return "pprof, gmon, callgrind, speedscope, folded, json, csv, html, svg, "
            "openmetrics, llvm-profgen, llvm-sample, gcc-afdo, bolt, bolt-fdata, "
            "symbol-order";
 }

@@ -27,7 +27,7 @@ struct export_options {
     const char *image_dir; /* as in annotator_settings */
     const struct listing_prefix *prefixes; /* of html: the same */
     size_t prefix_count;
-    const struct flames *flames; /* of html: of the stacks; NULL: there are none */
+    const struct flames *flames; /* of html, svg: of the stacks; NULL: there are none */
 };
 
 /* Messages of an export, for people; "" for none. */
@@ -46,7 +46,7 @@ typedef bool export_writer(FILE *out, const struct profile *profile,
                            struct export_messages *messages);
 
 export_writer export_pprof, export_gmon, export_callgrind, export_speedscope,
-    export_folded, export_json, export_csv, export_html, export_openmetrics,
+    export_folded, export_json, export_csv, export_html, export_svg, export_openmetrics,
     export_llvm_profgen, export_llvm_sample, export_gcc_afdo, export_symbol_order,
     export_bolt, export_bolt_fdata;
 
