@@ -72,25 +72,33 @@ check_name(const struct sym_name *name, bool found)
 
 /* Rows in order that cover the address, of numbers that may be. */
 static void
-check_unwind(struct sym_image *image)
+check_rows(const struct sym_unwind_row *rows, size_t count, uint64_t address)
 {
-    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
-    const size_t count = sym_image_unwind(image, 16, rows);
-
     require(count >= 1 && count <= SYM_UNWIND_ROWS_MAX);
-    require(rows[0].start <= 16 && rows[0].end > 16);
+    require(rows[0].start <= address && rows[0].end > address);
     for (size_t i = 0; i < count; i++) {
         const struct sym_unwind_rule *const rule = &rows[i].rule;
 
         require(rows[i].start < rows[i].end);
         require(i == 0 || rows[i].start >= rows[i - 1].end);
-        require(rule->kind < SYM_UNWIND_KINDS ||
-                (rule->kind == SYM_UNWIND_UNREAD && count == 1));
-        require(rule->cfa < SYM_CFA_FORMS);
+        require(rule->kind < SYM_UNWIND_KINDS && rule->cfa < SYM_CFA_FORMS);
         require(rule->cfa_register < SYM_REGISTERS && rule->base < SYM_REGISTERS);
         for (size_t at = 0; at < SYM_SAVED_REGISTERS; at++) {
             require(rule->places[at] < SYM_PLACES);
         }
+    }
+}
+
+static void
+check_unwind(struct sym_image *image)
+{
+    static const uint64_t addresses[] = {16, 4096, 17};
+    struct sym_unwind_answer answers[3];
+    const size_t answered = sym_image_unwind(image, addresses, 3, answers);
+
+    require(answered == 3 || sym_image_is_ended(image));
+    for (size_t i = 0; i < answered; i++) {
+        check_rows(answers[i].rows, answers[i].count, addresses[i]);
     }
 }
 

@@ -166,6 +166,13 @@ class Run(Stacks):
         for sample in whole:
             self.assertEqual(sample.functions[-1], "_start", sample)
 
+    def test_many_rules_are_missing__asked_together(self):
+        environment = dict(harness.bare_environment(), NTPROF_LOG=f"debug:{self.folder}/log")
+        self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1", env=environment)
+        rules, requests = map(int, re.search(r"callers: .*; (\d+) rules in (\d+) requests",
+                                             (self.folder / "log").read_text()).groups())
+        self.assertGreater(rules, 2 * requests)
+
     def test_bound_of_contexts__rarest_give_their_callers_up(self):
         line, _, ends = self.record("--contexts", "64", "-F", "5k", "--", "/usr/bin/python3", "-S", "-c", TREE, "1")
         self.assertIn(" of 64 contexts)", line)
@@ -243,9 +250,13 @@ class Readers(Stacks):
         self.assertEqual(set(ends), {NOT_RECORDED}, ends)
         self.assertRegex(self.said, r"the unwind tables of \d+ images? could not be read \(")
 
-    def test_reader_that_hangs__queue_fills_and_hits_stay(self):
-        _, _, ends = self.hostile("other:hang:/call_shares", "-F", "5k", "--", program("call_shares"), "1000")
+    def test_reader_that_hangs__its_hits_stay_and_other_files_go_on(self):
+        both = f'{program("call_shares")} 1000 & /usr/bin/python3 -S -c "$0" 1; wait'
+        _, samples, ends = self.hostile("other:hang:/call_shares", "--", "sh", "-c", both, TREE)
         self.assertGreater(ends[NOT_RECORDED], 0, ends)
+        whole = sum(sample.hits for sample in samples if sample.labels["stack"] == "whole" and
+                    any("PyEval" in name for name in sample.functions))
+        self.assertGreater(whole, 100, ends)
 
     def test_killed_reader__another_answers(self):
         child = self.start(self.arguments("run", "-g", "-o", FILE, "--", "/usr/bin/python3", "-S", "-c", TREE, "2"),

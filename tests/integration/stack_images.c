@@ -133,12 +133,15 @@ stack_images_walk(struct stack_sample *sample, struct stack_walked *walked)
     sample->mappings = mappings;
     sample->mapping_count = mapping_count;
     while (!stack_walk(sample, rules, walked)) {
-        struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
-        const size_t count =
-            sym_image_unwind(images[walked->image].symbols, walked->address, rows);
+        struct sym_unwind_answer answer;
 
+        if (sym_image_unwind(images[walked->image].symbols, &walked->address, 1,
+                             &answer) == 0) {
+            fprintf(stderr, "no unwind rows of %s\n", images[walked->image].path);
+            exit(2);
+        }
         rows_asked++;
-        stack_rules_add(rules, walked->image, rows, count);
+        stack_rules_add(rules, walked->image, answer.rows, answer.count);
     }
 }
 

@@ -78,6 +78,18 @@ open_library(const char *name)
     return image;
 }
 
+/* Ask about one address. */
+static size_t
+ask(struct sym_image *image, uint64_t address,
+    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
+{
+    struct sym_unwind_answer answer;
+
+    assert_int_equal(sym_image_unwind(image, &address, 1, &answer), 1);
+    memcpy(rows, answer.rows, sizeof(answer.rows));
+    return answer.count;
+}
+
 /* The rule at a byte of a function. */
 static struct sym_unwind_rule
 rule_at(const char *library, const char *function, uint64_t byte)
@@ -89,7 +101,7 @@ rule_at(const char *library, const char *function, uint64_t byte)
     size_t count;
 
     fixture_find_symbol(library, function, &start, &end);
-    count = sym_image_unwind(image, start + byte, rows);
+    count = ask(image, start + byte, rows);
     assert_true(count >= 1 && count <= SYM_UNWIND_ROWS_MAX);
     assert_true(rows[0].start <= start + byte && start + byte < rows[0].end);
     for (size_t i = 1; i < count; i++) {
@@ -198,7 +210,7 @@ unwind__nothing_covers_the_address__one_row_says_why(void **state)
 
     (void)state;
     assert_int_equal(rule_at("usual", "bare", 0).kind, SYM_UNWIND_NONE);
-    assert_int_equal(sym_image_unwind(image, 5, rows), 1);
+    assert_int_equal(ask(image, 5, rows), 1);
     assert_int_equal(rows[0].rule.kind, SYM_UNWIND_NO_TABLES);
     assert_int_equal(rows[0].start, 0);
     assert_int_equal(rows[0].end, UINT64_MAX);
@@ -215,13 +227,44 @@ unwind__many_rows__the_address_and_32_more(void **state)
 
     (void)state;
     fixture_find_symbol("usual", "many", &start, &end);
-    assert_int_equal(sym_image_unwind(image, start, rows), SYM_UNWIND_ROWS_MAX);
+    assert_int_equal(ask(image, start, rows), SYM_UNWIND_ROWS_MAX);
     for (size_t i = 0; i < SYM_UNWIND_ROWS_MAX; i++) {
         assert_int_equal(rows[i].start, start + i);
         assert_int_equal(rows[i].rule.cfa_offset, 8 + 8 * i);
     }
-    assert_int_equal(sym_image_unwind(image, end - 1, rows), 1);
+    assert_int_equal(ask(image, end - 1, rows), 1);
     assert_int_equal(rows[0].rule.cfa_offset, 8 + 8 * 39);
+    sym_image_close(image);
+}
+
+static void
+unwind__several_addresses__each_as_alone(void **state)
+{
+    struct sym_image *const image = open_library("usual");
+    struct sym_unwind_answer answers[SYM_UNWIND_ASKED_MAX];
+    uint64_t addresses[SYM_UNWIND_ASKED_MAX];
+    uint64_t start;
+    uint64_t end;
+
+    (void)state;
+    fixture_find_symbol("usual", "many", &start, &end);
+    for (size_t i = 0; i < SYM_UNWIND_ASKED_MAX; i++) {
+        addresses[i] = start + (i * 7) % SYM_UNWIND_ASKED_MAX;
+    }
+    assert_int_equal(sym_image_unwind(image, addresses, SYM_UNWIND_ASKED_MAX, answers),
+                     SYM_UNWIND_ASKED_MAX);
+    for (size_t i = 0; i < SYM_UNWIND_ASKED_MAX; i++) {
+        struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+
+        assert_int_equal(ask(image, addresses[i], rows), answers[i].count);
+        assert_int_equal(rows[0].start, addresses[i]);
+        for (size_t at = 0; at < answers[i].count; at++) {
+            assert_int_equal(answers[i].rows[at].start, rows[at].start);
+            assert_int_equal(answers[i].rows[at].end, rows[at].end);
+            assert_int_equal(answers[i].rows[at].rule.cfa_offset,
+                             rows[at].rule.cfa_offset);
+        }
+    }
     sym_image_close(image);
 }
 
@@ -258,7 +301,7 @@ unwind__own_vdso__has_rows(void **state)
         place += 16;
     }
     assert_true(place < 0x2000);
-    assert_true(sym_image_unwind(image, place, rows) >= 1);
+    assert_true(ask(image, place, rows) >= 1);
     assert_int_equal(rows[0].rule.kind, SYM_UNWIND_CALL);
     sym_image_close(image);
 }
@@ -274,6 +317,7 @@ main(void)
         cmocka_unit_test(unwind__other_rules__unsupported),
         cmocka_unit_test(unwind__nothing_covers_the_address__one_row_says_why),
         cmocka_unit_test(unwind__many_rows__the_address_and_32_more),
+        cmocka_unit_test(unwind__several_addresses__each_as_alone),
         cmocka_unit_test(unwind__code_of_another_machine__unsupported),
         cmocka_unit_test(unwind__own_vdso__has_rows),
     };

@@ -64,19 +64,24 @@ begin(void)
     number_count = 1;
 }
 
+/* Ask about one address. Returns how many rows came, 0 if there was no answer. */
 static size_t
 ask(struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX], bool *ended)
 {
+    struct sym_unwind_answer answered = {.count = 0};
+    const uint64_t address = ADDRESS;
     struct sym_image *image;
-    size_t count;
 
     in_process_work = answer;
     image = sym_image_open(memfd_create("file", MFD_CLOEXEC), "/forged", "", NULL);
     assert_non_null(image);
-    count = sym_image_unwind(image, ADDRESS, rows);
+    if (sym_image_unwind(image, &address, 1, &answered) == 0) {
+        answered.count = 0;
+    }
     *ended = sym_image_is_ended(image);
     sym_image_close(image);
-    return count;
+    memcpy(rows, answered.rows, sizeof(answered.rows));
+    return answered.count;
 }
 
 static void
@@ -85,11 +90,8 @@ assert_refused(void)
     struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
     bool ended;
 
-    assert_int_equal(ask(rows, &ended), 1);
+    assert_int_equal(ask(rows, &ended), 0);
     assert_true(ended);
-    assert_int_equal(rows[0].rule.kind, SYM_UNWIND_UNREAD);
-    assert_int_equal(rows[0].start, 0);
-    assert_int_equal(rows[0].end, UINT64_MAX);
 }
 
 static void

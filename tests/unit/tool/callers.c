@@ -2,10 +2,10 @@
 /*
  * callers.c - hits are counted by their callers, at once or by the thread that asks for
  * rules, and whatever cannot be walked is not recorded; with what that is made of: maps
- * of code, and the queue.
+ * of code, and the pool.
  */
 #include "record/collect/callers.h"
-#include "record/collect/sample_queue.h"
+#include "record/collect/sample_pool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,30 +94,39 @@ code_map__empty__nothing_to_remove(void **state)
     code_map_release(NULL);
 }
 
-/* --- the queue --- */
+/* --- the pool --- */
 
 static void
-sample_queue__full__room_after_pop_in_order(void **state)
+sample_pool__full__room_after_removal(void **state)
 {
-    struct sample_queue *const queue = sample_queue_create(4096, 1000);
-    uint32_t *sample;
+    struct sample_pool *const pool = sample_pool_create(4096, 1000);
+    uint32_t *samples[4];
+    uint32_t *sample = NULL;
+    uint32_t sum = 0;
 
     (void)state;
-    assert_non_null(queue);
-    assert_null(sample_queue_first(queue));
-    for (uint32_t i = 0; i < 20; i++) {
-        sample = sample_queue_room(queue);
-        if (i >= 4) {
-            assert_null(sample);
-            assert_int_equal(*(uint32_t *)sample_queue_first(queue), i - 4);
-            sample_queue_pop(queue);
-            sample = sample_queue_room(queue);
-        }
-        assert_non_null(sample);
-        *sample = i;
-        sample_queue_push(queue);
+    assert_non_null(pool);
+    assert_null(sample_pool_next(pool, NULL));
+    for (uint32_t i = 0; i < 4; i++) {
+        samples[i] = sample_pool_take(pool);
+        assert_non_null(samples[i]);
+        *samples[i] = 1u << i;
     }
-    sample_queue_delete(queue);
+    assert_null(sample_pool_take(pool));
+    while ((sample = sample_pool_next(pool, sample)) != NULL) {
+        sum += *sample;
+        if (sample == samples[1] || sample == samples[3]) {
+            sample_pool_remove(pool, sample);
+        }
+    }
+    assert_int_equal(sum, 15);
+    assert_ptr_equal(sample_pool_next(pool, NULL), samples[0]);
+    assert_ptr_equal(sample_pool_next(pool, samples[0]), samples[2]);
+    assert_null(sample_pool_next(pool, samples[2]));
+    assert_ptr_equal(sample_pool_take(pool), samples[1]);
+    assert_ptr_equal(sample_pool_take(pool), samples[3]);
+    assert_null(sample_pool_take(pool));
+    sample_pool_delete(pool);
 }
 
 /* --- callers --- */
@@ -240,7 +249,7 @@ callers__no_rule_needed__counted_at_once(void **state)
 }
 
 static void
-callers__rule_needed__counted_by_the_thread(void **state)
+callers__rule_needed__counted_by_a_thread(void **state)
 {
     struct stack_node node;
     size_t rows;
@@ -325,7 +334,7 @@ callers__cut_while_a_stack_waits__its_hit_is_of_the_cut(void **state)
 }
 
 static void
-callers__queue_full__not_recorded(void **state)
+callers__pool_full__not_recorded(void **state)
 {
     struct stack_node node;
     size_t rows;
@@ -463,13 +472,13 @@ main(void)
         cmocka_unit_test(code_map__any_order__sorted_without_overlaps),
         cmocka_unit_test(code_map__used_by_others__they_keep_theirs),
         cmocka_unit_test(code_map__empty__nothing_to_remove),
-        cmocka_unit_test(sample_queue__full__room_after_pop_in_order),
+        cmocka_unit_test(sample_pool__full__room_after_removal),
         WITH_CALLERS(callers__no_rule_needed__counted_at_once),
-        WITH_CALLERS(callers__rule_needed__counted_by_the_thread),
+        WITH_CALLERS(callers__rule_needed__counted_by_a_thread),
         WITH_CALLERS(callers__file_not_opened__not_recorded_and_why),
         WITH_CALLERS(callers__cuts__recent_hits_once_and_repeated),
         WITH_CALLERS(callers__cut_while_a_stack_waits__its_hit_is_of_the_cut),
-        WITH_CALLERS(callers__queue_full__not_recorded),
+        WITH_CALLERS(callers__pool_full__not_recorded),
         WITH_CALLERS(callers__map_changes_meanwhile__that_of_the_hit),
         WITH_CALLERS(callers__32_bit__not_recorded),
         WITH_CALLERS(callers__in_the_kernel__its_callers_and_the_users),

@@ -1,24 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callers.c - walks stacks, at once or by a thread that asks for rules.
+ * callers.c - walks stacks, at once or by threads that ask for rules.
  *
- * A sample is what a walk needs of a hit. It is in the queue until the thread has
- * walked it or given it up. The lock guards rules, contexts and queue, and is held for
- * a walk, but never while readers are asked.
+ * A sample is what a walk needs of a hit. It is in the pool from a walk that found a
+ * rule missing until a walk that finds all, or until it is given up. A thread asks
+ * about all missing rules of one image together, for samples that are far from each
+ * other in time, and then walks these again; an image that is slow to answer keeps one
+ * thread, and samples that wait for other images go on.
+ *
+ * The lock guards rules, contexts and samples, and is held for walks, but never while
+ * readers are asked.
  */
 #include "record/collect/callers.h"
 
 #include "base/clock.h"
-#include "record/collect/sample_queue.h"
+#include "base/command_log.h"
+#include "record/collect/sample_pool.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Memory for samples that wait. */
-enum { QUEUE_BYTES = 4 << 20 };
+enum { POOL_BYTES = 4 << 20 };
+
+/* Threads that ask readers. They wait most of the time: on a busy machine for the
+ * processor that the reader has to get. */
+enum { THREADS = 8 };
 
 /* Of ntprof_stack.kernel_chain. One of that length may be cut. */
 enum { KERNEL_CHAIN_MAX = 127 };
@@ -26,13 +37,18 @@ enum { KERNEL_CHAIN_MAX = 127 };
 /* Of ntprof_stack.registers on x86-64; the last is the address. */
 enum { REGISTER_COUNT = SYM_REGISTERS + 1 };
 
-/* Questions for one stack: each frame may need one, and rows may go meanwhile. */
-enum { QUESTIONS_MAX = 2 * STACK_FRAMES_MAX };
+/* Walks of one stack: each frame may need one, and rows may go meanwhile. */
+enum { WALKS_MAX = 2 * STACK_FRAMES_MAX };
 
 /* Time for the stacks that wait at the end. */
 #define END_NS_MAX (UINT64_C(10) * CLOCK_SECOND_NS)
 
 struct sample {
+    uint64_t number; /* the oldest has the lowest; of those in the pool */
+    /* The rule that is missing, of those in the pool: */
+    uint32_t image;
+    uint64_t address;
+    uint32_t walks;
     struct stack_place place;
     uint64_t registers[REGISTER_COUNT]; /* with user */
     bool user;                          /* there is a user part */
@@ -45,23 +61,62 @@ struct sample {
     struct code_map *code; /* may be NULL */
 };
 
+/* asking - one thread and its questions about an image. */
+struct asking {
+    struct callers *callers;
+    pthread_t thread;
+    uint32_t image; /* that it asks about; STACK_NO_IMAGE: none */
+    size_t count;
+    uint64_t places[SYM_UNWIND_ASKED_MAX];
+    struct sym_unwind_answer answers[SYM_UNWIND_ASKED_MAX];
+};
+
 struct callers {
     pthread_mutex_t lock;
-    pthread_cond_t wake; /* there is a sample, or closing is set */
-    pthread_t thread;
-    bool running;
+    pthread_cond_t wake; /* there may be something to ask, or closing is set */
+    size_t running;      /* threads */
     bool closing;
     uint64_t end_ns; /* with closing: when samples are given up */
     uint32_t stack_bytes;
     uint64_t cuts; /* that were no repetitions */
     struct stack_rules *rules;
     struct stack_contexts *contexts;
-    struct sample_queue *queue;
-    struct unwinders *unwinders; /* of the thread */
-    struct unwind_gaps gaps;     /* as the thread last saw them */
-    struct stack_walked user;    /* the user part of the last walk */
-    struct stack_walked walked;  /* all of it */
+    struct sample_pool *pool;
+    uint64_t numbers;  /* of samples */
+    uint64_t refused;  /* hits for which the pool had no room */
+    uint64_t requests; /* about one image each */
+    uint64_t questions;
+    struct unwinders *unwinders;
+    struct stack_walked user;   /* the user part of the last walk */
+    struct stack_walked walked; /* all of it */
+    struct asking asking[THREADS];
 };
+
+/* --- samples that wait --- */
+
+static struct sample *
+next_sample(const struct callers *callers, const struct sample *sample)
+{
+    return sample_pool_next(callers->pool, sample);
+}
+
+static void
+remove_sample(struct callers *callers, struct sample *sample)
+{
+    code_map_release(sample->code);
+    sample_pool_remove(callers->pool, sample);
+}
+
+/* The callers of all samples are not recorded. */
+static void
+give_up_all(struct callers *callers)
+{
+    struct sample *sample = NULL;
+
+    while ((sample = next_sample(callers, sample)) != NULL) {
+        remove_sample(callers, sample);
+    }
+}
 
 /* --- creation --- */
 
@@ -78,10 +133,14 @@ callers_new(const struct callers_settings *settings)
     callers->stack_bytes = settings->stack_bytes;
     callers->rules = stack_rules_create();
     callers->contexts = stack_contexts_create(settings->contexts);
-    callers->queue =
-        sample_queue_create(QUEUE_BYTES, sizeof(struct sample) + settings->stack_bytes);
+    callers->pool =
+        sample_pool_create(POOL_BYTES, sizeof(struct sample) + settings->stack_bytes);
     callers->unwinders = unwinders_new(settings->find, settings->context);
-    if (callers->rules == NULL || callers->contexts == NULL || callers->queue == NULL ||
+    for (size_t i = 0; i < THREADS; i++) {
+        callers->asking[i].callers = callers;
+        callers->asking[i].image = STACK_NO_IMAGE;
+    }
+    if (callers->rules == NULL || callers->contexts == NULL || callers->pool == NULL ||
         callers->unwinders == NULL) {
         callers_delete(callers);
         return NULL;
@@ -92,20 +151,16 @@ callers_new(const struct callers_settings *settings)
 void
 callers_delete(struct callers *callers)
 {
-    struct sample *sample;
-
     if (callers == NULL) {
         return;
     }
     callers_stop(callers);
-    while (callers->queue != NULL &&
-           (sample = sample_queue_first(callers->queue)) != NULL) {
-        code_map_release(sample->code);
-        sample_queue_pop(callers->queue);
+    if (callers->pool != NULL) {
+        give_up_all(callers);
     }
     stack_rules_delete(callers->rules);
     stack_contexts_delete(callers->contexts);
-    sample_queue_delete(callers->queue);
+    sample_pool_delete(callers->pool);
     unwinders_delete(callers->unwinders);
     pthread_cond_destroy(&callers->wake);
     pthread_mutex_destroy(&callers->lock);
@@ -226,59 +281,169 @@ count(struct callers *callers, const struct sample *sample)
                              walked->end, walked->image);
 }
 
-/* --- the thread --- */
+/* --- threads --- */
 
-/* Walk a sample of the queue, with the lock, which is released while readers are asked.
- * Returns false if there were too many questions, or no time is left. */
 static bool
-walk_asking(struct callers *callers, const struct sample *sample)
+is_asked(const struct callers *callers, uint32_t image)
 {
-    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
-
-    for (int questions = 0; questions < QUESTIONS_MAX; questions++) {
-        uint64_t address;
-        uint32_t image;
-        size_t row_count;
-
-        if (callers->closing && clock_now_ns() >= callers->end_ns) {
-            return false;
-        }
-        if (walk(callers, sample, (const uint8_t *)(sample + 1))) {
+    for (size_t i = 0; i < THREADS; i++) {
+        if (callers->asking[i].image == image) {
             return true;
         }
-        image = callers->user.image;
-        address = callers->user.address;
-        pthread_mutex_unlock(&callers->lock);
-        row_count = unwinders_ask(callers->unwinders, image, address, rows);
-        pthread_mutex_lock(&callers->lock);
-        stack_rules_add(callers->rules, image, rows, row_count);
-        callers->gaps = *unwinders_gaps(callers->unwinders);
     }
     return false;
+}
+
+/* Choose the image that the oldest sample waits for, of those about which no thread
+ * asks. Returns STACK_NO_IMAGE if there is none. */
+static uint32_t
+choose_image(const struct callers *callers)
+{
+    const struct sample *oldest = NULL;
+
+    for (const struct sample *sample = next_sample(callers, NULL); sample != NULL;
+         sample = next_sample(callers, sample)) {
+        if ((oldest == NULL || sample->number < oldest->number) &&
+            !is_asked(callers, sample->image)) {
+            oldest = sample;
+        }
+    }
+    return oldest != NULL ? oldest->image : STACK_NO_IMAGE;
+}
+
+static bool
+has_place(const struct asking *asking, uint64_t place)
+{
+    for (size_t i = 0; i < asking->count; i++) {
+        if (asking->places[i] == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Ask about a place, if there is room, its rule is missing and it is not asked yet. */
+static void
+add_question(const struct callers *callers, struct asking *asking, uint64_t place)
+{
+    if (asking->count < SYM_UNWIND_ASKED_MAX && !has_place(asking, place) &&
+        stack_rules_find(callers->rules, asking->image, place) == NULL) {
+        asking->places[asking->count++] = place;
+    }
+}
+
+/* Ask about what may be return addresses in a mapping of the image: the walk will need
+ * the rules of those that are, and each request takes long on a busy machine. */
+static void
+add_likely_questions(const struct callers *callers, struct asking *asking,
+                     const struct sample *sample, const struct stack_mapping *mapping)
+{
+    const uint8_t *const copy = (const uint8_t *)(sample + 1);
+
+    for (size_t at = 0; at + sizeof(uint64_t) <= sample->copied_bytes &&
+                        asking->count < SYM_UNWIND_ASKED_MAX;
+         at += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, copy + at, sizeof(word));
+        if (word - 1 - mapping->start < mapping->end - mapping->start) {
+            add_question(callers, asking, word - 1 - mapping->start + mapping->address);
+        }
+    }
+}
+
+/* Collect the questions of all samples that wait for the image: first those that they
+ * wait for, then those that they are likely to have next. */
+static void
+collect_questions(struct callers *callers, struct asking *asking)
+{
+    const struct sample *sample = NULL;
+
+    asking->count = 0;
+    while ((sample = next_sample(callers, sample)) != NULL) {
+        if (sample->image == asking->image) {
+            add_question(callers, asking, sample->address);
+        }
+    }
+    while ((sample = next_sample(callers, sample)) != NULL &&
+           asking->count < SYM_UNWIND_ASKED_MAX) {
+        for (size_t i = 0; sample->image == asking->image && i < sample->code->count;
+             i++) {
+            if (sample->code->mappings[i].image == asking->image) {
+                add_likely_questions(callers, asking, sample,
+                                     &sample->code->mappings[i]);
+            }
+        }
+    }
+}
+
+/* Walk a sample of the pool again: it is counted, given up after too many walks, or
+ * waits for another rule. */
+static void
+walk_again(struct callers *callers, struct sample *sample)
+{
+    if (walk(callers, sample, (const uint8_t *)(sample + 1))) {
+        count(callers, sample);
+        remove_sample(callers, sample);
+    } else if (++sample->walks == WALKS_MAX) {
+        remove_sample(callers, sample);
+    } else {
+        sample->image = callers->user.image;
+        sample->address = callers->user.address;
+    }
+}
+
+/* Ask about an image, with the lock, which is released meanwhile, and walk the samples
+ * that waited for the answers. */
+static void
+ask_image(struct callers *callers, struct asking *asking)
+{
+    struct sample *sample = NULL;
+
+    collect_questions(callers, asking);
+    if (asking->count > 0) {
+        callers->requests++;
+        callers->questions += asking->count;
+        pthread_mutex_unlock(&callers->lock);
+        unwinders_ask(callers->unwinders, asking->image, asking->places, asking->count,
+                      asking->answers);
+        pthread_mutex_lock(&callers->lock);
+    }
+    for (size_t i = 0; i < asking->count; i++) {
+        stack_rules_add(callers->rules, asking->image, asking->answers[i].rows,
+                        asking->answers[i].count);
+    }
+    while ((sample = next_sample(callers, sample)) != NULL) {
+        if (sample->image == asking->image &&
+            stack_rules_find(callers->rules, sample->image, sample->address) != NULL) {
+            walk_again(callers, sample);
+        }
+    }
 }
 
 static void *
 callers_main(void *argument)
 {
-    struct callers *const callers = argument;
+    struct asking *const asking = argument;
+    struct callers *const callers = asking->callers;
 
     pthread_setname_np(pthread_self(), "ntprof-callers");
     pthread_mutex_lock(&callers->lock);
     for (;;) {
-        struct sample *const sample = sample_queue_first(callers->queue);
-
-        if (sample == NULL && callers->closing) {
+        if (callers->closing && clock_now_ns() >= callers->end_ns) {
+            give_up_all(callers);
+        }
+        asking->image = choose_image(callers);
+        if (asking->image != STACK_NO_IMAGE) {
+            ask_image(callers, asking);
+            asking->image = STACK_NO_IMAGE;
+            /* Samples wait for other images now, and others for this one. */
+            pthread_cond_broadcast(&callers->wake);
+        } else if (callers->closing && next_sample(callers, NULL) == NULL) {
             break;
-        }
-        if (sample == NULL) {
+        } else {
             pthread_cond_wait(&callers->wake, &callers->lock);
-            continue;
         }
-        if (walk_asking(callers, sample)) {
-            count(callers, sample);
-        }
-        code_map_release(sample->code);
-        sample_queue_pop(callers->queue);
     }
     pthread_mutex_unlock(&callers->lock);
     return NULL;
@@ -289,31 +454,43 @@ callers_start(struct callers *callers)
 {
     sigset_t all;
     sigset_t old;
-    int failure;
+    int failure = 0;
 
-    assert(!callers->running && !callers->closing);
+    assert(callers->running == 0 && !callers->closing);
     /* The main thread handles all signals. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    failure = pthread_create(&callers->thread, NULL, callers_main, callers);
+    while (callers->running < THREADS && failure == 0) {
+        struct asking *const asking = &callers->asking[callers->running];
+
+        failure = pthread_create(&asking->thread, NULL, callers_main, asking);
+        callers->running += failure == 0;
+    }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    callers->running = failure == 0;
-    return -failure;
+    /* One is enough, where no more threads are allowed. */
+    return callers->running > 0 ? 0 : -failure;
 }
 
 void
 callers_stop(struct callers *callers)
 {
-    if (!callers->running) {
-        return;
-    }
     pthread_mutex_lock(&callers->lock);
     callers->closing = true;
     callers->end_ns = clock_now_ns() + END_NS_MAX;
-    pthread_cond_signal(&callers->wake);
+    pthread_cond_broadcast(&callers->wake);
     pthread_mutex_unlock(&callers->lock);
-    pthread_join(callers->thread, NULL);
-    callers->running = false;
+    if (callers->running == 0) {
+        return;
+    }
+    while (callers->running > 0) {
+        pthread_join(callers->asking[--callers->running].thread, NULL);
+    }
+    pthread_mutex_lock(&callers->lock);
+    COMMAND_LOG("callers: %" PRIu64 " stacks waited for rules, %" PRIu64
+                " had no room; %" PRIu64 " rules in %" PRIu64 " requests",
+                callers->numbers, callers->refused, callers->questions,
+                callers->requests);
+    pthread_mutex_unlock(&callers->lock);
 }
 
 /* --- hits --- */
@@ -355,19 +532,24 @@ make_sample(const struct callers *callers, const struct callers_hit *hit,
     return true;
 }
 
-/* Have the thread walk a sample. If there is no room, its callers are not recorded. */
+/* Have a thread walk a sample for which the last walk found no rule. If there is no
+ * room, its callers are not recorded. */
 static void
-queue_sample(struct callers *callers, const struct sample *sample, const void *copy)
+keep_sample(struct callers *callers, const struct sample *sample, const void *copy)
 {
-    struct sample *const queued = sample_queue_room(callers->queue);
+    struct sample *const kept = sample_pool_take(callers->pool);
 
-    if (queued == NULL) {
+    if (kept == NULL) {
+        callers->refused++;
         return;
     }
-    *queued = *sample;
-    queued->code = code_map_use(sample->code);
-    memcpy(queued + 1, copy, sample->copied_bytes);
-    sample_queue_push(callers->queue);
+    *kept = *sample;
+    kept->number = ++callers->numbers;
+    kept->image = callers->user.image;
+    kept->address = callers->user.address;
+    kept->walks = 0;
+    kept->code = code_map_use(sample->code);
+    memcpy(kept + 1, copy, sample->copied_bytes);
     pthread_cond_signal(&callers->wake);
 }
 
@@ -384,7 +566,7 @@ callers_take(struct callers *callers, const struct callers_hit *hit)
     if (walk(callers, &sample, hit->stack->stack)) {
         count(callers, &sample);
     } else {
-        queue_sample(callers, &sample, hit->stack->stack);
+        keep_sample(callers, &sample, hit->stack->stack);
     }
     pthread_mutex_unlock(&callers->lock);
 }
@@ -529,12 +711,7 @@ callers_cut_delete(struct callers_cut *cut)
 struct unwind_gaps
 callers_gaps(struct callers *callers)
 {
-    struct unwind_gaps gaps;
-
-    pthread_mutex_lock(&callers->lock);
-    gaps = callers->gaps;
-    pthread_mutex_unlock(&callers->lock);
-    return gaps;
+    return unwinders_gaps(callers->unwinders);
 }
 
 const struct stack_row *

@@ -3,10 +3,10 @@
  * callers.h - finds who called the code that was hit, while the recording runs, and
  * counts hits by that.
  *
- * The stack of a hit whose unwind rules are known is walked by the thread that delivers
- * it. Otherwise it waits in a queue of fixed size for a thread of its own, which asks
- * readers for rules; when the queue is full its callers are not recorded. So delivery
- * never waits for a reader.
+ * The stack of a hit whose unwind rules are known is walked by the thread that
+ * delivers it. Otherwise it waits in a pool of fixed size for threads that ask readers
+ * for rules; when the pool is full its callers are not recorded. So delivery never
+ * waits for a reader.
  *
  * Addresses of frames are places of their image (enum image_kind).
  */
@@ -24,7 +24,7 @@ struct callers;
 struct callers_settings {
     uint32_t stack_bytes; /* at most, of a copy; as the session was asked for */
     size_t contexts;      /* the bound of rows with callers */
-    unwinders_find *find; /* called on the thread that asks readers */
+    unwinders_find *find; /* called on the threads that ask readers */
     void *context;
 };
 
@@ -32,11 +32,11 @@ struct callers_settings {
 struct callers *callers_new(const struct callers_settings *settings);
 void callers_delete(struct callers *callers); /* NULL is allowed */
 
-/* Start the thread that asks readers. Returns 0 or a negative errno. */
+/* Start the threads that ask readers. Returns 0 or a negative errno. */
 int callers_start(struct callers *callers);
 
-/* End that thread, if it runs, when it has walked what waits, for ten seconds at most.
- * It must be able to call find meanwhile. */
+/* End these threads, if they run, when what waits has been walked, for ten seconds at
+ * most. They must be able to call find meanwhile. */
 void callers_stop(struct callers *callers);
 
 /* callers_hit - a hit that was counted. */

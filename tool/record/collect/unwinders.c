@@ -5,6 +5,8 @@
  * A reader ends at its limits, or is ended by a file that it cannot cope with. It is
  * started anew, until that has happened FAILURES_MAX times for one image: then its
  * tables are not read any more.
+ *
+ * The lock guards all but a reader in use, which belongs to the thread that uses it.
  */
 #include "record/collect/unwinders.h"
 
@@ -13,6 +15,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +34,8 @@ struct reader {
     struct sym_image *elf; /* NULL: none */
     uint32_t image;
     const char *path;
-    uint64_t asked; /* number of the last question; 0: there is no reader */
+    uint64_t asked; /* number of the last request; 0: there is no reader */
+    bool used;      /* by a thread */
 };
 
 /* tables - what is known of those of an image. */
@@ -44,8 +48,9 @@ struct tables {
 struct unwinders {
     unwinders_find *find;
     void *context;
+    pthread_mutex_t lock;
     struct reader readers[READERS_MAX];
-    uint64_t questions;
+    uint64_t requests;
     struct tables *tables; /* by image */
     size_t image_count;
     struct unwind_gaps gaps;
@@ -58,6 +63,7 @@ unwinders_new(unwinders_find *find, void *context)
     struct unwinders *const unwinders = calloc(1, sizeof(*unwinders));
 
     if (unwinders != NULL) {
+        pthread_mutex_init(&unwinders->lock, NULL);
         unwinders->find = find;
         unwinders->context = context;
     }
@@ -73,6 +79,7 @@ unwinders_delete(struct unwinders *unwinders)
     for (size_t i = 0; i < READERS_MAX; i++) {
         sym_image_close(unwinders->readers[i].elf);
     }
+    pthread_mutex_destroy(&unwinders->lock);
     free(unwinders->tables);
     free(unwinders);
 }
@@ -97,13 +104,16 @@ tables_of(struct unwinders *unwinders, uint32_t image)
     return &unwinders->tables[image];
 }
 
+/* Note the reason of a failure. */
 static void
 set_why(struct unwinders *unwinders, const char *path, const char *why)
 {
     char shown[128];
 
+    pthread_mutex_lock(&unwinders->lock);
     snprintf(unwinders->why, sizeof(unwinders->why), "%s: %s",
              text_show(shown, sizeof(shown), path), why);
+    pthread_mutex_unlock(&unwinders->lock);
 }
 
 /* Open a file in a reader; a descriptor is closed. Returns NULL with errno set if that
@@ -132,138 +142,230 @@ open_file(const struct unwind_file *file)
 
 /* Have a reader read an image. Returns false if it cannot. */
 static bool
-open_image(struct unwinders *unwinders, uint32_t image, struct tables *tables,
-           struct reader *reader)
+open_image(struct unwinders *unwinders, struct reader *reader)
 {
     struct unwind_file file = {.fd = -1, .path = ""};
+    int error;
 
-    *reader = (struct reader){.image = image};
-    if (!unwinders->find(unwinders->context, image, &file)) {
+    if (!unwinders->find(unwinders->context, reader->image, &file)) {
         set_why(unwinders, file.path, "it could not be opened");
         return false;
     }
     reader->path = file.path;
     reader->elf = open_file(&file);
-    tables->none = reader->elf == NULL && errno == ENOEXEC;
-    if (reader->elf == NULL) {
-        set_why(unwinders, file.path, sym_image_error(errno));
+    error = reader->elf != NULL ? 0 : errno;
+    if (error == ENOEXEC) {
+        struct tables *tables;
+
+        pthread_mutex_lock(&unwinders->lock);
+        tables = tables_of(unwinders, reader->image);
+        if (tables != NULL) {
+            tables->none = true;
+        }
+        pthread_mutex_unlock(&unwinders->lock);
+    } else if (error != 0) {
+        set_why(unwinders, file.path, sym_image_error(error));
     }
-    return reader->elf != NULL;
+    return error == 0;
 }
 
-/* Return the reader of an image, which is opened in the place of the one that was asked
- * least recently. Returns NULL if it cannot be read. */
+/* Take the reader of an image or, if it has none, that of the image that was asked
+ * least recently of those that no thread uses: there are fewer threads than readers.
+ * Without elf the file has to be opened. */
 static struct reader *
-get_reader(struct unwinders *unwinders, uint32_t image, struct tables *tables)
+take_reader(struct unwinders *unwinders, uint32_t image)
 {
-    struct reader *oldest = &unwinders->readers[0];
+    struct reader *taken = NULL;
+    struct sym_image *other = NULL; /* which has to go */
 
+    pthread_mutex_lock(&unwinders->lock);
     for (size_t i = 0; i < READERS_MAX; i++) {
         struct reader *const reader = &unwinders->readers[i];
 
-        if (reader->elf != NULL && reader->image == image) {
-            return reader;
+        if (reader->used) {
+            continue;
         }
-        if (reader->asked < oldest->asked) {
-            oldest = reader;
+        if (reader->asked > 0 && reader->image == image) {
+            taken = reader;
+            break;
+        }
+        if (taken == NULL || reader->asked < taken->asked) {
+            taken = reader;
         }
     }
-    sym_image_close(oldest->elf);
-    return open_image(unwinders, image, tables, oldest) ? oldest : NULL;
+    assert(taken != NULL);
+    if (taken->image != image) {
+        other = taken->elf;
+        taken->elf = NULL;
+        taken->image = image;
+    }
+    taken->used = true;
+    taken->asked = ++unwinders->requests;
+    pthread_mutex_unlock(&unwinders->lock);
+    sym_image_close(other);
+    return taken;
+}
+
+/* Give a reader back; one without an image is the first to be taken. */
+static void
+give_reader(struct unwinders *unwinders, struct reader *reader)
+{
+    pthread_mutex_lock(&unwinders->lock);
+    reader->used = false;
+    reader->asked = reader->elf != NULL ? reader->asked : 0;
+    pthread_mutex_unlock(&unwinders->lock);
 }
 
 /* Give rows of link-time addresses the places of a segment, and leave out what is
- * beyond it: a row may be of everything between two functions. Returns how many are
- * left. */
-static size_t
-move_to_places(struct sym_unwind_row *rows, size_t count,
+ * beyond it: a row may be of everything between two functions. */
+static void
+move_to_places(struct sym_unwind_answer *answer,
                const struct sym_image_segment *segment)
 {
     const uint64_t limit = segment->address + segment->bytes;
     size_t kept = 0;
 
-    for (; kept < count && rows[kept].start < limit; kept++) {
-        struct sym_unwind_row *const row = &rows[kept];
+    for (; kept < answer->count && answer->rows[kept].start < limit; kept++) {
+        struct sym_unwind_row *const row = &answer->rows[kept];
 
         row->start = row->start > segment->address ? row->start : segment->address;
         row->end = row->end < limit ? row->end : limit;
         row->start = row->start - segment->address + segment->offset;
         row->end = row->end - segment->address + segment->offset;
     }
-    return kept;
+    answer->count = kept;
 }
 
-/* Ask once. Returns 0 if there is no answer. */
+/* Ask an image that is open. Returns how many places were answered. */
 static size_t
-ask(struct unwinders *unwinders, uint32_t image, struct tables *tables, uint64_t place,
-    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
+ask_open(struct unwinders *unwinders, struct reader *reader, const uint64_t *places,
+         size_t count, struct sym_unwind_answer *answers)
 {
-    struct reader *const reader = get_reader(unwinders, image, tables);
-    struct sym_image_segment segment;
-    size_t count;
+    struct sym_image_segment segments[SYM_UNWIND_ASKED_MAX];
+    uint64_t addresses[SYM_UNWIND_ASKED_MAX];
+    size_t asked = 0;
+    size_t answered;
 
-    if (reader == NULL) {
-        return 0;
+    for (; asked < count &&
+           sym_image_segment(reader->elf, places[asked], &segments[asked]);
+         asked++) {
+        addresses[asked] =
+            places[asked] - segments[asked].offset + segments[asked].address;
     }
-    reader->asked = ++unwinders->questions;
-    if (!sym_image_segment(reader->elf, place, &segment)) {
-        rows[0] = (struct sym_unwind_row){place, place + 1, {.kind = SYM_UNWIND_NONE}};
+    if (asked == 0) {
+        answers[0].count = 1;
+        answers[0].rows[0] = (struct sym_unwind_row){
+            places[0], places[0] + 1, {.kind = SYM_UNWIND_NONE}};
         return 1;
     }
-    count =
-        sym_image_unwind(reader->elf, place - segment.offset + segment.address, rows);
+    answered = sym_image_unwind(reader->elf, addresses, asked, answers);
+    for (size_t i = 0; i < answered; i++) {
+        move_to_places(&answers[i], &segments[i]);
+    }
     if (sym_image_is_ended(reader->elf)) {
         set_why(unwinders, reader->path, sym_image_why_ended(reader->elf));
-        sym_image_close(reader->elf);
-        *reader = (struct reader){0};
-        return 0;
     }
-    return move_to_places(rows, count, &segment);
+    return answered;
 }
 
-/* Count an image among those whose tables could not be read. */
+/* Ask an image. Returns how many places were answered; *failed becomes whether its
+ * reader ended or there was none. */
+static size_t
+ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places, size_t count,
+    struct sym_unwind_answer *answers, bool *failed)
+{
+    struct reader *const reader = take_reader(unwinders, image);
+    size_t answered = 0;
+
+    if (reader->elf != NULL || open_image(unwinders, reader)) {
+        answered = ask_open(unwinders, reader, places, count, answers);
+    }
+    *failed = reader->elf == NULL || sym_image_is_ended(reader->elf);
+    if (*failed) {
+        sym_image_close(reader->elf);
+        reader->elf = NULL;
+    }
+    give_reader(unwinders, reader);
+    return answered;
+}
+
+/* Note whether a reader of an image failed. Returns whether more may be asked. */
+static bool
+note_failure(struct unwinders *unwinders, uint32_t image, bool failed)
+{
+    struct tables *tables;
+    bool may_ask;
+
+    pthread_mutex_lock(&unwinders->lock);
+    tables = tables_of(unwinders, image);
+    if (tables != NULL && failed && tables->failures < FAILURES_MAX) {
+        tables->failures++;
+    }
+    may_ask = tables != NULL && !tables->none && tables->failures < FAILURES_MAX;
+    pthread_mutex_unlock(&unwinders->lock);
+    return may_ask;
+}
+
+/* Answer a place that could not be asked about; all: nor can any other of the image. */
 static void
-note_unread(struct unwinders *unwinders, struct tables *tables)
+answer_without(struct unwinders *unwinders, uint32_t image, uint64_t place, bool all,
+               struct sym_unwind_answer *answer)
 {
     struct unwind_gaps *const gaps = &unwinders->gaps;
+    struct tables *tables;
+    bool none;
 
-    if (!tables->unread && gaps->images++ == 0) {
-        memcpy(gaps->why, unwinders->why, sizeof(gaps->why));
-    }
-    tables->unread = true;
-}
-
-size_t
-unwinders_ask(struct unwinders *unwinders, uint32_t image, uint64_t place,
-              struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
-{
-    struct tables *const tables = tables_of(unwinders, image);
-    size_t count = 0;
-
-    for (size_t i = 0; i < ASKED_MAX && count == 0 && tables != NULL && !tables->none &&
-                       tables->failures < FAILURES_MAX;
-         i++) {
-        count = ask(unwinders, image, tables, place, rows);
-        tables->failures = (uint8_t)(tables->failures + (count == 0));
-    }
-    if (count == 0) {
-        const bool none = tables != NULL && tables->none;
-        const bool all = tables == NULL || none || tables->failures >= FAILURES_MAX;
-
-        rows[0] = (struct sym_unwind_row){
-            all ? 0 : place,
-            all ? UINT64_MAX : place + 1,
-            {.kind = none ? SYM_UNWIND_NONE : SYM_UNWIND_UNREAD}};
-        count = 1;
-        if (!none && tables != NULL) {
-            note_unread(unwinders, tables);
+    pthread_mutex_lock(&unwinders->lock);
+    tables = tables_of(unwinders, image);
+    none = tables != NULL && tables->none;
+    if (tables != NULL && !none && !tables->unread) {
+        tables->unread = true;
+        if (gaps->images++ == 0) {
+            memcpy(gaps->why, unwinders->why, sizeof(gaps->why));
         }
     }
-    return count;
+    pthread_mutex_unlock(&unwinders->lock);
+    answer->count = 1;
+    answer->rows[0] =
+        (struct sym_unwind_row){all ? 0 : place,
+                                all ? UINT64_MAX : place + 1,
+                                {.kind = none ? SYM_UNWIND_NONE : SYM_UNWIND_UNREAD}};
 }
 
-const struct unwind_gaps *
-unwinders_gaps(const struct unwinders *unwinders)
+void
+unwinders_ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places,
+              size_t count, struct sym_unwind_answer *answers)
 {
-    return &unwinders->gaps;
+    bool may_ask = note_failure(unwinders, image, false);
+    unsigned int asked = 0; /* about the first place without an answer */
+    size_t done = 0;
+
+    while (done < count) {
+        size_t answered = 0;
+
+        if (may_ask && asked < ASKED_MAX) {
+            bool failed;
+
+            answered = ask(unwinders, image, &places[done], count - done,
+                           &answers[done], &failed);
+            may_ask = note_failure(unwinders, image, failed);
+        }
+        if (answered == 0 && (!may_ask || ++asked >= ASKED_MAX)) {
+            answer_without(unwinders, image, places[done], !may_ask, &answers[done]);
+            answered = 1;
+        }
+        done += answered;
+        asked = answered > 0 ? 0 : asked;
+    }
+}
+
+struct unwind_gaps
+unwinders_gaps(struct unwinders *unwinders)
+{
+    struct unwind_gaps gaps;
+
+    pthread_mutex_lock(&unwinders->lock);
+    gaps = unwinders->gaps;
+    pthread_mutex_unlock(&unwinders->lock);
+    return gaps;
 }

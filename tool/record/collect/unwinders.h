@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unwinders.h - asks the files of images for unwind rows, each by a reader of its own,
- * which lives as long as there is room for it. Used by one thread, which waits for
- * readers.
+ * which lives as long as there is room for it. Several threads wait for readers, each
+ * for those of other images.
  *
  * Rows are in places of their image (enum image_kind), as the places of hits are.
  */
@@ -41,13 +41,16 @@ struct unwinders *unwinders_new(unwinders_find *find, void *context);
 void unwinders_delete(struct unwinders *unwinders); /* NULL is allowed */
 
 /*
- * Get the row of a place and rows that follow it; the first one covers the place.
- * Returns how many, at least 1: code whose tables cannot be read has a row of
- * SYM_UNWIND_UNREAD, and is in the gaps.
+ * Get the rows of places of an image, about which no other thread asks meanwhile. Each
+ * has an answer whose first row covers the place: code whose tables cannot be read has
+ * a row of SYM_UNWIND_UNREAD, and is in the gaps.
+ *
+ *   places  count of them, 1 to SYM_UNWIND_ASKED_MAX
  */
-size_t unwinders_ask(struct unwinders *unwinders, uint32_t image, uint64_t place,
-                     struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX]);
+void unwinders_ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places,
+                   size_t count, struct sym_unwind_answer *answers);
 
-const struct unwind_gaps *unwinders_gaps(const struct unwinders *unwinders);
+/* Get what could not be read until now. Any thread. */
+struct unwind_gaps unwinders_gaps(struct unwinders *unwinders);
 
 #endif

@@ -80,6 +80,16 @@ struct sym_unwind_row {
 /* Rows that a reader sends at once: that of an address, and 32 that follow it. */
 enum { SYM_UNWIND_ROWS_MAX = 1 + 32 };
 
+/* Addresses that are asked about at once. */
+enum { SYM_UNWIND_ASKED_MAX = 32 };
+
+/* sym_unwind_answer - the row of an address and those that follow it: in order, and not
+ * overlapping. */
+struct sym_unwind_answer {
+    size_t count; /* at least 1 */
+    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+};
+
 /* Where the kernel stores the registers of what a signal interrupted, in bytes from
  * rsp of the code that the handler returns to. By number; the last is the address. */
 extern const uint8_t sym_signal_offsets[SYM_REGISTERS + 1];

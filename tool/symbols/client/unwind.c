@@ -11,8 +11,9 @@
 
 #include <assert.h>
 
-/* Of processor time for one question; real tables take a millisecond. */
-#define QUESTION_NS_MAX (UINT64_C(2) * CLOCK_SECOND_NS)
+/* Of processor time for questions that are asked together; real tables take at most a
+ * millisecond for each. */
+#define QUESTIONS_NS_MAX (UINT64_C(2) * CLOCK_SECOND_NS)
 
 static int32_t
 get_offset(struct wire *wire)
@@ -53,41 +54,59 @@ get_row(struct wire *wire, struct sym_unwind_row *row, uint64_t from, bool first
     }
 }
 
-static size_t
-get_rows(struct wire *wire, uint64_t address,
-         struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
+/* Receive the rows of an address. Returns false if they make no sense. */
+static bool
+get_answer(struct wire *wire, uint64_t address, struct sym_unwind_answer *answer)
 {
-    const size_t count = (size_t)wire_get_most(wire, SYM_UNWIND_ROWS_MAX);
+    struct sym_unwind_row *const rows = answer->rows;
 
-    for (size_t i = 0; i < count && !wire->failed; i++) {
+    answer->count = (size_t)wire_get_most(wire, SYM_UNWIND_ROWS_MAX);
+    for (size_t i = 0; i < answer->count && !wire->failed; i++) {
         get_row(wire, &rows[i], i == 0 ? address : rows[i - 1].end, i == 0);
     }
-    wire->failed |= count == 0;
-    return wire->failed ? 0 : count;
+    wire->failed |= answer->count == 0;
+    return !wire->failed;
+}
+
+/* Send all questions together. Returns false if the process has ended or no time is
+ * left. */
+static bool
+put_questions(struct sym_image *image, const uint64_t *addresses, size_t count)
+{
+    struct wire *wire = NULL;
+    uint64_t end_ns;
+
+    for (size_t i = 0; i < count; i++) {
+        assert(addresses[i] < UINT64_MAX);
+        wire = image_ask(image, ASK_UNWIND);
+        if (wire == NULL) {
+            return false;
+        }
+        wire_put(wire, addresses[i]);
+    }
+    end_ns = sandbox_cpu_ns(&image->process) + QUESTIONS_NS_MAX;
+    if (image->process.cpu_end_ns > end_ns) {
+        image->process.cpu_end_ns = end_ns;
+    }
+    wire_send(wire, -1);
+    return true;
 }
 
 size_t
-sym_image_unwind(struct sym_image *image, uint64_t address,
-                 struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX])
+sym_image_unwind(struct sym_image *image, const uint64_t *addresses, size_t count,
+                 struct sym_unwind_answer *answers)
 {
-    struct wire *const wire = image_ask(image, ASK_UNWIND);
-    size_t count = 0;
+    struct wire *const wire = &image->process.wire;
+    size_t answered = 0;
 
-    assert(address < UINT64_MAX);
-    if (wire != NULL) {
-        const uint64_t end_ns = sandbox_cpu_ns(&image->process) + QUESTION_NS_MAX;
-
-        if (image->process.cpu_end_ns > end_ns) {
-            image->process.cpu_end_ns = end_ns;
-        }
-        wire_put(wire, address);
-        wire_send(wire, -1);
-        count = image_next_answer(image) ? get_rows(wire, address, rows) : 0;
-        count = image_finish(image) ? count : 0;
+    assert(count > 0 && count <= SYM_UNWIND_ASKED_MAX);
+    if (!put_questions(image, addresses, count)) {
+        return 0;
     }
-    if (count == 0) {
-        rows[0] = (struct sym_unwind_row){0, UINT64_MAX, {.kind = SYM_UNWIND_UNREAD}};
-        count = 1;
+    while (answered < count && image_next_answer(image) &&
+           get_answer(wire, addresses[answered], &answers[answered])) {
+        answered++;
     }
-    return count;
+    (void)image_finish(image);
+    return answered;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind.h - asks an image for the unwind rows of its code. The image is hostile. */
+/* unwind.h - asks an image for unwind rows of its code. The image is hostile. */
 #ifndef SYMBOLS_CLIENT_UNWIND_H
 #define SYMBOLS_CLIENT_UNWIND_H
 
@@ -7,15 +7,16 @@
 #include "symbols/client/image.h"
 
 /*
- * Asks for the row of a link-time address and rows that follow it.
+ * Ask for the rows of link-time addresses. The reader works on all of them without
+ * waiting for the command in between.
  *
- *   address  below UINT64_MAX
- *   rows     out: the first one covers address; they are in order and do not overlap
+ *   addresses  count of them, 1 to SYM_UNWIND_ASKED_MAX, each below UINT64_MAX
+ *   answers    out: one for each address
  *
- * At least 1. If the image's process failed, or had no time left, the only one is
- * SYM_UNWIND_UNREAD for all addresses.
+ * Returns how many were answered: fewer than count if the image's process has ended, by
+ * the first question that it did not answer.
  */
-size_t sym_image_unwind(struct sym_image *image, uint64_t address,
-                        struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX]);
+size_t sym_image_unwind(struct sym_image *image, const uint64_t *addresses,
+                        size_t count, struct sym_unwind_answer *answers);
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_pool.h - stacks that wait for their walk, in memory of a fixed size that no
+ * core dump contains: they hold whatever was on the stacks of other programs.
+ *
+ * The caller's lock guards all calls and samples.
+ */
+#ifndef RECORD_COLLECT_SAMPLE_POOL_H
+#define RECORD_COLLECT_SAMPLE_POOL_H
+
+#include <stddef.h>
+
+struct sample_pool;
+
+/*
+ * Create a pool. Returns NULL if memory runs out.
+ *
+ *   bytes         of memory for samples, which are touched only when they are needed
+ *   sample_bytes  of the largest sample; at most bytes
+ */
+struct sample_pool *sample_pool_create(size_t bytes, size_t sample_bytes);
+void sample_pool_delete(struct sample_pool *pool); /* NULL is allowed */
+
+/* Take memory for one more sample, in which nothing is set. Returns NULL if the pool is
+ * full. */
+void *sample_pool_take(struct sample_pool *pool);
+
+/* Return the sample behind another, or the first one behind NULL, in no order of time.
+ * Returns NULL if there is none. */
+void *sample_pool_next(const struct sample_pool *pool, const void *sample);
+
+/* Remove a sample; sample_pool_next may still be asked what is behind it. */
+void sample_pool_remove(struct sample_pool *pool, const void *sample);
+
+#endif
