@@ -6,8 +6,11 @@ import gzip
 import json
 import math
 import pathlib
+import os
 import re
+import shutil
 import subprocess
+import time
 
 import harness
 from harness import CommandTest, for_each_user, program, text
@@ -32,6 +35,55 @@ end = time.process_time() + float(sys.argv[1])
 while time.process_time() < end:
     for digits in range(256):
         walk(digits, 200)
+"""
+
+# Calls leaf_a through one library and leaf_b through another, one of which is loaded at a time, at the same address.
+LIBRARY = """\
+void NAME(void (*leaf)(void))
+{
+    volatile char room[ROOM];
+    room[0] = 1;
+    leaf();
+    room[1] = 1;
+}
+"""
+LOADS = """\
+#include <dlfcn.h>
+#include <time.h>
+volatile unsigned sink;
+__attribute__((noinline)) void leaf_a(void) { for (int i = 0; i < 3000000; i++) { sink++; } }
+__attribute__((noinline)) void leaf_b(void) { for (int i = 0; i < 3000000; i++) { sink--; } }
+int main(void)
+{
+    while (clock() < CLOCKS_PER_SEC) {
+        for (int i = 0; i < 2; i++) {
+            void *const library = dlopen(i ? "./b.so" : "./a.so", RTLD_NOW);
+            void (*const call)(void (*)(void)) = (void (*)(void (*)(void)))dlsym(library, i ? "in_b" : "in_a");
+            call(i ? leaf_b : leaf_a);
+            dlclose(library);
+        }
+    }
+    return 0;
+}
+"""
+
+# Works while its stack cannot be read.
+BLIND = """\
+#define _GNU_SOURCE
+#include <sys/mman.h>
+static char room[3 * 4096] __attribute__((aligned(4096)));
+__attribute__((noinline)) void blind(void *stack, long turns)
+{
+    __asm__ volatile("mov %%rsp, %%r12\\n mov %0, %%rsp\\n mov %1, %%r13\\n"
+                     "lea -4096(%%rsp), %%rdi\\n mov $8192, %%rsi\\n xor %%edx, %%edx\\n mov $10, %%eax\\n syscall\\n"
+                     "1: dec %%r13\\n jnz 1b\\n mov %%r12, %%rsp\\n"
+                     : : "r"(stack), "r"(turns) : "r12", "r13", "rdi", "rsi", "rdx", "rax", "rcx", "r11", "memory");
+}
+int main(void)
+{
+    blind(room + 4096, 1500000000);
+    return 0;
+}
 """
 
 
@@ -275,6 +327,70 @@ class Readers(Stacks):
         if readers:
             self.run_bare(["kill", "-KILL", *map(text, readers)])
         return len(readers)
+
+
+class Faults(Stacks):
+    """Whatever happens to a program and its files, no caller is false."""
+
+    def build(self, name, source, *options):
+        path = self.folder / (name + ".c")
+        path.write_text(source)
+        self.run_bare(["cc", "-O2", "-fomit-frame-pointer", *options, str(path), "-o", str(self.folder / name), "-ldl"],
+                      check=True)
+        return self.folder / name
+
+    def callers(self, samples, leaf):
+        return {sample.functions[1] for sample in samples
+                if sample.functions[0] == leaf and sample.labels["stack"] == "whole"}
+
+    def test_library_unloaded__calls_through_the_next_one_are_its_own(self):
+        for name, room in (("a", 64), ("b", 4000)):
+            self.build(name + ".so", LIBRARY, "-shared", "-fPIC", f"-DNAME=in_{name}", f"-DROOM={room}")
+        _, samples, ends = self.record("--", self.build("loads", LOADS))
+        self.assertGreater(ends["whole"], 0.9 * sum(ends.values()), ends)
+        self.assertEqual(self.callers(samples, "leaf_a"), {"in_a"})
+        self.assertEqual(self.callers(samples, "leaf_b"), {"in_b"})
+
+    def test_file_replaced_while_it_runs__rules_are_those_of_the_mapped_one(self):
+        copy = self.folder / "copy"
+        other = self.folder / "other"
+        shutil.copy(program("call_shares"), copy)
+        shutil.copy("/usr/bin/python3", other)
+        child = self.start(self.arguments("run", "-g", "-o", FILE, "--", copy, "1500"), stderr=subprocess.PIPE)
+        time.sleep(0.3)
+        os.replace(other, copy)
+        said = text(child.communicate(timeout=harness.TIME_LIMIT_S)[1])
+        self.assertEqual(child.returncode, 0, said)
+        _, samples, ends = self.check(said)
+        self.assertGreater(ends["whole"], 0.9 * sum(ends.values()), ends)
+        self.assertEqual(self.callers(samples, "work"), {"share_10", "share_20", "share_30", "share_40"})
+
+    def test_exec_deep_on_a_stack__callers_of_the_new_program_only(self):
+        code = (f"import os, sys\ndef deep(n):\n    deep(n - 1) if n else os.execv({program('call_shares')!r}, "
+                "['call_shares', '1000'])\nx = sum(i * i for i in range(1000000))\ndeep(200)")
+        _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", code)
+        self.assertEqual(self.callers(samples, "work"), {"share_10", "share_20", "share_30", "share_40"})
+        for sample in samples:
+            if sample.functions[0] == "work":
+                self.assertFalse([name for name in sample.functions if "Py" in name], sample)
+
+    def test_stack_that_cannot_be_read__said(self):
+        _, samples, _ = self.record("--", self.build("blind", BLIND))
+        blind = {sample.labels["stack"] for sample in samples if sample.functions[0] == "blind"}
+        self.assertEqual(blind, {"[stack not readable]"})
+
+    def test_copies_of_any_length__each_adds_up(self):
+        for size, said in (("520", "520 bytes"), ("1000", "1000 bytes"), ("4k", "4 kB"), ("65528", "65528 bytes")):
+            with self.subTest(size):
+                _, _, ends = self.record("--stack-bytes", size, "--", "/usr/bin/python3", "-S", "-c", TREE, "0.3")
+                self.assertLessEqual({end for end in ends if end.startswith("[cut")}, {f"[cut at {said}]"})
+
+    def test_many_short_threads_and_processes__each_adds_up(self):
+        _, _, ends = self.record("--", program("many_threads"))
+        self.assertGreater(ends["whole"], 0.5 * sum(ends.values()), ends)
+        storm = f'i=0; while [ $i -lt 60 ]; do {program("call_shares")} 5 & i=$((i + 1)); done; wait'
+        _, samples, _ = self.record("--", "sh", "-c", storm)
+        self.assertLessEqual(self.callers(samples, "work"), {"share_10", "share_20", "share_30", "share_40"})
 
 
 class Machine(Stacks):
