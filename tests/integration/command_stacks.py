@@ -231,6 +231,21 @@ class Run(Stacks):
         self.assertLessEqual(int(LINE.search(line).group(1)), 64)
         self.assertGreater(ends["[other callers]"], 0, ends)
 
+    def test_merge__stacks_and_how_they_end_add_up(self):
+        _, samples, ends = self.record("--", program("call_shares"), "500")
+        result = self.ntprof("merge", "-o", "sum.pb.gz", FILE, FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        sums = collections.Counter()
+        for sample in read_pprof(self.folder / "sum.pb.gz"):
+            sums[tuple(sample.functions)] += sample.hits
+        once = collections.Counter()
+        for sample in samples:
+            once[tuple(sample.functions)] += sample.hits
+        self.assertEqual(sums, once + once)
+        result = self.ntprof("report", "sum.pb.gz")
+        share = f"{100 * ends['whole'] / sum(ends.values()):.1f}"
+        self.assertIn(f"ntprof: stacks: {share}% whole", text(result.stdout + result.stderr))
+
     def test_short_copies__cut_is_said(self):
         _, _, ends = self.record("--stack-bytes", "512", "--", "/usr/bin/python3", "-S", "-c", TREE, "0.5")
         self.assertGreater(ends["[cut at 512 bytes]"], 0, ends)

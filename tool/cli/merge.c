@@ -140,7 +140,7 @@ write_sum(const struct arguments *arguments, struct profile_merger *merger)
 int
 cmd_merge(int argc, char **argv)
 {
-    struct arguments arguments = {0};
+    struct arguments arguments = {.input.stacks = true};
     struct profile_merger *merger;
     struct options_words words;
     struct pprof_error error;
