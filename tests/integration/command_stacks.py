@@ -207,6 +207,52 @@ class Run(Stacks):
                 folded[re.search(r"share_\d+", stack).group(0)] += int(count)
         self.assertEqual(folded, callers)
 
+    def report(self, *words):
+        result = self.ntprof("report", *words, FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return json.loads(result.stdout)
+
+    def test_report__callers_and_callees_as_the_samples_have_them(self):
+        _, samples, ends = self.record("--", program("call_shares"), "1000")
+        hits = sum(ends.values())
+        on_stack = collections.Counter()
+        callers = collections.Counter()
+        for sample in samples:
+            for name in set(sample.functions):
+                on_stack[name] += sample.hits
+            if "work" in sample.functions:
+                callers[sample.functions[sample.functions.index("work") + 1]] += sample.hits
+        rows = self.report("--json", "--rows", "0")["rows"]
+        totals = {row["function"]: row["total"] for row in rows if row["image"].endswith("/call_shares")}
+        for name in ("main", "work", "share_10", "share_40"):
+            self.assertEqual(totals[name], on_stack[name], (name, rows))
+        self.assertGreater(totals["main"], 0.9 * hits)
+        for words, expected in ((["--callers-of", "work"], callers), (["--callees-of", "main"], on_stack)):
+            found = {row["function"]: row["hits"] for row in self.report("--json", "--rows", "0", *words)["rows"]}
+            for name in ("share_10", "share_20", "share_30", "share_40"):
+                self.assertEqual(found[name], expected[name], (words, found))
+        # The tree up from work begins with the same callers; that down has main above them.
+        nodes = self.report("--json", "--tree", "--callers-of", "work", "--min", "0")["nodes"]
+        self.assertEqual({node["function"]: node["total"] for node in nodes if node["depth"] == 2}, callers)
+        nodes = self.report("--json", "--tree", "--min", "0")["nodes"]
+        share = next(node for node in nodes if node["function"] == "share_40")
+        self.assertEqual(nodes[share["parent"]]["function"], "main")
+        self.assertEqual(nodes[0]["total"], hits)
+
+    def test_table_at_the_end__self_and_total(self):
+        result = self.profile("-g", "-o", FILE, "--", program("call_shares"), "300")
+        said = text(result.stderr)
+        self.assertRegex(said, r"(?m)^ *self .* total +hits +time +function")
+        self.assertRegex(said, r"(?m)^ *0\.00% .* main +call_shares$")
+        self.assertEqual(len(re.findall(r"(?m)^(?:ntprof: )?stacks: ", said)), 1, said)
+
+    def test_without_stacks__callers_are_refused(self):
+        self.profile("-o", FILE, "--", program("call_shares"), "100")
+        for words in (["--callers-of", "work"], ["--tree"]):
+            result = self.ntprof("report", *words, FILE)
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("the profile has no stacks; record it with -g", text(result.stderr))
+
     def test_python__whole_stacks_of_the_interpreter(self):
         _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1.5")
         self.assertGreater(ends["whole"], 0.8 * sum(ends.values()), ends)
