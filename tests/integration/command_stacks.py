@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import time
+import unittest
 
 import harness
 from harness import CommandTest, for_each_user, program, text
@@ -238,6 +239,21 @@ class Run(Stacks):
         share = next(node for node in nodes if node["function"] == "share_40")
         self.assertEqual(nodes[share["parent"]]["function"], "main")
         self.assertEqual(nodes[0]["total"], hits)
+
+    @unittest.skipUnless(shutil.which("callgrind_annotate"), "callgrind_annotate is not installed")
+    def test_callgrind__inclusive_hits_are_the_totals(self):
+        self.record("--", program("call_shares"), "500")
+        self.assertEqual(self.ntprof("export", "--format", "callgrind", "-o", "out", FILE).returncode, 0)
+        for words, key in (["--inclusive=yes"], "total"), ([], "hits"):
+            shown = text(subprocess.run(
+                ["callgrind_annotate", "--threshold=100", "--auto=no", "--show-percs=no", *words, self.folder / "out"],
+                cwd="/", capture_output=True, check=True).stdout)
+            found = collections.Counter()
+            for count, name in re.findall(r"(?m)^ *([\d,]+)  .*:(\w+) \[", shown):
+                found[name] += int(count.replace(",", ""))
+            for row in self.report("--json", "--rows", "0", "--symbol", "share_40", "--symbol", "work",
+                                   "--symbol", "main")["rows"]:
+                self.assertEqual(found[row["function"]], row[key], shown)
 
     def test_table_at_the_end__self_and_total(self):
         result = self.profile("-g", "-o", FILE, "--", program("call_shares"), "300")

@@ -2,17 +2,19 @@
 /*
  * callgrind.c - callgrind's format, which callgrind_annotate, KCachegrind and
  * QCachegrind read: for each function with machine code its addresses and lines with
- * the hits of every source; lines of what was inlined are in their files (fi, fe). No
- * calls: none were measured.
+ * the hits of every source; lines of what was inlined are in their files (fi, fe).
+ * Where there are stacks, calls follow with the hits of what is called, in the place of
+ * how often it was, which was not measured.
  *
  * Names are numbered: (1) with the name where it comes first, the number alone later.
  */
+#include "view/export/callgrind_calls.h"
 #include "view/export/export.h"
-#include "view/export/function_names.h"
 #include "view/export/names.h"
 
 #include "base/string_set.h"
 #include "base/text.h"
+#include "profile/display.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -22,10 +24,13 @@
 struct writer {
     FILE *out;
     const struct profile *profile;
-    struct function_names names;
+    struct identities identities;
+    struct display_name *names; /* by number of a function that has machine code */
+    struct callgrind_calls calls;
     struct string_set objects, files, functions, events;
     struct buffer text;
     uint32_t *order; /* rows by image, function and address */
+    uint64_t *hits;  /* by source: of the line at hand */
 };
 
 static int
@@ -45,8 +50,8 @@ compare_rows(const void *left, const void *right, void *context)
     int order = compare_numbers(a->image, b->image);
 
     if (order == 0) {
-        order = compare_numbers(writer->names.outer[left_row],
-                                writer->names.outer[right_row]);
+        order = compare_numbers(writer->identities.outer[left_row],
+                                writer->identities.outer[right_row]);
     }
     if (order == 0) {
         order = compare_numbers(a->address, b->address);
@@ -54,7 +59,41 @@ compare_rows(const void *left, const void *right, void *context)
     if (order == 0) {
         order = compare_numbers(a->process, b->process);
     }
-    return order;
+    return order != 0 ? order : compare_numbers(a->stack, b->stack);
+}
+
+/* Name all functions that have hits or call. Returns false if memory runs out. */
+static bool
+name_functions(struct writer *writer)
+{
+    const struct profile *const profile = writer->profile;
+    const struct identities *const identities = &writer->identities;
+    struct display_name *some;
+    size_t count = 0;
+    bool done;
+
+    writer->names = calloc(identities->count + 1, sizeof(*writer->names));
+    some = calloc(identities->count + 1, sizeof(*some));
+    done = writer->names != NULL && some != NULL;
+    for (size_t i = 0; done && i < profile->row_count + profile->call_count; i++) {
+        const uint32_t number = i < profile->row_count
+                                    ? identities->outer[i]
+                                    : identities->calls[i - profile->row_count];
+        struct display_name *const name = &writer->names[number];
+
+        if (number != IDENTITY_NONE && name->function == NULL) {
+            name->function = identity_function(identities, number, &name->image);
+            name->identity = number;
+            name->detail = DISPLAY_FULL;
+            some[count++] = *name;
+        }
+    }
+    done = done && display_tell_apart(some, count);
+    for (size_t i = 0; done && i < count; i++) {
+        writer->names[some[i].identity].detail = some[i].detail;
+    }
+    free(some);
+    return done;
 }
 
 static bool
@@ -63,7 +102,8 @@ sort_rows(struct writer *writer)
     const struct profile *profile = writer->profile;
 
     writer->order = calloc(profile->row_count + 1, sizeof(*writer->order));
-    if (writer->order == NULL) {
+    writer->hits = calloc(profile->source_count + 1, sizeof(*writer->hits));
+    if (writer->order == NULL || writer->hits == NULL) {
         return false;
     }
     for (size_t i = 0; i < profile->row_count; i++) {
@@ -167,9 +207,12 @@ put_head(struct writer *writer)
     if (buffer_text(&writer->text) != NULL && writer->text.size > 0) {
         fprintf(writer->out, "cmd: %s\n", (const char *)writer->text.data);
     }
-    fputs("desc: Counts: hits, at addresses alone; no calls\n"
-          "positions: instr line\nevents:",
+    fputs(writer->calls.count > 0
+              ? "desc: Counts: hits; of calls those of what is called, calls were not "
+                "counted\n"
+              : "desc: Counts: hits, at addresses alone; no calls\n",
           writer->out);
+    fputs("positions: instr line\nevents:", writer->out);
     for (size_t i = 0; i < profile->source_count; i++) {
         put_event(writer, profile->sources[i].name);
     }
@@ -188,43 +231,83 @@ same_function(const struct writer *writer, const struct profile_row *a,
     const struct profile_row *const rows = writer->profile->rows;
 
     return a != NULL && a->image == b->image &&
-           writer->names.outer[a - rows] == writer->names.outer[b - rows];
+           writer->identities.outer[a - rows] == writer->identities.outer[b - rows];
 }
 
-static const char *
-file_of_function(const struct writer *writer, const struct profile_row *row)
-{
-    const uint32_t number = writer->names.outer[row - writer->profile->rows];
-
-    return identity_file(writer->names.items[number].function);
-}
-
+/* Write the object, the file and the name of a function, with a letter in front of the
+ * keys of one that is called. */
 static void
-put_function(struct writer *writer, const struct profile_row *row)
+put_function(struct writer *writer, uint32_t number, bool called)
 {
-    const struct profile *profile = writer->profile;
-    const struct display_name *const name =
-        &writer->names.items[writer->names.outer[row - profile->rows]];
+    const struct display_name *const name = &writer->names[number];
 
-    put_text_name(writer, "ob", &writer->objects, profile->images[row->image].path);
-    put_text_name(writer, "fl", &writer->files, file_of_function(writer, row));
+    put_text_name(writer, called ? "cob" : "ob", &writer->objects, name->image->path);
+    put_text_name(writer, called ? "cfi" : "fl", &writer->files,
+                  identity_file(name->function));
     writer->text.size = 0;
     display_function(name->function, name->image, name->detail, &writer->text);
-    put_name(writer, "fn", &writer->functions);
+    put_name(writer, called ? "cfn" : "fn", &writer->functions);
 }
 
-/* Write the file of the next lines, if it is not that of the lines before. */
+/* Write the file of the next lines, which the code of a function is in, if it is not
+ * that of the lines before. */
 static void
-put_file(struct writer *writer, const struct profile_row *row, const char **file)
+put_file(struct writer *writer, uint32_t number, uint32_t function, const char **file)
 {
-    const char *const next = writer->profile->functions[row->function].file;
+    const char *const next = writer->profile->functions[function].file;
+    const char *const own = identity_file(writer->names[number].function);
 
     if (next[0] != '\0' && strcmp(next, *file) != 0) {
-        const bool own = strcmp(next, file_of_function(writer, row)) == 0;
-
-        put_text_name(writer, own ? "fe" : "fi", &writer->files, next);
+        put_text_name(writer, strcmp(next, own) == 0 ? "fe" : "fi", &writer->files,
+                      next);
         *file = next;
     }
+}
+
+static void
+put_hits(struct writer *writer, uint64_t address, uint32_t line, const uint64_t *hits)
+{
+    fprintf(writer->out, "0x%" PRIx64 " %" PRIu32, address, line);
+    for (size_t source = 0; source < writer->profile->source_count; source++) {
+        fprintf(writer->out, " %" PRIu64, hits[source]);
+    }
+    fputc('\n', writer->out);
+}
+
+/* Whether two rows differ in their stacks, and in nothing that is written. Rows of a
+ * profile without stacks stay apart. */
+static bool
+differs_in_stack(const struct writer *writer, const struct profile_row *a,
+                 const struct profile_row *b)
+{
+    return a->stack != b->stack && same_function(writer, a, b) &&
+           a->address == b->address && a->line == b->line &&
+           a->function == b->function && a->process == b->process;
+}
+
+/* Set the hits of a row to its own, and those of the rows behind that differ in their
+ * stacks. Returns the last one. */
+static size_t
+add_stacks(struct writer *writer, size_t first)
+{
+    const struct profile *const profile = writer->profile;
+    const struct profile_row *row = &profile->rows[writer->order[first]];
+    size_t last = first;
+
+    memcpy(writer->hits, row->hits, profile->source_count * sizeof(*writer->hits));
+    while (last + 1 < profile->row_count) {
+        const struct profile_row *const next = &profile->rows[writer->order[last + 1]];
+
+        if (!differs_in_stack(writer, row, next)) {
+            break;
+        }
+        for (size_t i = 0; i < profile->source_count; i++) {
+            writer->hits[i] += next->hits[i]; /* export_write looked at it */
+        }
+        row = next;
+        last++;
+    }
+    return last;
 }
 
 static void
@@ -236,21 +319,45 @@ put_rows(struct writer *writer)
 
     for (size_t i = 0; i < profile->row_count && !ferror(writer->out); i++) {
         const struct profile_row *row = &profile->rows[writer->order[i]];
+        const uint32_t number = writer->identities.outer[writer->order[i]];
 
         if (!export_has_hits(profile, row)) {
             continue;
         }
         if (!same_function(writer, last, row)) {
-            put_function(writer, row);
-            file = file_of_function(writer, row);
+            put_function(writer, number, false);
+            file = identity_file(writer->names[number].function);
         }
-        put_file(writer, row, &file);
-        fprintf(writer->out, "0x%" PRIx64 " %" PRIu32, row->address, row->line);
-        for (size_t source = 0; source < profile->source_count; source++) {
-            fprintf(writer->out, " %" PRIu64, row->hits[source]);
-        }
-        fputc('\n', writer->out);
+        put_file(writer, number, row->function, &file);
+        i = add_stacks(writer, i);
+        put_hits(writer, row->address, row->line, writer->hits);
         last = row;
+    }
+}
+
+/* Write the calls of each function: functions that were there before go on. */
+static void
+put_calls(struct writer *writer)
+{
+    const char *file = "";
+    uint32_t caller = IDENTITY_NONE;
+
+    for (size_t i = 0; i < writer->calls.count && !ferror(writer->out); i++) {
+        const struct callgrind_call *const call = &writer->calls.list[i];
+        const struct profile_function *const called =
+            writer->names[call->callee].function;
+        const uint64_t *const hits = callgrind_call_hits(&writer->calls, call);
+
+        if (call->caller != caller) {
+            put_function(writer, call->caller, false);
+            file = identity_file(writer->names[call->caller].function);
+            caller = call->caller;
+        }
+        put_file(writer, call->caller, call->function, &file);
+        put_function(writer, call->callee, true);
+        fprintf(writer->out, "calls=%" PRIu64 " 0x%" PRIx64 " %" PRIu32 "\n", hits[0],
+                called->address, called->start_line);
+        put_hits(writer, call->address, call->line, hits);
     }
 }
 
@@ -259,22 +366,27 @@ export_callgrind(FILE *out, const struct profile *profile,
                  const struct export_options *options, struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile};
-    bool done =
-        function_names_find(profile, DISPLAY_FULL, &writer.names) && sort_rows(&writer);
+    bool done = identities_find(profile, &writer.identities) &&
+                name_functions(&writer) && sort_rows(&writer) &&
+                callgrind_calls_find(profile, &writer.identities, &writer.calls);
 
     (void)options;
     (void)messages;
     if (done) {
         put_head(&writer);
         put_rows(&writer);
+        put_calls(&writer);
         done = !writer.text.failed;
     }
-    function_names_finish(&writer.names);
+    identities_finish(&writer.identities);
+    callgrind_calls_finish(&writer.calls);
+    free(writer.names);
     string_set_finish(&writer.objects);
     string_set_finish(&writer.files);
     string_set_finish(&writer.functions);
     string_set_finish(&writer.events);
     buffer_finish(&writer.text);
     free(writer.order);
+    free(writer.hits);
     return done;
 }
