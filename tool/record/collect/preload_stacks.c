@@ -58,7 +58,7 @@ preload_stacks_new(struct preloaded *preloaded)
         return NULL;
     }
     stacks->preloaded = preloaded;
-    /* As in sample_queue.h: no core dump has it. */
+    /* As in sample_pool.h: no core dump has it. */
     stacks->hit =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (stacks->hit == MAP_FAILED || madvise(stacks->hit, bytes, MADV_DONTDUMP) != 0) {
