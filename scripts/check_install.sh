@@ -24,6 +24,7 @@ grep -q "^export PKG_CONFIG_PATH=$prefix/lib/pkgconfig LD_LIBRARY_PATH=$prefix/l
 grep -q ' hits in mix$' "$home/install.log"
 for file in bin/ntprof lib/ntprof/libntprof-agent.so lib/ntprof/ntprof-reader.so \
     include/ntprof/ntprof.h lib/libntprof.so lib/pkgconfig/ntprof.pc \
+    include/ntprof/core.h lib/libntprof-core.a lib/libntprof-core.so lib/pkgconfig/ntprof-core.pc \
     share/man/man1/ntprof.1 share/man/man3/libntprof.3 share/man/man3/NtCreateProfileEx.3 \
     share/man/man3/ntprof_session_close.3 share/man/man5/ntprof-profile.5 \
     share/bash-completion/completions/ntprof share/zsh/site-functions/_ntprof \
@@ -51,6 +52,18 @@ export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 # shellcheck disable=SC2046 # the flags are words
 gcc -O2 -Wall -Wextra -Werror examples/self.c -o "$prefix/self" $(pkg-config --cflags --libs ntprof)
 LD_LIBRARY_PATH="$prefix/lib" "$prefix/self"
+
+# An embedder, with the archive and with the library.
+# shellcheck disable=SC2046 # the flags are words
+gcc -O2 -Wall -Wextra -Werror examples/embed/embed.c -o "$prefix/embed" $(pkg-config --cflags ntprof-core) \
+    "$(pkg-config --variable=archive ntprof-core)"
+# shellcheck disable=SC2046
+gcc -O2 -Wall -Wextra -Werror examples/embed/embed.c -o "$prefix/embed-shared" \
+    $(pkg-config --cflags --libs ntprof-core)
+"$prefix/embed" >"$prefix/embed.txt"
+LD_LIBRARY_PATH="$prefix/lib" "$prefix/embed-shared" | cmp - "$prefix/embed.txt"
+nm -g --defined-only "$prefix/lib/libntprof-core.a" | awk 'NF == 3 && $3 !~ /^ntprof_Ex/ { print; bad = 1 }
+    END { exit bad }'
 
 # Every page under every name, each found by man; the programs in them run.
 for page in docs/man/*.[1-9]; do

@@ -16,7 +16,7 @@ FREESTANDING = {
     "float.h", "iso646.h", "limits.h", "stdalign.h", "stdarg.h", "stdatomic.h", "stdbool.h",
     "stddef.h", "stdint.h", "stdnoreturn.h",
 }
-CORE_HEADERS = {f"{layer}/{layer}.h" for layer in ("ke", "ob", "ps", "se", "mm", "ex")}
+EMBEDDING = {"ntprof/core.h", "ntprof/hal.h", "ntprof/host.h"}
 CORE_PUBLIC = {"nt_types.h", "nt_status.h", "nt_profile.h"}
 PRELOAD_HEADERS = {"hal/timer/thread_timer.h", "ke/bucket.h", "rtl/assert.h"}
 TOOL_PRELOAD_HEADERS = {"preload/shared.h", "preload/stack_ring.h"}
@@ -33,7 +33,7 @@ LAYERS = {
     "ob": (["rtl/*", "se/se.h", "host/host.h"], CORE_PUBLIC | {"host.h"}, False),
     "ex": (["rtl/*", "ob/ob.h", "ke/ke.h", "ke/bucket.h", "mm/mm.h", "se/se.h", "ps/ps.h",
             "host/host.h", "hal/hal.h"],
-           CORE_PUBLIC | {"hal.h", "host.h", "notification.h"}, False),
+           CORE_PUBLIC | {"core.h", "hal.h", "host.h", "notification.h"}, False),
     "log": ([], {"session.h"}, True),
     "hal": (["rtl/*"], ANY, False),
     "hal/linux": (["rtl/*", "hal/*", "log/log.h"], ANY, True),
@@ -200,7 +200,7 @@ def is_of_room(tree, header):
 
 def check_client(tree, path, sign, name):
     """tool and examples: the public headers without those for embedding."""
-    if name in ("ntprof/hal.h", "ntprof/host.h"):
+    if name in EMBEDDING:
         return f"<{name}> is for those who embed the core"
     if sign == '"' and own_header(tree, path, name, [path.relative_to(tree).parts[0]]) is None:
         return f'"{name}" is not in {path.relative_to(tree).parts[0]}: public headers only'
@@ -208,13 +208,10 @@ def check_client(tree, path, sign, name):
 
 
 def check_example(tree, path, sign, name):
-    """A client, but for examples/embed, which embeds the core and has the x.h of its layers."""
-    if path.parent != tree / "examples" / "embed":
-        return check_client(tree, path, sign, name)
-    header = own_header(tree, path, name, ["src"]) if sign == '"' else None
-    if sign == "<" or (header and str(header) in CORE_HEADERS):
+    """A client, but for those who embed the core, who have <ntprof/core.h>."""
+    if path.parent in (tree / "examples" / "embed", tree / "examples" / "emulator") and name in EMBEDDING:
         return None
-    return f'"{name}" is not for those who embed the core'
+    return check_client(tree, path, sign, name)
 
 
 CHECKS = {"src": check_src, "include": check_public, "preload": check_preload, "tool": check_tool,

@@ -88,7 +88,7 @@ inside fresh setpriv --reuid 65534 --regid 65534 --clear-groups bash -euc '
     ntprof report --by image | tee report && grep -q bash report && rm report ntprof.pb.gz'
 
 step 'removal'
-quietly inside fresh apt-get -q -y purge ntprof libntprof0 libntprof-dev
+quietly inside fresh apt-get -q -y purge ntprof libntprof0 libntprof-core0 libntprof-dev
 left=$(find "$place/fresh/usr" "$place/fresh/etc" "$place/fresh/var/lib" -name '*ntprof*' -print)
 [ -z "$left" ] || fail "left by the packages: $left"
 quietly inside fresh apt-get -q -y autoremove --purge

@@ -7,7 +7,7 @@
  * The core calls these tables and nothing else; libc is here for memory and for
  * printing.
  */
-#include "ex/ex.h"
+#include <ntprof/core.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ enum { PROCESSORS = 2, PROCESSES = 2, TICKS = 120, COUNTERS = 4, BUCKET_LOG2 = 6
 enum { CODE_BASE = 0x401000, CODE_BYTES = 256, IDLE_BYTES = 128 };
 #define IDLE_BASE 0x80001000u /* in kernel space */
 
-static KSYSTEM System;
+static KSYSTEM *System;
 static ULONG64 Running[PROCESSORS] = {1, 2};       /* pid on each processor */
 static BOOLEAN Started[PROCESSORS][PROCESSES + 1]; /* by pid; 0: all processes */
 
@@ -34,26 +34,13 @@ HostpLockOrMap(void *Context, MDL *Mdl)
     return STATUS_SUCCESS;
 }
 
-static NTSTATUS
-HostpOpenProcess(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process)
-{
-    if (ProcessId == 0 || ProcessId > PROCESSES) {
-        return STATUS_INVALID_CID;
-    }
-    Process->ProcessId = ProcessId;
-    return STATUS_SUCCESS;
-}
-
-/* Plain answers, one a line. What the table leaves out is for user-mode callers alone.
- */
+/* Plain answers, one a line. What the table leaves out is for user-mode callers, and
+ * for processes that end without notice. */
 /* clang-format off */
 static void *HostpAllocate(void *Context, SIZE_T Bytes) { return calloc(1, Bytes); }
 static void HostpFree(void *Context, void *Memory, SIZE_T Bytes) { free(Memory); }
 static void HostpLeavePages(void *Context, MDL *Mdl) {}
 static ULONG64 HostpCurrentProcess(void *Context) { return Running[0]; }
-static void HostpCloseProcess(void *Context, HOST_PROCESS *Process) {}
-static NTSTATUS HostpCheckProcess(void *Context, const HOST_PROCESS *Process) { return STATUS_SUCCESS; }
-static BOOLEAN HostpIsProcessGone(void *Context, const HOST_PROCESS *Process) { return FALSE; }
 static USHORT HostpGroupCount(void *Context) { return 1; }
 static USHORT HostpCurrentGroup(void *Context) { return 0; }
 static KAFFINITY HostpActive(void *Context, USHORT Group) { return (1u << PROCESSORS) - 1; }
@@ -64,9 +51,7 @@ static const HOST_TABLE HostTable = {
     .Allocate = HostpAllocate, .Free = HostpFree,
     .LockPages = HostpLockOrMap, .MapPages = HostpLockOrMap, .FlushPages = HostpLeavePages,
     .UnmapPages = HostpLeavePages, .UnlockPages = HostpLeavePages,
-    .CurrentProcessId = HostpCurrentProcess, .OpenProcess = HostpOpenProcess,
-    .CloseProcess = HostpCloseProcess, .CheckProcessAccess = HostpCheckProcess,
-    .IsProcessGone = HostpIsProcessGone, .GroupCount = HostpGroupCount,
+    .CurrentProcessId = HostpCurrentProcess, .GroupCount = HostpGroupCount,
     .ActiveProcessors = HostpActive, .CurrentGroup = HostpCurrentGroup,
 };
 /* clang-format on */
@@ -122,7 +107,7 @@ HalpTimerInterrupt(ULONG Processor, ULONG64 ProgramCounter)
                         .Scope = Scope};
 
     if (Scope != 0) {
-        KeProfileInterruptWithSource(&System.Ke, &Hit);
+        ExProfileInterrupt(System, &Hit);
     }
 }
 
@@ -164,8 +149,8 @@ Start(HANDLE Process, ULONG64 Base, ULONG64 Size, ULONG *Counters, KAFFINITY Pro
                                           .BufferSize = COUNTERS * sizeof(ULONG),
                                           .ProfileSource = ProfileTime};
 
-    Must(ExCreateProfile(&System, KernelMode, &Parameters, Processors));
-    Must(ExStartProfile(&System, UserMode, Profile));
+    Must(ExCreateProfile(System, KernelMode, &Parameters, Processors));
+    Must(ExStartProfile(System, KernelMode, Profile));
 }
 
 static void
@@ -183,8 +168,8 @@ main(void)
     const HAL Hal = {&HalTable, NULL};
     HANDLE Process;
 
-    Must(ExInitializeSystem(&System, &Host, &Hal, NULL));
-    Must(ExOpenProcess(&System, KernelMode, (ULONG_PTR)&Process,
+    Must(ExCreateSystem(&Host, &Hal, NULL, &System));
+    Must(ExOpenProcess(System, KernelMode, (ULONG_PTR)&Process,
                        PROCESS_QUERY_INFORMATION, 1));
     Start(Process, CODE_BASE, CODE_BYTES, First, ~(KAFFINITY)0);
     Start(NULL, CODE_BASE, CODE_BYTES, All, ~(KAFFINITY)0);
@@ -192,7 +177,7 @@ main(void)
     for (ULONG Number = 0; Number < TICKS; Number++) {
         Tick(Number);
     }
-    ExFinishSystem(&System); /* stops and closes all that is left */
+    ExDeleteSystem(System); /* stops and closes all that is left */
 
     Show("process 1", First);
     Show("all processes", All);

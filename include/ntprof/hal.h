@@ -3,23 +3,19 @@
  * hal.h - the contract between the core and what makes profile interrupts.
  * Freestanding.
  *
- * Down: one HAL_TABLE per back end. Up: KeProfileInterruptWithSource for each hit, by a
+ * Down: one HAL_TABLE per back end. Up: ExProfileInterrupt (core.h) for each hit, by a
  * delivering HAL; a counting HAL counts by itself from ke's index.
  */
 #ifndef NTPROF_HAL_H
 #define NTPROF_HAL_H
 
-#ifdef NTPROF_PREFIXED
-#error "the core has NT's names: NTPROF_PREFIXED is for <ntprof/ntprof.h>"
-#endif
-
 #include <ntprof/nt_profile.h>
+
+#include <ntprof/nt_names_begin.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-struct _KE_SYSTEM;
 
 /* HAL_TABLE.Capabilities */
 enum {
@@ -44,13 +40,38 @@ typedef struct _KE_HIT {
 } KE_HIT;
 
 /*
- * KeProfileInterruptWithSource - count a hit in every started profile that matches it.
- *
- * Returns the number of counters incremented. Level: interrupt (no lock, no allocation,
- * no call out). Calls for one processor must not overlap; calls for several may, also
- * with starts and stops. docs/behaviour.md, Hits.
+ * KE_HALT - why the simulated NT stopped: a hit's counter was outside the buffer, which
+ * only the defects of some versions allow. Nothing was written.
  */
-ULONG KeProfileInterruptWithSource(struct _KE_SYSTEM *Ke, const KE_HIT *Hit);
+enum {
+    KE_HALT_NONE = 0,
+    KE_HALT_BUG_CHECK = 1, /* NT would have faulted */
+    KE_HALT_CORRUPTION = 2 /* NT would have changed memory behind the counters */
+};
+
+/* Bug check codes, and their use here. */
+enum {
+    KE_IRQL_NOT_LESS_OR_EQUAL = 0x0A, /* a counter on a page that is not the buffer's */
+    KE_KMODE_EXCEPTION_NOT_HANDLED = 0x1E
+};
+
+typedef struct _KE_HALT {
+    ULONG Kind; /* KE_HALT_... */
+    ULONG Code; /* bug check; 0 for corruption */
+    /* 0x0A and corruption: the counter's address in the caller's mapping, IRQL, 1 for a
+     * write, the instruction's address. */
+    ULONG64 Parameters[4];
+} KE_HALT;
+
+/* KE_STATISTICS - hits of a source: Taken = Counted + Outside. */
+typedef struct _KE_STATISTICS {
+    ULONG64 Taken;
+    ULONG64 Counted; /* matched at least one started profile */
+    ULONG64 Outside; /* matched none */
+    /* Counts (one for each profile that a hit matched) that could not be added to the
+     * caller's memory (MDL.Unwritten). */
+    ULONG64 Unwritten;
+} KE_STATISTICS;
 
 /* HAL_SOURCE - HalProfileSourceInformation with its limits. */
 typedef struct _HAL_SOURCE {
@@ -151,7 +172,7 @@ typedef struct _HAL_TABLE {
      * stop. Level: passive. */
     void (*Flush)(void *Context);
 
-    /* Return when every call of KeProfileInterruptWithSource that started before this
+    /* Return when every call of ExProfileInterrupt that started before this
      * call has returned; then ke frees what it has unlinked. Not called within a
      * delivery. Level: passive. */
     void (*Synchronize)(void *Context);
@@ -160,8 +181,18 @@ typedef struct _HAL_TABLE {
     const HAL_COUNTING *Counting;
 } HAL_TABLE;
 
+/* HAL - a back end at work. */
+typedef struct _HAL {
+    const HAL_TABLE *Table;
+    void *Context;
+} HAL;
+
 #ifdef __cplusplus
 }
 #endif
 
+#include <ntprof/nt_names_end.h>
+
 #endif
+
+#include <ntprof/nt_names_check.h>

@@ -15,16 +15,19 @@
 #ifndef NTPROF_HOST_H
 #define NTPROF_HOST_H
 
-#ifdef NTPROF_PREFIXED
-#error "the core has NT's names: NTPROF_PREFIXED is for <ntprof/ntprof.h>"
-#endif
-
 #include <ntprof/nt_status.h>
 #include <ntprof/nt_types.h>
+
+#include <ntprof/nt_names_begin.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* KPROCESSOR_MODE - who makes a request: an embedding kernel itself, or its user-mode
+ * callers, whose addresses and rights are checked. NT's. */
+typedef UCHAR KPROCESSOR_MODE;
+enum { KernelMode = 0, UserMode = 1 };
 
 /*
  * MDL - a caller's buffer, locked and mapped. It follows the kernel profile in the same
@@ -121,8 +124,18 @@ typedef struct _HOST_TABLE {
     USHORT (*CurrentGroup)(void *Context);
 } HOST_TABLE;
 
+/* HOST - a host at work. */
+typedef struct _HOST {
+    const HOST_TABLE *Table;
+    void *Context;
+} HOST;
+
 #ifdef __cplusplus
 }
 #endif
 
+#include <ntprof/nt_names_end.h>
+
 #endif
+
+#include <ntprof/nt_names_check.h>

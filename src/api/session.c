@@ -626,6 +626,7 @@ session_build(ntprof_session *session, const ntprof_session_options *options)
         .Abi = options->abi,
         .Wow64 = (options->flags & NTPROF_SESSION_WOW64) != 0,
         .FineBuckets = (options->flags & NTPROF_SESSION_FINE_BUCKETS) != 0,
+        .BugCheckAddress = (ULONG_PTR)&KeProfileInterruptWithSource,
     };
     HAL hal;
     NTSTATUS status = host_linux_create(&session->host);

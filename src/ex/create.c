@@ -45,7 +45,7 @@ ExpDivideByZero(KSYSTEM *System)
         .Kind = KE_HALT_BUG_CHECK,
         .Code = KE_KMODE_EXCEPTION_NOT_HANDLED,
         .Parameters = {(ULONG)STATUS_INTEGER_DIVIDE_BY_ZERO,
-                       (ULONG64)(ULONG_PTR)&ExpDivideByZero},
+                       System->Ke.BugCheckAddress},
     };
 
     KeHalt(&System->Ke, &Halt);
@@ -427,20 +427,11 @@ ExCreateProfileObject(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
     return ExpCreateByService(System, Mode, Service, P, Handles, Profile);
 }
 
-/* By handles of ex. */
-static NTSTATUS
-ExpCreateByHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
-                  const EX_CREATE_PROFILE *P)
-{
-    const EX_HANDLE_TABLE Handles = ExpOwnHandles(System);
-
-    return ExpCreateByService(System, Mode, Service, P, &Handles, NULL);
-}
-
 NTSTATUS
 ExCreateProfileEx(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
 {
-    return ExpCreateByHandle(System, Mode, EX_CREATE_PROFILE_EX, P);
+    return ExpCreateByService(System, Mode, EX_CREATE_PROFILE_EX, P, &System->Handles,
+                              NULL);
 }
 
 NTSTATUS
@@ -450,11 +441,13 @@ ExCreateProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *
     EX_CREATE_PROFILE Request = *P;
 
     Request.Affinity = Affinity;
-    return ExpCreateByHandle(System, Mode, EX_CREATE_PROFILE_AFFINITY, &Request);
+    return ExpCreateByService(System, Mode, EX_CREATE_PROFILE_AFFINITY, &Request,
+                              &System->Handles, NULL);
 }
 
 NTSTATUS
 ExCreateProfile310(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_CREATE_PROFILE *P)
 {
-    return ExpCreateByHandle(System, Mode, EX_CREATE_PROFILE_310, P);
+    return ExpCreateByService(System, Mode, EX_CREATE_PROFILE_310, P, &System->Handles,
+                              NULL);
 }

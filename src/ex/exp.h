@@ -34,8 +34,8 @@ NTSTATUS ExpStartProfile(KSYSTEM *System, EPROFILE *Profile);
 NTSTATUS ExpStopProfile(KSYSTEM *System, EPROFILE *Profile);
 
 /* ExpTakeTables - copy the embedder's tables, as far as their sizes go.
- * STATUS_INVALID_PARAMETER if ExFindTableFault names a member. */
-NTSTATUS ExpTakeTables(KSYSTEM *System, const HOST *Host, const HAL *Hal);
+ * ExFindTableFault has found none. */
+void ExpTakeTables(KSYSTEM *System, const HOST *Host, const HAL *Hal);
 
 /*
  * ExpEnter - the first checks of every call except ExClose.
@@ -90,8 +90,8 @@ ExpCheck(KSYSTEM *System, EX_CHECK Check, NTSTATUS Status)
 NTSTATUS ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
                              ACCESS_MASK DesiredAccess, EPROCESS **Process);
 
-/* ExpOwnHandles - ex's own handle table. */
-EX_HANDLE_TABLE ExpOwnHandles(KSYSTEM *System);
+/* ExpInitializeHandles - make ex's own handle table, KSYSTEM.Handles. */
+void ExpInitializeHandles(KSYSTEM *System);
 
 /*
  * ExpReferenceHandle - find the object of any handle of the session, or of the pseudo

@@ -88,10 +88,10 @@ ExpCloseOwnHandle(void *Context, HANDLE Handle)
     (void)ObCloseHandle(&System->Ob, Handle);
 }
 
-EX_HANDLE_TABLE
-ExpOwnHandles(KSYSTEM *System)
+void
+ExpInitializeHandles(KSYSTEM *System)
 {
-    return (EX_HANDLE_TABLE){
+    System->Handles = (EX_HANDLE_TABLE){
         .Size = sizeof(EX_HANDLE_TABLE),
         .Context = System,
         .ReferenceProcess = ExpReferenceOwnProcess,
@@ -176,7 +176,7 @@ ExpReferenceProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
         const ULONG64 ProcessId =
             System->Host.Table->CurrentProcessId(System->Host.Context);
 
-        return ExpReferenceProcessId(System, ProcessId, FALSE, Process);
+        return ExReferenceProcessById(System, ProcessId, Process);
     }
     Status = ObReferenceObjectByHandle(&System->Ob, Handle, &System->ProcessType, Mode,
                                        DesiredAccess, &Body);

@@ -146,26 +146,32 @@ NTSTATUS
 ExInitializeSystem(KSYSTEM *System, const HOST *Host, const HAL *Hal,
                    const EX_OPTIONS *Options)
 {
-    const EX_OPTIONS Defaults = {0};
+    const EX_OPTIONS Defaults = {.Size = sizeof(Defaults)};
     NTSTATUS Status;
 
-    *System = (KSYSTEM){.Version = NULL};
-    Status = ExpTakeTables(System, Host, Hal);
-    if (NT_SUCCESS(Status)) {
-        Status = ExpSetRules(System, Options != NULL ? Options : &Defaults);
+    if (Options == NULL) {
+        Options = &Defaults;
     }
+    *System = (KSYSTEM){.Version = NULL};
+    if (ExFindTableFault(Host, Hal) != NULL) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    ExpTakeTables(System, Host, Hal);
+    Status = ExpSetRules(System, Options);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
     InitializeListHead(&System->Profiles);
     InitializeListHead(&System->StartedProfiles);
     ExpInitializeTypes(System);
+    ExpInitializeHandles(System);
     ObInitializeSystem(&System->Ob, &System->Host);
     Status = KeInitializeSystem(&System->Ke, &System->Host, &System->Hal,
                                 System->Abi.ProfileIrql);
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
+    System->Ke.BugCheckAddress = Options->BugCheckAddress;
     Status = PsInitializeSystem(&System->Ps, &System->Host, &System->Ke);
     if (!NT_SUCCESS(Status)) {
         KeFinishSystem(&System->Ke);
@@ -204,4 +210,65 @@ ExFinishSystem(KSYSTEM *System)
     ExpEndWatchedProcesses(System);
     PsFinishSystem(&System->Ps);
     KeFinishSystem(&System->Ke);
+}
+
+/* ---- systems of embedders ---- */
+
+NTSTATUS
+ExCreateSystem(const HOST *Host, const HAL *Hal, const EX_OPTIONS *Options,
+               KSYSTEM **System)
+{
+    KSYSTEM *Made;
+    NTSTATUS Status;
+
+    /* This version's options are the first. */
+    if (ExFindTableFault(Host, Hal) != NULL ||
+        (Options != NULL && Options->Size < sizeof(*Options))) {
+        return STATUS_INVALID_PARAMETER;
+    }
+    Made = HostAllocate(Host, sizeof(*Made));
+    if (Made == NULL) {
+        return STATUS_INSUFFICIENT_RESOURCES;
+    }
+    Status = ExInitializeSystem(Made, Host, Hal, Options);
+    if (!NT_SUCCESS(Status)) {
+        HostFree(Host, Made, sizeof(*Made));
+        return Status;
+    }
+    *System = Made;
+    return STATUS_SUCCESS;
+}
+
+void
+ExDeleteSystem(KSYSTEM *System)
+{
+    HOST_TABLE Table;
+    HOST Host;
+
+    if (System == NULL) {
+        return;
+    }
+    Table = System->HostTable; /* the system is freed by it */
+    Host = (HOST){&Table, System->Host.Context};
+    ExFinishSystem(System);
+    HostFree(&Host, System, sizeof(*System));
+}
+
+ULONG
+ExProfileInterrupt(KSYSTEM *System, const KE_HIT *Hit)
+{
+    return KeProfileInterruptWithSource(&System->Ke, Hit);
+}
+
+BOOLEAN
+ExQueryHalt(const KSYSTEM *System, KE_HALT *Halt)
+{
+    return KeQueryHalt(&System->Ke, Halt);
+}
+
+void
+ExQueryStatistics(const KSYSTEM *System, KPROFILE_SOURCE ProfileSource,
+                  KE_STATISTICS *Statistics)
+{
+    KeQueryStatistics(&System->Ke, ProfileSource, Statistics);
 }

@@ -9,86 +9,54 @@
 #include "ex/exp.h"
 #include "rtl/memory.h"
 
-/* A member that must not be NULL; all function pointers have one size. */
+/* Of a group that may be absent, all or none is there. */
+enum { EXP_REQUIRED, EXP_USER_CALLERS, EXP_PROCESSES, EXP_GROUPS };
+
+/* A function of a table; all function pointers have one size. */
 typedef struct _EXP_MEMBER {
     const char *Name;
-    ULONG Offset;
+    USHORT Offset;
+    BOOLEAN OfHal;
+    UCHAR Group;
 } EXP_MEMBER;
 
-#define EXP_HOST(Name)                                  \
-    {                                                   \
-        "HOST_TABLE." #Name, offsetof(HOST_TABLE, Name) \
+#define EXP_HOST(Name, Group)                             \
+    {                                                     \
+#Name, offsetof(HOST_TABLE, Name), FALSE, (Group) \
     }
-#define EXP_HAL(Name)                                 \
-    {                                                 \
-        "HAL_TABLE." #Name, offsetof(HAL_TABLE, Name) \
+#define EXP_HAL(Name)                                        \
+    {                                                        \
+#Name, offsetof(HAL_TABLE, Name), TRUE, EXP_REQUIRED \
     }
 
-static const EXP_MEMBER ExpHostMembers[] = {
-    EXP_HOST(Allocate),     EXP_HOST(Free),
-    EXP_HOST(LockPages),    EXP_HOST(MapPages),
-    EXP_HOST(FlushPages),   EXP_HOST(UnmapPages),
-    EXP_HOST(UnlockPages),  EXP_HOST(CurrentProcessId),
-    EXP_HOST(GroupCount),   EXP_HOST(ActiveProcessors),
-    EXP_HOST(CurrentGroup), {NULL, 0},
-};
-
-/* All of a group, or none: then there are no user-mode callers, or the embedder says
- * when a process ends. */
-static const EXP_MEMBER ExpUserMembers[] = {
-    EXP_HOST(ProbeForWrite),         EXP_HOST(CopyFromCaller),
-    EXP_HOST(CopyToCaller),          EXP_HOST(CheckSystemProfilePrivilege),
-    EXP_HOST(CheckRestrictedCaller), {NULL, 0},
-};
-static const EXP_MEMBER ExpProcessMembers[] = {
-    EXP_HOST(OpenProcess),
-    EXP_HOST(CloseProcess),
-    EXP_HOST(CheckProcessAccess),
-    EXP_HOST(IsProcessGone),
-    {NULL, 0},
-};
-
-static const EXP_MEMBER ExpHalMembers[] = {
+static const EXP_MEMBER ExpMembers[] = {
+    EXP_HOST(Allocate, EXP_REQUIRED),
+    EXP_HOST(Free, EXP_REQUIRED),
+    EXP_HOST(ProbeForWrite, EXP_USER_CALLERS),
+    EXP_HOST(CopyFromCaller, EXP_USER_CALLERS),
+    EXP_HOST(CopyToCaller, EXP_USER_CALLERS),
+    EXP_HOST(LockPages, EXP_REQUIRED),
+    EXP_HOST(MapPages, EXP_REQUIRED),
+    EXP_HOST(FlushPages, EXP_REQUIRED),
+    EXP_HOST(UnmapPages, EXP_REQUIRED),
+    EXP_HOST(UnlockPages, EXP_REQUIRED),
+    EXP_HOST(CheckSystemProfilePrivilege, EXP_USER_CALLERS),
+    EXP_HOST(CheckRestrictedCaller, EXP_USER_CALLERS),
+    EXP_HOST(CurrentProcessId, EXP_REQUIRED),
+    EXP_HOST(OpenProcess, EXP_PROCESSES),
+    EXP_HOST(CloseProcess, EXP_PROCESSES),
+    EXP_HOST(CheckProcessAccess, EXP_PROCESSES),
+    EXP_HOST(IsProcessGone, EXP_PROCESSES),
+    EXP_HOST(GroupCount, EXP_REQUIRED),
+    EXP_HOST(ActiveProcessors, EXP_REQUIRED),
+    EXP_HOST(CurrentGroup, EXP_REQUIRED),
     EXP_HAL(StartProfileInterrupt),
     EXP_HAL(StopProfileInterrupt),
     EXP_HAL(QuerySource),
     EXP_HAL(SetInterval),
     EXP_HAL(Flush),
     EXP_HAL(Synchronize),
-    {NULL, 0},
 };
-
-static BOOLEAN
-ExpHasMember(const void *Table, ULONG Offset)
-{
-    ULONG_PTR Member;
-
-    RtlCopyMemory(&Member, (const char *)Table + Offset, sizeof(Member));
-    return Member != 0;
-}
-
-/* Returns the name of the first member that is NULL, or NULL. */
-static const char *
-ExpFindMissing(const void *Table, const EXP_MEMBER *Members)
-{
-    for (; Members->Name != NULL; Members++) {
-        if (!ExpHasMember(Table, Members->Offset)) {
-            return Members->Name;
-        }
-    }
-    return NULL;
-}
-
-static const char *
-ExpFindMissingOfGroup(const void *Table, const EXP_MEMBER *Members)
-{
-    for (const EXP_MEMBER *Member = Members; Member->Name != NULL; Member++) {
-        if (ExpHasMember(Table, Member->Offset)) {
-            return ExpFindMissing(Table, Members);
-        }
-    }
-    return NULL;
-}
 
 /* Copies the members that both versions have; the others stay 0. */
 static void
@@ -97,28 +65,33 @@ ExpCopyTable(void *To, const void *From, ULONG FromBytes, ULONG ToBytes)
     RtlCopyMemory(To, From, FromBytes < ToBytes ? FromBytes : ToBytes);
 }
 
+/* Returns the first function that is NULL and must not be, or NULL. */
 static const char *
-ExpCheckHostTable(const HOST_TABLE *Host)
+ExpFindMissing(const HOST_TABLE *Host, const HAL_TABLE *Hal)
 {
-    const char *Name;
+    BOOLEAN Present[EXP_GROUPS] = {TRUE};
+    const char *Absent[EXP_GROUPS] = {NULL};
 
-    if (Host->PageSize == 0 || (Host->PageSize & (Host->PageSize - 1)) != 0) {
-        return "HOST_TABLE.PageSize";
-    }
-    Name = ExpFindMissing(Host, ExpHostMembers);
-    if (Name == NULL) {
-        Name = ExpFindMissingOfGroup(Host, ExpUserMembers);
-    }
-    return Name != NULL ? Name : ExpFindMissingOfGroup(Host, ExpProcessMembers);
-}
+    for (ULONG i = 0; i < sizeof(ExpMembers) / sizeof(ExpMembers[0]); i++) {
+        const EXP_MEMBER *const Member = &ExpMembers[i];
+        ULONG_PTR Function;
 
-static const char *
-ExpCheckHalTable(const HAL_TABLE *Hal)
-{
-    if (((Hal->Capabilities & HAL_COUNTS_ITSELF) != 0) != (Hal->Counting != NULL)) {
-        return "HAL_TABLE.Counting";
+        RtlCopyMemory(&Function,
+                      (Member->OfHal ? (const char *)Hal : (const char *)Host) +
+                          Member->Offset,
+                      sizeof(Function));
+        if (Function != 0) {
+            Present[Member->Group] = TRUE;
+        } else if (Absent[Member->Group] == NULL) {
+            Absent[Member->Group] = Member->Name;
+        }
     }
-    return ExpFindMissing(Hal, ExpHalMembers);
+    for (ULONG Group = 0; Group < EXP_GROUPS; Group++) {
+        if (Present[Group] && Absent[Group] != NULL) {
+            return Absent[Group];
+        }
+    }
+    return NULL;
 }
 
 /* ---- what an absent group does ---- */
@@ -223,20 +196,23 @@ ExFindTableFault(const HOST *Host, const HAL *Hal)
 {
     HOST_TABLE HostTable = {.Size = 0};
     HAL_TABLE HalTable = {.Size = 0};
-    const char *Name;
 
     ExpCopyTable(&HostTable, Host->Table, Host->Table->Size, sizeof(HostTable));
     ExpCopyTable(&HalTable, Hal->Table, Hal->Table->Size, sizeof(HalTable));
-    Name = ExpCheckHostTable(&HostTable);
-    return Name != NULL ? Name : ExpCheckHalTable(&HalTable);
+    if (HostTable.PageSize == 0 ||
+        (HostTable.PageSize & (HostTable.PageSize - 1)) != 0) {
+        return "PageSize";
+    }
+    if (((HalTable.Capabilities & HAL_COUNTS_ITSELF) != 0) !=
+        (HalTable.Counting != NULL)) {
+        return "Counting";
+    }
+    return ExpFindMissing(&HostTable, &HalTable);
 }
 
-NTSTATUS
+void
 ExpTakeTables(KSYSTEM *System, const HOST *Host, const HAL *Hal)
 {
-    if (ExFindTableFault(Host, Hal) != NULL) {
-        return STATUS_INVALID_PARAMETER;
-    }
     ExpCopyTable(&System->HostTable, Host->Table, Host->Table->Size,
                  sizeof(System->HostTable));
     ExpCopyTable(&System->HalTable, Hal->Table, Hal->Table->Size,
@@ -244,5 +220,4 @@ ExpTakeTables(KSYSTEM *System, const HOST *Host, const HAL *Hal)
     ExpFillGroups(&System->HostTable);
     System->Host = (HOST){&System->HostTable, Host->Context};
     System->Hal = (HAL){&System->HalTable, Hal->Context};
-    return STATUS_SUCCESS;
 }

@@ -8,12 +8,6 @@
 
 #include <ntprof/host.h>
 
-/* HOST - a host at work. */
-typedef struct _HOST {
-    const HOST_TABLE *Table;
-    void *Context;
-} HOST;
-
 /* HostAllocate - zeroed memory of the host's; NULL if there is none. */
 static inline void *
 HostAllocate(const HOST *Host, SIZE_T Bytes)

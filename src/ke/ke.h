@@ -68,40 +68,6 @@ KeProfileMdl(KPROFILE *Profile)
     return (MDL *)(void *)(Profile + 1);
 }
 
-/*
- * KE_HALT - why the simulated NT stopped: a hit's counter was outside the buffer, which
- * only the defects of some versions allow. Nothing was written.
- */
-enum {
-    KE_HALT_NONE = 0,
-    KE_HALT_BUG_CHECK = 1, /* NT would have faulted */
-    KE_HALT_CORRUPTION = 2 /* NT would have changed memory behind the counters */
-};
-
-/* Bug check codes, and their use here. */
-enum {
-    KE_IRQL_NOT_LESS_OR_EQUAL = 0x0A, /* a counter on a page that is not the buffer's */
-    KE_KMODE_EXCEPTION_NOT_HANDLED = 0x1E
-};
-
-typedef struct _KE_HALT {
-    ULONG Kind; /* KE_HALT_... */
-    ULONG Code; /* bug check; 0 for corruption */
-    /* 0x0A and corruption: the counter's address in the caller's mapping, IRQL, 1 for a
-     * write, the instruction's address. */
-    ULONG64 Parameters[4];
-} KE_HALT;
-
-/* KE_STATISTICS - hits of a source: Taken = Counted + Outside. */
-typedef struct _KE_STATISTICS {
-    ULONG64 Taken;
-    ULONG64 Counted; /* matched at least one started profile */
-    ULONG64 Outside; /* matched none */
-    /* Counts (one for each profile that a hit matched) that could not be added to the
-     * caller's memory (MDL.Unwritten). */
-    ULONG64 Unwritten;
-} KE_STATISTICS;
-
 enum { KE_PROCESS_BUCKETS = 4096, KE_SOURCE_SLOTS = 256 };
 
 typedef struct _KE_SYSTEM {
@@ -118,6 +84,7 @@ typedef struct _KE_SYSTEM {
     struct _KI_SOURCE
         *Sources[KE_SOURCE_SLOTS]; /* hash by number, published, never removed */
     ULONG ProfileIrql;             /* for KE_HALT */
+    ULONG64 BugCheckAddress;       /* for KE_HALT; set by ex */
     KE_HALT Halt;
 } KE_SYSTEM;
 

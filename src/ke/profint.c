@@ -63,8 +63,7 @@ KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
     const KE_HALT Halt = {
         .Kind = Mapped ? KE_HALT_CORRUPTION : KE_HALT_BUG_CHECK,
         .Code = Mapped ? 0 : KE_IRQL_NOT_LESS_OR_EQUAL,
-        .Parameters = {Counter, Ke->ProfileIrql, 1,
-                       (ULONG64)(ULONG_PTR)&KeProfileInterruptWithSource},
+        .Parameters = {Counter, Ke->ProfileIrql, 1, Ke->BugCheckAddress},
     };
 
     KeHalt(Ke, &Halt);

@@ -7,11 +7,6 @@
 
 #include "host/host.h"
 
-/* Who makes a request: an embedding kernel, or the library's caller. NT's
- * KPROCESSOR_MODE. */
-typedef UCHAR KPROCESSOR_MODE;
-enum { KernelMode = 0, UserMode = 1 };
-
 /* SeCheckSystemProfilePrivilege - may the caller profile all processes? Kernel mode
  * always may. STATUS_PRIVILEGE_NOT_HELD, STATUS_INSUFFICIENT_RESOURCES. */
 static inline NTSTATUS

@@ -17,11 +17,11 @@ import sys
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wundef", "-Werror"]
 LANGUAGES = [(["-x", "c", "-std=c11", "-Wstrict-prototypes"], [os.environ.get("CC", "cc"), "gcc", "clang"]),
              (["-x", "c++", "-std=c++17"], ["c++", "g++", "clang++"])]
-CORE = ["hal.h", "host.h"]  # they have NT's names only
 PARTS = ["nt_names_begin.h", "nt_names_end.h"]  # each is for the beginning and the end of another
 OURS = re.compile(r"ntprof_|NTPROF_")
 
 PREFIXED = "#define NTPROF_PREFIXED\n#include <ntprof/ntprof.h>\n"
+CORE_PREFIXED = "#define NTPROF_PREFIXED\n#include <ntprof/core.h>\n"
 
 # Definitions that are not ours at all.
 FOREIGN = """
@@ -69,6 +69,36 @@ int ours(void)
 
     return ntprof_NT_SUCCESS(status) && status == ntprof_STATUS_SUCCESS &&
         ntprof_NtClose(handle) == ntprof_STATUS_ACCESS_DENIED;
+}
+"""
+
+# What kernels have, and what an embedder writes beside it.
+FOREIGN_KERNEL = FOREIGN + """
+typedef enum _MODE { KernelMode, UserMode, MaximumMode } MODE;
+typedef char KPROCESSOR_MODE;
+typedef struct _MDL { struct _MDL *Next; short Size; } MDL, *PMDL;
+typedef struct _EPROCESS { int theirs; } EPROCESS;
+typedef struct _KPROFILE { int theirs; } KPROFILE;
+#define HAL 1
+void ObReferenceObject(void *object);
+int ExCreateProfile(int theirs);
+"""
+USE_KERNEL = """
+int embedder(void);
+int embedder(void)
+{
+    ntprof_HOST host = {0, 0};
+    ntprof_HAL hal = {0, 0};
+    ntprof_KSYSTEM *system = 0;
+    ntprof_EX_CREATE_PROFILE request;
+    ntprof_EPROFILE *profile = 0;
+    EPROCESS theirs = {HAL + KernelMode};
+    MDL mdl = {0, 0};
+
+    request.ProfileBase = 0;
+    ObReferenceObject(&mdl);
+    return ntprof_ExCreateSystem(&host, &hal, 0, &system) + ntprof_ExCreateProfileObject(system, ntprof_UserMode,
+        ntprof_EX_CREATE_PROFILE_EX, &request, 0, &profile) + ExCreateProfile(theirs.theirs);
 }
 """
 
@@ -136,7 +166,7 @@ MIXED = {
         "#define NTPROF_PREFIXED\n#include <ntprof/{0}.h>\n#undef NTPROF_PREFIXED\n#include <ntprof/{1}.h>\n",
 }
 MIXED_HEADERS = [("ntprof", "ntprof"), ("nt_types", "ntprof"), ("session", "session"),
-                 ("ntprof", "nt_status"), ("source", "nt_profile")]
+                 ("ntprof", "nt_status"), ("source", "nt_profile"), ("core", "host")]
 
 # Macros of the same names are theirs again after the header.
 MACROS = """
@@ -161,6 +191,8 @@ int macros(void)
 UNITS = {
     "others before, prefixed": FOREIGN + PREFIXED + USE_BOTH,
     "others after, prefixed": PREFIXED + FOREIGN + USE_BOTH,
+    "a kernel's before, prefixed": FOREIGN_KERNEL + CORE_PREFIXED + USE_KERNEL,
+    "a kernel's after, prefixed": CORE_PREFIXED + FOREIGN_KERNEL + USE_KERNEL,
     "macros of others, prefixed": MACROS + PREFIXED + MACROS_AFTER,
     "agreeing types and macros before": AGREEING_TYPES + AGREEING_MACROS +
         "#include <ntprof/ntprof.h>\n" + USE_OURS,
@@ -179,7 +211,7 @@ def units(headers):
         # Twice, for its guard; then used, so that it is more than text.
         text = f"#include <ntprof/{header}>\n" * 2 + "int ntprof_test_translation_unit;\n"
         yield header, text
-        if header not in CORE + PARTS:
+        if header not in PARTS:
             yield f"{header}, prefixed", "#define NTPROF_PREFIXED\n" + text
     yield from UNITS.items()
 
@@ -194,12 +226,6 @@ def check_units(compiler, flags, include, headers):
             failed += 1
             print(f"{name}, {compiler} {flags[2]}: {done.stderr}")
     # And the other way round: what must not compile does not.
-    for header in CORE:
-        ran += 1
-        text = f"#define NTPROF_PREFIXED\n#include <ntprof/{header}>\n"
-        if compile_unit(compiler, flags, include, text).returncode == 0:
-            failed += 1
-            print(f"{header}, prefixed, {compiler}: compiles")
     for name, text in MIXED.items():
         for first, second in MIXED_HEADERS:
             ran += 1
@@ -245,19 +271,21 @@ def our_lines(text):
             yield line
 
 
-def check_prefix(include):
+def check_prefix(include, header, some):
+    """Header with all that it includes; some are names that it has."""
+    prefixed = f"#define NTPROF_PREFIXED\n#include <ntprof/{header}>\n"
     macros = re.compile(r"^#define (\w+)", re.M)
     system = "#include <stddef.h>\n#include <stdint.h>\n"
-    faults = set(macros.findall(preprocess(include, PREFIXED, "-dM")))
+    faults = set(macros.findall(preprocess(include, prefixed, "-dM")))
     faults -= set(macros.findall(preprocess(include, system, "-dM")))
-    names = declared("\n".join(our_lines(preprocess(include, PREFIXED))))
-    plain = declared("\n".join(our_lines(preprocess(include, "#include <ntprof/ntprof.h>\n"))))
+    names = declared("\n".join(our_lines(preprocess(include, prefixed))))
+    plain = declared("\n".join(our_lines(preprocess(include, f"#include <ntprof/{header}>\n"))))
     found = len(names)
     faults = {name for name in faults | names if not OURS.match(name)}
     for name in sorted(faults):
         print(f"no prefix although NTPROF_PREFIXED: {name}")
     # What looks for names must find those that there are.
-    for name in ("ULONG", "_CLIENT_ID", "ProfileTime", "NtClose", "ntprof_session_open"):
+    for name in some:
         if name not in plain or f"ntprof_{name.removeprefix('ntprof_')}" not in names:
             faults.add(name)
             print(f"not found among what is declared: {name}")
@@ -276,7 +304,11 @@ def main():
             done, wrong = check_units(compiler, flags, include, headers)
             ran += done
             failed += wrong
-    names, unprefixed = check_prefix(include)
+    names, unprefixed = check_prefix(
+        include, "ntprof.h", ("ULONG", "_CLIENT_ID", "ProfileTime", "NtClose", "ntprof_session_open"))
+    more, faults = check_prefix(
+        include, "core.h", ("ULONG", "_HOST_TABLE", "MDL", "KernelMode", "KE_HIT", "ExCreateSystem", "EX_LAYOUT_32"))
+    names, unprefixed = names + more, unprefixed + faults
     print(f"check_headers: {ran} compilations, {failed} failed; {names} names, {unprefixed} faults")
     return 1 if failed or unprefixed or not ran or not names else 0
 

@@ -37,8 +37,10 @@ def needed(library):
 def declared(header):
     text = re.sub(r"/\*.*?\*/", "", open(header, encoding="utf-8").read(), flags=re.S)
     text = re.sub(r"^#.*(?:\\\n.*)*", "", text, flags=re.M)
-    pattern = r"^(?!typedef|static|\s)[A-Za-z_][\w\s*]*?\b([A-Za-z_]\w*)\s*\([^;{]*\)\s*;"
-    return set(re.findall(pattern, text, re.M))
+    pattern = r"^(?!typedef|static|\s)[A-Za-z_][\w\s*]*?\b([A-Za-z_]\w*)\s*\(([^;{]*)\)\s*;"
+    # <ntprof/core.h> names the symbol of each function.
+    return {f"ntprof_{name}" if f"NTPROF_CORE_SYMBOL({name}" in rest else name
+            for name, rest in re.findall(pattern, text, re.M)}
 
 
 def complain(what, names):

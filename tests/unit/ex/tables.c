@@ -69,26 +69,21 @@ tables__missing_function__named_and_refused(void **state)
         tables_open(&tables);
         clear(&tables.host_table, first + i * sizeof(void *));
         assert_non_null(ExFindTableFault(&tables.host, &tables.hal));
-        assert_memory_equal(ExFindTableFault(&tables.host, &tables.hal), "HOST_TABLE.",
-                            11);
         assert_int_equal(initialize(&tables), STATUS_INVALID_PARAMETER);
         tables_close(&tables);
     }
     tables_open(&tables);
     tables.host_table.MapPages = NULL;
-    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal),
-                        "HOST_TABLE.MapPages");
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "MapPages");
     tables.host_table.MapPages = tables.host_table.LockPages;
     tables.host_table.PageSize = 3000;
-    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal),
-                        "HOST_TABLE.PageSize");
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "PageSize");
     tables.host_table.PageSize = 4096;
     tables.hal_table.Flush = NULL;
-    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "HAL_TABLE.Flush");
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "Flush");
     tables.hal_table.Flush = tables.hal_table.Synchronize;
     tables.hal_table.Capabilities |= HAL_COUNTS_ITSELF;
-    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal),
-                        "HAL_TABLE.Counting");
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "Counting");
     assert_int_equal(initialize(&tables), STATUS_INVALID_PARAMETER);
     tables_close(&tables);
 }
@@ -111,11 +106,9 @@ tables__size__members_beyond_it_are_not_read(void **state)
     /* Too old for a function that there must be. */
     tables_open(&tables);
     tables.host_table.Size = offsetof(HOST_TABLE, CurrentGroup);
-    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal),
-                        "HOST_TABLE.CurrentGroup");
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "CurrentGroup");
     tables.host_table.Size = 0;
-    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal),
-                        "HOST_TABLE.PageSize");
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "PageSize");
     assert_int_equal(initialize(&tables), STATUS_INVALID_PARAMETER);
     tables_close(&tables);
 

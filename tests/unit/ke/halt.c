@@ -20,7 +20,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PID = 77, PAGE = 4096, PAGES = 4, IRQL = 27, CANARY = 0xA5, SELECTOR = 0x0F };
+enum {
+    PID = 77,
+    PAGE = 4096,
+    PAGES = 4,
+    IRQL = 27,
+    INSTRUCTION = 0x512345,
+    CANARY = 0xA5,
+    SELECTOR = 0x0F
+};
 enum { COUNTERS = 32, COUNTERS_BYTES = COUNTERS * sizeof(ULONG) };
 
 #define CODE 0x401000ull
@@ -51,6 +59,7 @@ setup(void **state)
     fixture = (struct fixture){.ke = &fixture.machine.system.Ke};
     machine_open(&fixture.machine, NULL);
     fixture.ke->ProfileIrql = IRQL;
+    fixture.ke->BugCheckAddress = INSTRUCTION;
     KeInitializeProcess(&fixture.process, PID);
     fixture.memory =
         guarded_make(PAGES * PAGE / (size_t)sysconf(_SC_PAGESIZE) + 1, MAP_PRIVATE);
@@ -333,8 +342,7 @@ check_overrun(const struct overrun_row *row)
                      CALLERS_PAGE + row->offset + (ULONG64)row->number * 4);
     assert_int_equal(halt.Parameters[1], IRQL);
     assert_int_equal(halt.Parameters[2], 1);
-    assert_int_equal(halt.Parameters[3],
-                     (ULONG64)(uintptr_t)&KeProfileInterruptWithSource);
+    assert_int_equal(halt.Parameters[3], INSTRUCTION);
     assert_int_equal(statistics().Outside, 1);
     stop(&profile);
 }

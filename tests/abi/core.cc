@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: MIT */
+/* The same in C++. */
+#include "core.c"
