@@ -32,11 +32,14 @@ typedef struct _KE_HIT {
     KPROFILE_SOURCE Source;
     ULONG Processor;   /* 0.., group times 64 plus number in the group, on all hosts */
     ULONG64 ProcessId; /* whose thread was interrupted */
-    ULONG64 Address;   /* program counter, linear */
-    ULONG Selector;    /* of the code segment, in user mode; 0: unknown */
-    ULONG Scope;       /* KE_SCOPE_...; KE_SCOPE_BOTH unless each list has its own
-                        * interrupts */
-    ULONG64 Offset;    /* program counter within that segment */
+    ULONG64 Address;   /* program counter, linear: 16 * CS + IP in virtual-8086 mode */
+    /* CS in user mode: the selector, or in virtual-8086 mode the segment; 0: unknown.
+     * Numbers are compared: both modes count in a profile of that segment. */
+    ULONG Selector;
+    /* KE_SCOPE_...; KE_SCOPE_BOTH unless each list has its own interrupts */
+    ULONG Scope;
+    ULONG64 Offset; /* program counter within that segment: IP, of 16 bits, in
+                     * virtual-8086 mode and in 16-bit code */
 } KE_HIT;
 
 /*
