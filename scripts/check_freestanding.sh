@@ -46,7 +46,13 @@ for bits in 64 32; do
         echo "check_freestanding: $bits bits: the core needs" $asked
         failed=$((failed + 1))
     fi
-    echo "check_freestanding: $bits bits: $(echo $objects | wc -w) objects"
+    # What a kernel gets: code and constants, without unwind tables.
+    text=$(size -A "$work/core.$bits.o" | awk '/^\.(text|rodata)/ { sum += $2 } END { print sum }')
+    if [ "$text" -gt 36000 ]; then
+        echo "check_freestanding: $bits bits: $text bytes of code and constants, more than 36000"
+        failed=$((failed + 1))
+    fi
+    echo "check_freestanding: $bits bits: $(echo $objects | wc -w) objects, $text bytes of code and constants"
 
     # A program needs a libc and a kernel that runs it, which for 32 bits are not everywhere.
     if ! printf '#include <stdio.h>\nint main(void) { return puts("") < 0; }\n' |
