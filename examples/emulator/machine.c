@@ -166,7 +166,7 @@ on_block(uc_engine *cpu, uint64_t address, uint32_t size, void *context)
     KE_HIT hit = {.Source = ProfileTime, .Address = address, .Offset = address};
     uint16_t selector = 0;
 
-    while (machine->cpu[hit.Processor] != cpu) {
+    while (hit.Processor < PROCESSORS - 1 && machine->cpu[hit.Processor] != cpu) {
         hit.Processor++;
     }
     hit.ProcessId = running[hit.Processor];
