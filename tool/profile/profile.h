@@ -23,14 +23,15 @@
  * different times are different columns, until join.h adds these up.
  */
 struct profile_source {
-    const char *name; /* "time", "page-faults" ... */
-    const char *nt_name;
+    const char *name;    /* "time", "page-faults" ... */
+    const char *nt_name; /* NT's name, such as "ProfileTime", or "" */
     /* of intervals: "100ns" or "events"; of another tool's values, such as "bytes" */
     const char *unit;
-    bool kernel_included;
-    bool user_left_out; /* chosen by the user: outside hits are those in user mode */
-    uint64_t asked, granted;
-    double measured;
+    bool kernel_included; /* hits in kernel mode were counted too */
+    bool user_left_out;   /* chosen by the user: outside hits are those in user mode */
+    uint64_t asked, granted; /* intervals, in unit; granted 0: not known */
+    double measured; /* events that the kernel counted, divided by taken; 0: no hit */
+    /* Numbers of hits, as the glossary of ARCHITECTURE.md defines them. */
     uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,
         excluded;
     uint64_t outside_kernel; /* at most outside; 0 in older profiles */
@@ -74,8 +75,9 @@ struct profile_function {
 };
 
 /*
- * profile_frame - a place that code was inlined into. Index 0 of the table means
- * "none"; its members are 0. A frame's caller is before it in the table, so chains end.
+ * profile_frame - a function that code was inlined into, and the line of the call.
+ * Index 0 of the table means "none"; its members are 0. A frame's caller is before it
+ * in the table, so chains end.
  */
 struct profile_frame {
     uint32_t function; /* index, not 0 */
@@ -130,8 +132,7 @@ struct profile_row {
     uint64_t *hits;      /* one for each source */
 };
 
-/* Starts the sentence of profile.limits that names the region if only one was profiled.
- */
+/* Starts the sentence of profile.limits that names the only profiled region. */
 #define PROFILE_REGION_ONLY "only the region "
 
 /* Starts the sentence of profile.gaps about running children of the processes that were
@@ -258,7 +259,7 @@ bool profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
                       uint32_t process, uint32_t function, uint32_t line,
                       uint32_t source, uint64_t hits);
 
-/* profile_place - the keys of a row, and its names. */
+/* profile_place - the keys of a row, its place among them, and its names. */
 struct profile_place {
     uint32_t image;
     uint32_t process;
