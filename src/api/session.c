@@ -749,8 +749,10 @@ session_close(ntprof_session *session)
          * not freed */
         return;
     }
+    /* Only its lock tells that a session is abandoned: its delivery never ends, so the
+     * memory is not freed. */
     if (!api_lock(session)) {
-        return; /* an abandoned delivery never ends; the memory is not freed */
+        return;
     }
     assert(!session->closing);
     (void)api_unlock(session);

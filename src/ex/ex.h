@@ -77,7 +77,7 @@ struct _KSYSTEM {
                                  * last */
     ULONG64 StartedCount;
     ULONG64 ProfileCount;
-    EX_CHECK FailedCheck;         /* of the last create call that failed by a check */
+    EX_CHECK FailedCheck; /* of the last create call; EX_CHECK_NONE: none failed */
     ULONG AlignmentFixupInterval; /* what was last set; 0 */
 };
 

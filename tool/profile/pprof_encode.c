@@ -581,6 +581,8 @@ put_locations(struct encoder *encoder)
 
 /* --- functions --- */
 
+/* Put a function. name: number of its text in the string table; of a function without a
+ * name that of the text which is displayed for it. */
 static void
 put_function(struct encoder *encoder, const struct profile_function *function,
              uint64_t id, uint32_t name)

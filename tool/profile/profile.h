@@ -71,7 +71,9 @@ struct profile_function {
      * have none. */
     bool has_address;
     uint64_t address;
-    const char *definition; /* source file that defines it; NULL or "": that is file */
+    /* Source file that defines it; "": that is file. NULL, which profile_add_function
+     * takes for "", is never in the table. */
+    const char *definition;
 };
 
 /*

@@ -130,9 +130,10 @@ add_called(struct record_options *options, const struct processes *processes,
                           "1234,5678");
 }
 
-/* Add all processes that have a name. Returns false after an error line. */
+/* Read which processes run, and add those whose name is or matches name. Returns false
+ * after an error line, also if there are none. */
 static bool
-parse_name(struct record_options *options, const char *name)
+add_by_name(struct record_options *options, const char *name)
 {
     struct processes processes = {0};
     bool done;
@@ -149,5 +150,5 @@ bool
 record_pids_parse(struct record_options *options, const char *text)
 {
     return text[strspn(text, "0123456789,")] == '\0' ? parse_numbers(options, text)
-                                                     : parse_name(options, text);
+                                                     : add_by_name(options, text);
 }

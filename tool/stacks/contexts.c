@@ -87,7 +87,8 @@ make_room(void **items, size_t count, size_t more, size_t *room, size_t item_byt
     return true;
 }
 
-/* False: out of memory; then nothing has changed. */
+/* Add a node that is not there. It has no use yet: the caller adds one. Returns false
+ * if memory runs out; then nothing has changed. */
 static bool
 add_node(struct stack_contexts *contexts, const struct stack_node *node)
 {
@@ -320,8 +321,9 @@ follow_path(const struct stack_contexts *contexts, const struct path *path,
     return innermost;
 }
 
-/* Adds the missing nodes of a path, and a row of the innermost one. False: out of
- * memory; nodes that were added are gone again. */
+/* Add the missing nodes of a path, and a row of the innermost one. row: in: its node is
+ * the innermost that is there; out: that of the path. Returns false if memory runs out;
+ * nodes that were added are gone again. */
 static bool
 add_path(struct stack_contexts *contexts, const struct path *path, size_t missing,
          struct stack_row *row)

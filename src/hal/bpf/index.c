@@ -97,17 +97,17 @@ int
 bpf_index_locate(struct bpf_index *index, const ULONG *counter, uint32_t words,
                  const ULONG64 *processors, ULONG64 *location)
 {
-    uint64_t place = 0;
+    uint64_t counter_bits = 0;
     uint32_t set;
     int result;
 
-    if (counter != NULL && !bpf_pools_locate(&index->pools, counter, &place)) {
+    if (counter != NULL && !bpf_pools_locate(&index->pools, counter, &counter_bits)) {
         return -ENOMEM; /* not memory of HAL_PAGES: no location can express it */
     }
     result = find_set(index, words, processors, &set);
     if (result == 0) {
-        assert((place >> BPF_LOCATION_SET_SHIFT & (BPF_SETS - 1)) == 0);
-        *location = place | (uint64_t)set << BPF_LOCATION_SET_SHIFT;
+        assert((counter_bits >> BPF_LOCATION_SET_SHIFT & (BPF_SETS - 1)) == 0);
+        *location = counter_bits | (uint64_t)set << BPF_LOCATION_SET_SHIFT;
     }
     return result;
 }

@@ -135,9 +135,10 @@ find_clock(struct perf_clock *clock, HAL_PROBE *probed)
     return result;
 }
 
-/* May the caller count the clock: of this process, of all processes, in kernel mode? */
+/* May the caller count the source of time: of this process, of all processes, in kernel
+ * mode? clock: out, that of the times of records; set if probed->Usable. */
 static void
-probe_with_clock(HAL_PROBE *probed, struct perf_clock *clock)
+probe_and_find_clock(HAL_PROBE *probed, struct perf_clock *clock)
 {
     int result;
 
@@ -158,7 +159,7 @@ probe(HAL_PROBE *probed)
 {
     struct perf_clock clock;
 
-    probe_with_clock(probed, &clock);
+    probe_and_find_clock(probed, &clock);
 }
 
 /* ---- open and close ---- */
@@ -230,7 +231,7 @@ open_backend(const HAL_OPEN *open, void **context)
     struct perf *perf = NULL;
     int result;
 
-    probe_with_clock(&probed, &clock);
+    probe_and_find_clock(&probed, &clock);
     if (probed.Usable) {
         result = create(open, &clock, &perf);
         status = perf_status_of(result);

@@ -318,10 +318,13 @@ clock_of(pid_t tid)
 }
 
 /*
- * Return the time to a timer's first expiration: just before one of the ticks of an
- * interval, drawn at random. So a thread has a hit at each tick that finds it, or at
- * one of several if the interval is longer: on average as many as intervals fit into
- * its time, even if that is shorter than one.
+ * Return a thread's processor time until a timer's first expiration: some ticks of the
+ * kernel, drawn at random among those of an interval, and 1 ns. The kernel looks once a
+ * tick, and so finds it at the next one. So a thread has a hit at each tick that finds
+ * it, or at one of several if the interval is longer: on average as many as intervals
+ * fit into its time, even if that is shorter than one.
+ *
+ *   number  of the timer: with the time it makes draws differ
  */
 static uint64_t
 draw_first_ns(uint64_t interval_ns, int number)

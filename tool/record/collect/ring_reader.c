@@ -161,7 +161,8 @@ ring_reader_free_dead(struct ring_reader *reader, uint32_t pid)
         if (stack_ring_state(word) == STACK_RING_WRITING &&
             word == reader->written[at] && tid != 0 && tid <= INT32_MAX &&
             tgkill((pid_t)pid, (pid_t)tid, 0) < 0 && errno == ESRCH) {
-            /* Nobody else changes the word. */
+            /* An exchange: the thread may have published the slot, and ended, since the
+             * word was read. */
             (void)__atomic_compare_exchange_n(&reader->ring->words[at], &word,
                                               STACK_RING_FREE, false, __ATOMIC_RELEASE,
                                               __ATOMIC_RELAXED);

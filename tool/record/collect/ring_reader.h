@@ -37,8 +37,10 @@ bool ring_reader_next(const struct ring_reader *reader, uint32_t *at,
 /* The hit at a slot was taken. */
 void ring_reader_free(struct ring_reader *reader, uint32_t at);
 
-/* Free slots whose threads ended while they wrote, of a running process with this pid.
- * Only those that were being written at the last call too: call it now and then. */
+/* Free slots whose threads ended while they wrote, of a running process with this pid,
+ * which has the same numbers for its threads as we have. A slot is written within
+ * microseconds, so a thread is looked for only if the slot was being written at the
+ * last call too: call it now and then. */
 void ring_reader_free_dead(struct ring_reader *reader, uint32_t pid);
 
 /* Number of changes of the code, all of which can be read. */

@@ -266,7 +266,7 @@ count_callers(const struct profile *profile, uint32_t caller)
     return count;
 }
 
-/* The columns of a caller, in their order in the table. */
+/* The columns of a function that code was inlined into, in their order in the table. */
 enum {
     CALLER_NAME,
     CALLER_SYSTEM_NAME,
@@ -278,7 +278,8 @@ enum {
     CALLER_ADDRESS
 };
 
-/* Put one column of a caller: its function's, or the line of the call. */
+/* Put one column of a function that a row's code was inlined into, which is no caller
+ * on a stack: of the function, or the line of the call. */
 static void
 put_caller(struct buffer *out, int column, const struct profile_function *function,
            uint32_t line)

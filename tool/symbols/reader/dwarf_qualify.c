@@ -344,7 +344,7 @@ add_unnamed(struct buffer *text, const struct sym_dwarf_abbreviations *abbreviat
     case DW_TAG_enumeration_type:
         add_text(text, "<unnamed enum>");
         break;
-    default:
+    default: /* a structure, class or function; only lambdas are told apart */
         if (find_call_operator(abbreviations, entry, &function)) {
             add_text(text, "<lambda");
             add_parameters(text, abbreviations, &function);

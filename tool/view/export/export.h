@@ -37,9 +37,9 @@ struct export_messages {
 };
 
 /*
- * export_writer - write a profile to out in one format. Returns false, with the reason
- * in messages->error, if it fails. Errors of out itself are not reported: the caller
- * checks ferror.
+ * export_writer - write a profile to out in one format. Returns false if it fails, with
+ * the reason in messages->error; if that is still "", memory ran out. Errors of out
+ * itself are not reported: the caller checks ferror.
  */
 typedef bool export_writer(FILE *out, const struct profile *profile,
                            const struct export_options *options,
