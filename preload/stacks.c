@@ -27,6 +27,9 @@
  * least 128 MB below its end free of other mappings. */
 #define FIRST_STACK_BYTES ((uintptr_t)64 << 20)
 
+/* How often a ring is sent. */
+enum { SENDS_MAX = 3 };
+
 /* Of the calling thread; set before it is armed. In memory that exists from the start
  * of each thread on: handlers may read it. */
 static _Thread_local struct {
@@ -126,12 +129,10 @@ connect_command(void)
     return (int)fd;
 }
 
-/* Hand a descriptor to the command. It gets there even if this process ends before the
- * command looks. */
+/* Hand a descriptor over a connection, which is closed. */
 static bool
-send_file(int fd)
+send_over(int connected, int fd)
 {
-    const int connected = connect_command();
     char byte = 0;
     struct iovec data = {&byte, 1};
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
@@ -142,15 +143,31 @@ send_file(int fd)
     struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
     bool sent;
 
-    if (connected < 0) {
-        return false;
-    }
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
     header->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(header), &fd, sizeof(fd));
     sent = syscall(SYS_sendmsg, connected, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
     (void)syscall(SYS_close, connected);
+    return sent;
+}
+
+/* Hand a descriptor to the command. Once it is sent, it gets there even if this process
+ * ends before the command looks. The command does not wait: a connection that it takes
+ * before the descriptor is sent is closed, and made again. */
+static bool
+send_file(int fd)
+{
+    bool sent = false;
+
+    for (int i = 0; !sent && i < SENDS_MAX; i++) {
+        const int connected = connect_command();
+
+        if (connected < 0) {
+            return false;
+        }
+        sent = send_over(connected, fd);
+    }
     return sent;
 }
 
