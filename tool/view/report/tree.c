@@ -72,7 +72,10 @@ choose_rows(struct printer *printer)
     done = done && !row_filter_failed(&filter);
     if (done) {
         profile_set_outside(profile, PROFILE_OUTSIDE_ALL, outside);
-        printer->hits = printer->hits_of_rows + outside[0];
+        /* A file may say any number. */
+        if (__builtin_add_overflow(printer->hits_of_rows, outside[0], &printer->hits)) {
+            printer->hits = UINT64_MAX;
+        }
     }
     row_filter_finish(&filter);
     free(outside);
