@@ -3,8 +3,8 @@
  * preload/preload.h - what the parts of the preload object share.
  *
  * The preload object is loaded into each program that ntprof run starts where Linux
- * refuses perf events. It prints nothing, opens nothing after its start, and where it
- * cannot work it leaves the program alone.
+ * refuses perf events. It prints nothing, keeps nothing open after its start or that of
+ * a child, and where it cannot work it leaves the program alone.
  */
 #ifndef PRELOAD_PRELOAD_H
 #define PRELOAD_PRELOAD_H

@@ -78,7 +78,7 @@ collector_list_cpus(struct collector *collector)
     return count > 0;
 }
 
-/* Find the file of an image; called on the thread that asks readers. The path lives as
+/* Find the file of an image; called on threads that ask readers. The path lives as
  * long as the image, and images of recordings with stacks do not go. */
 static bool
 find_unwind_file(void *context, uint32_t image, struct unwind_file *file)
