@@ -236,6 +236,23 @@ hit__code_has_changed_since__counted_without_callers(void **state)
 }
 
 static void
+hit__events_taken_back__counted_without_callers(void **state)
+{
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    ring->events[0] = (struct stack_ring_event){.base = 0x1000, .length = 0x1000};
+    ring->event_count = 1;
+    put_hit();
+    assert_int_equal(count_all(), 1);
+    assert_int_equal(count_walked(), 1);
+    ring->event_count = 0;
+    put_hit();
+    assert_int_equal(count_all(), 2);
+    assert_int_equal(count_walked(), 1);
+}
+
+static void
 hit__in_code_that_is_not_known_yet__waits_for_the_next_reading(void **state)
 {
     (void)state;
@@ -380,6 +397,7 @@ main(void)
         TEST(hit__in_a_ring__counted_once_with_its_callers),
         TEST(hit__without_a_ring__counted_without_callers),
         TEST(hit__code_has_changed_since__counted_without_callers),
+        TEST(hit__events_taken_back__counted_without_callers),
         TEST(hit__in_code_that_is_not_known_yet__waits_for_the_next_reading),
         TEST(ring__while_counting_is_paused__taken_and_left_out),
         TEST(ring__of_another_process__refused),

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Rings that are taken over at a time: a program may send any number. */
+/* Connections that are taken at a time: programs may make any number. */
 enum { ACCEPTED_MAX = 4096 };
 
 /* How often slots of threads that are gone are looked for. */
@@ -122,12 +122,14 @@ preload_stacks_accept(struct preload_stacks *stacks)
     uint32_t pid;
     int fd;
 
-    for (int i = 0;
-         i < ACCEPTED_MAX && (fd = stack_socket_take(&memory->socket, &pid)) >= 0;
+    for (int i = 0; i < ACCEPTED_MAX && stack_socket_take(&memory->socket, &fd, &pid);
          i++) {
-        struct ring_reader *const reader =
-            ring_reader_new(fd, memory->ring_slots, memory->stack_bytes);
+        struct ring_reader *reader;
 
+        if (fd < 0) {
+            continue;
+        }
+        reader = ring_reader_new(fd, memory->ring_slots, memory->stack_bytes);
         if (reader == NULL || !make_room(stacks)) {
             ring_reader_delete(reader);
             memory->refused++;
@@ -213,14 +215,18 @@ find_code(struct preload_stacks *stacks, struct followed *followed, uint32_t cou
     return true;
 }
 
-/* Bring the code of a process up to date. Returns false if memory runs out. */
+/* Bring the code of a process up to date with the first count events of its ring.
+ * Returns false if memory runs out, or if there were more events before: no preload
+ * object takes one back, and code is not looked up anew for each hit. */
 static bool
-update_code(struct preload_stacks *stacks, struct followed *followed)
+update_code(struct preload_stacks *stacks, struct followed *followed, uint32_t count)
 {
     const struct preload_seen *const process =
         &stacks->preloaded->processes[ring_reader_process(followed->reader)];
-    const uint32_t count = ring_reader_event_count(followed->reader);
 
+    if (followed->has_code && count < followed->event_count) {
+        return false;
+    }
     return (followed->has_code && followed->event_count == count &&
             followed->maps_version == process->maps.version) ||
            find_code(stacks, followed, count);
@@ -228,9 +234,10 @@ update_code(struct preload_stacks *stacks, struct followed *followed)
 
 /* ---- Hits ---- */
 
-/* Have the callers of a hit found, unless its code has changed since. */
+/* Have the callers of a hit found, unless its code has changed since. events: how many
+ * the ring has. */
 static void
-take_callers(struct preload_stacks *stacks, struct followed *followed,
+take_callers(struct preload_stacks *stacks, struct followed *followed, uint32_t events,
              const struct preload_target *target)
 {
     struct collector *const collector = stacks->preloaded->collector;
@@ -250,7 +257,8 @@ take_callers(struct preload_stacks *stacks, struct followed *followed,
 
     /* Without its callers, a hit needs no memory. */
     if (collector->images.discarding || collector->images.full ||
-        !update_code(stacks, followed) || hit->event_count != followed->event_count ||
+        !update_code(stacks, followed, events) ||
+        hit->event_count != followed->event_count ||
         !callers_owner(target->image->number, target->program, 0, &taken.place.owner)) {
         return;
     }
@@ -268,12 +276,17 @@ static bool
 take_ring(struct preload_stacks *stacks, struct followed *followed, bool all)
 {
     struct preloaded *const preloaded = stacks->preloaded;
+    /* Once: the program may change it while hits are taken. */
+    const uint32_t events = ring_reader_event_count(followed->reader);
+    /* The mappings of a process without a number here are never read. */
+    const bool waits =
+        !all && preloaded->processes[ring_reader_process(followed->reader)].pid != 0;
 
     for (uint32_t at = 0; ring_reader_next(followed->reader, &at, stacks->hit); at++) {
         struct preload_target target;
 
         preloaded_find(preloaded, stacks->hit->key, &target);
-        if (target.image == NULL && !all &&
+        if (target.image == NULL && waits &&
             (stacks->hit->key & PRELOAD_KEY_PLAIN) != 0) {
             continue;
         }
@@ -282,7 +295,7 @@ take_ring(struct preload_stacks *stacks, struct followed *followed, bool all)
         }
         ring_reader_free(followed->reader, at);
         if (target.image != NULL) {
-            take_callers(stacks, followed, &target);
+            take_callers(stacks, followed, events, &target);
         }
     }
     return true;

@@ -159,26 +159,21 @@ receive(int connected)
     return -1;
 }
 
-int
-stack_socket_take(const struct stack_socket *socket, uint32_t *pid)
+bool
+stack_socket_take(const struct stack_socket *socket, int *fd, uint32_t *pid)
 {
+    const int connected = accept4(socket->listening, NULL, NULL, SOCK_CLOEXEC);
     struct ucred peer = {0};
     socklen_t length = sizeof(peer);
-    int connected;
-    int fd;
 
-    do {
-        connected = accept4(socket->listening, NULL, NULL, SOCK_CLOEXEC);
-        if (connected < 0) {
-            return -1;
-        }
-        fd = receive(connected);
-        if (fd >= 0 &&
-            getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) {
-            peer.pid = 0;
-        }
-        (void)close(connected);
-    } while (fd < 0);
+    if (connected < 0) {
+        return false;
+    }
+    *fd = receive(connected);
+    if (getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) {
+        peer.pid = 0;
+    }
+    (void)close(connected);
     *pid = peer.pid > 0 ? (uint32_t)peer.pid : 0;
-    return fd;
+    return true;
 }

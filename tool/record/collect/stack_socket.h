@@ -8,6 +8,7 @@
 #ifndef RECORD_COLLECT_STACK_SOCKET_H
 #define RECORD_COLLECT_STACK_SOCKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct stack_socket {
@@ -20,11 +21,12 @@ struct stack_socket {
 int stack_socket_open(struct stack_socket *socket);
 void stack_socket_close(struct stack_socket *socket);
 
-/* Take the next ring that was handed over. Returns its descriptor, -1: there is none.
+/* Take the next connection. Returns false if none waits.
  *
+ *   fd   out: of the ring that was handed over; -1: none was
  *   pid  out: of the process, as the kernel says; 0: it has no number here
  */
-int stack_socket_take(const struct stack_socket *socket, uint32_t *pid);
+bool stack_socket_take(const struct stack_socket *socket, int *fd, uint32_t *pid);
 
 /* Close a descriptor that a program sent: it may be of any file, whose file system may
  * not answer. */
