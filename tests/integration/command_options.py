@@ -210,8 +210,7 @@ class OtherCommands(CommandTest):
                               (["report", "--dsos=libc"], "--image GLOB"), (["attach", "-a"], "ntprof system"),
                               (["report", "--ros", "3"], "(did you mean --rows?)"),
                               (["export", "--format", "collapsed"], "(did you mean folded?)"),
-                              (["export", "--format", "flamegraph"], "(did you mean folded?)"),
-                              (["export", "--format", "svg"], "(did you mean html?)"),
+                              (["export", "--format", "flamegraph"], "(did you mean svg?)"),
                               (["export", "--format", "speedscop"], "(did you mean speedscope?)"),
                               (["export", "-o", "--format", "csv"], "-o: needs a value before --format;")):
             with self.subTest(words):
