@@ -133,6 +133,10 @@ handle_action(struct top *top, struct top_loop *loop, enum tui_action action)
         loop->row_wanted = false;
         loop->row_awaited = false;
         break;
+    case TUI_BACK: /* also from callers that have not arrived yet */
+        loop->row_wanted = false;
+        loop->row_awaited = false;
+        break;
     case TUI_LIST:
         want_row(top, loop, TOP_LIST, "reading names, source and instructions ...");
         break;

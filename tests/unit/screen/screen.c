@@ -340,7 +340,7 @@ screen_key__calls__callers_then_itself_then_callees_and_back(void **state)
     assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_NOTHING);
     assert_int_equal(tui_screen_key(screen, TUI_KEY_DOWN), TUI_NOTHING);
     assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_LIST);
-    press(screen, "q");
+    assert_int_equal(tui_screen_key(screen, 'q'), TUI_BACK);
     assert_int_equal(screen->view, TUI_FUNCTIONS);
     assert_int_equal(tui_screen_key(screen, 'q'), TUI_QUIT);
     profile_delete(look);

@@ -704,7 +704,7 @@ key_quit(struct tui_screen *screen)
         return TUI_QUIT;
     }
     show_view(screen, screen->calls_from);
-    return TUI_NOTHING;
+    return TUI_BACK;
 }
 
 static enum tui_action

@@ -40,6 +40,7 @@ enum {
 enum tui_action {
     TUI_NOTHING,
     TUI_QUIT,
+    TUI_BACK,   /* forget a listing or callers that were asked for and did not come */
     TUI_LIST,   /* make a listing of tui_screen_chosen and pass it to tui_screen_list */
     TUI_CALLED, /* pass its target and all hits to tui_screen_show_calls */
     TUI_WRITE,  /* write a profile */
