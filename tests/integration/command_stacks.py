@@ -457,7 +457,7 @@ class Faults(Stacks):
         self.assertEqual(blind, {"[stack not readable]"})
 
     def test_copies_of_any_length__each_adds_up(self):
-        for size, said in (("520", "520 bytes"), ("1000", "1000 bytes"), ("4k", "4 kB"), ("65528", "65528 bytes")):
+        for size, said in (("520", "520 bytes"), ("4k", "4 kB"), ("65528", "65528 bytes")):
             with self.subTest(size):
                 _, _, ends = self.record("--stack-bytes", size, "--", "/usr/bin/python3", "-S", "-c", TREE, "0.3")
                 self.assertLessEqual({end for end in ends if end.startswith("[cut")}, {f"[cut at {said}]"})
