@@ -3,7 +3,7 @@
 """Makes libntprof-core.a: the core as one object that has no names but those of <ntprof/core.h>, with their prefix, so
 that it links into a kernel that has an ObReferenceObject of its own.
 
-usage: make_core_archive.py ARCHIVE OUTPUT COMPILER...
+usage: make_core_archive.py ARCHIVE OUTPUT OBJCOPY AR COMPILER...
 """
 import pathlib
 import subprocess
@@ -11,22 +11,16 @@ import sys
 import tempfile
 
 
-def tool(compiler, name):
-    """The compiler's own, for the machine that it compiles for."""
-    found = subprocess.run([*compiler, f"-print-prog-name={name}"], capture_output=True, text=True).stdout.strip()
-    return found or name
-
-
 def main():
-    archive, output, *compiler = sys.argv[1:]
+    archive, output, objcopy, ar, *compiler = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         whole, alone = f"{folder}/whole.o", f"{folder}/ntprof-core.o"
         subprocess.run([*compiler, "-r", "-nostdlib", "-Wl,--whole-archive", archive, "-Wl,--no-whole-archive",
                         "-o", whole], check=True)
-        subprocess.run([tool(compiler, "objcopy"), "--wildcard", "--keep-global-symbol=ntprof_Ex*", whole, alone],
+        subprocess.run([objcopy, "--wildcard", "--keep-global-symbol=ntprof_Ex*", whole, alone],
                        check=True)
         pathlib.Path(output).unlink(missing_ok=True)
-        subprocess.run([tool(compiler, "ar"), "crsD", output, alone], check=True)
+        subprocess.run([ar, "crsD", output, alone], check=True)
 
 
 main()
