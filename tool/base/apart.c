@@ -53,7 +53,8 @@ struct apart {
     void (*run)(void *);
     void *argument;
     char name[16];
-    bool detached;
+    bool detached; /* with running_lock: the last of keeper and apart_leave frees it */
+    bool ended;    /* with running_lock: the keeper uses it no more */
     pid_t command;
     pid_t pid; /* of the process; 0: there is none yet */
 };
@@ -185,12 +186,17 @@ static void *
 keeper_main(void *argument)
 {
     struct apart *const apart = argument;
+    bool detached;
 
     if (!has_own_process() || !run_process(apart)) {
         call_run(apart);
     }
     remove_running(apart);
-    if (apart->detached) {
+    pthread_mutex_lock(&running_lock);
+    apart->ended = true;
+    detached = apart->detached;
+    pthread_mutex_unlock(&running_lock);
+    if (detached) {
         free(apart);
     }
     return NULL;
@@ -253,7 +259,16 @@ apart_join(struct apart *apart)
 void
 apart_leave(struct apart *apart)
 {
-    (void)pthread_detach(apart->keeper); /* the handle is in use as long as it runs */
+    bool ended;
+
+    (void)pthread_detach(apart->keeper);
+    pthread_mutex_lock(&running_lock);
+    ended = apart->ended;
+    apart->detached = true;
+    pthread_mutex_unlock(&running_lock);
+    if (ended) {
+        free(apart);
+    }
 }
 
 uint64_t

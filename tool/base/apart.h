@@ -29,7 +29,8 @@ struct apart *apart_start(const char *name, void (*run)(void *), void *argument,
 /* apart_join - wait until run has returned, and free the handle. */
 void apart_join(struct apart *apart);
 
-/* apart_leave - never wait for run, which does not return. The handle is not freed. */
+/* apart_leave - never wait for run, which may not return. The handle is freed once it
+ * has. */
 void apart_leave(struct apart *apart);
 
 /* apart_cpu_ns - return the processor time of all processes that apart_start made, also
