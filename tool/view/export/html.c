@@ -63,9 +63,11 @@ write_flames(FILE *out, const struct flames *flames)
     struct buffer json = {0};
     const bool done = html_put_flames(&json, flames);
 
-    fputs(FLAMES_BEGIN, out);
-    fwrite(json.data, 1, json.size, out);
-    fputs(DATA_END, out);
+    if (done) {
+        fputs(FLAMES_BEGIN, out);
+        fwrite(json.data, 1, json.size, out);
+        fputs(DATA_END, out);
+    }
     buffer_finish(&json);
     return done;
 }
