@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -36,17 +37,25 @@ key_of(const void *address)
            (uintptr_t)address;
 }
 
-/* Record a process as number 1. */
+/* Record a process as number 1. Its clock begins now: of more processor time than can
+ * have passed since the collector began, some would be refused. */
 static void
 record_process(pid_t pid)
 {
+    struct timespec now = {0, 0};
+
+    if (pid == getpid()) {
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    }
     memory.shared->process_count = 1;
-    memory.shared->processes[1] = (struct preload_process){.ready = 1,
-                                                           .pid = (uint32_t)pid,
-                                                           .outer_pid = (uint32_t)pid,
-                                                           .kind = PRELOAD_EXECED,
-                                                           .program = "work",
-                                                           .threads = 1};
+    memory.shared->processes[1] = (struct preload_process){
+        .ready = 1,
+        .pid = (uint32_t)pid,
+        .outer_pid = (uint32_t)pid,
+        .kind = PRELOAD_EXECED,
+        .program = "work",
+        .begin_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec,
+        .threads = 1};
 }
 
 /* Send a descriptor to the collector. */
