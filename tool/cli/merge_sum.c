@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* merge_sum.c - says what ntprof merge added up. */
 #include "cli/merge_sum.h"
+#include "base/arithmetic.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -14,9 +15,7 @@ count_hits(const struct profile *profile, size_t source)
     uint64_t hits = 0;
 
     for (size_t i = 0; i < profile->row_count; i++) {
-        if (__builtin_add_overflow(hits, profile->rows[i].hits[source], &hits)) {
-            return UINT64_MAX;
-        }
+        add_clamped(&hits, profile->rows[i].hits[source]);
     }
     return hits;
 }
@@ -37,9 +36,7 @@ print_source(const struct profile *profile, size_t source)
             return; /* it was printed with the first one of its name */
         }
         intervals++;
-        if (__builtin_add_overflow(hits, count_hits(profile, i), &hits)) {
-            hits = UINT64_MAX;
-        }
+        add_clamped(&hits, count_hits(profile, i));
     }
     fprintf(stderr, ", %" PRIu64 " hit%s of %s", hits, hits == 1 ? "" : "s",
             text_show(shown, sizeof(shown), profile->sources[source].name));

@@ -8,6 +8,7 @@
  */
 #include "profile/difference.h"
 
+#include "base/arithmetic.h"
 #include "profile/chance.h"
 #include "profile/difference_rows.h"
 #include "profile/estimate.h"
@@ -224,14 +225,6 @@ compare_rows(const void *left, const void *right)
     }
     /* The index of the group makes the order reproducible. */
     return (a->group > b->group) - (a->group < b->group);
-}
-
-static void
-add_clamped(uint64_t *sum, uint64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum)) {
-        *sum = UINT64_MAX;
-    }
 }
 
 static void

@@ -9,6 +9,7 @@
  */
 #include "profile/groupp.h"
 
+#include "base/arithmetic.h"
 #include "base/text.h"
 #include "profile/call_tree.h"
 #include "profile/estimate.h"
@@ -300,14 +301,6 @@ find_or_append(struct grouper *grouper, const struct report_group *wanted)
     return grouper_append(grouper, wanted);
 }
 
-static void
-add_clamped(uint64_t *sum, uint64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum)) {
-        *sum = UINT64_MAX;
-    }
-}
-
 uint64_t *
 group_sums(const struct report_groups *groups, const struct report_group *group)
 {
@@ -350,21 +343,13 @@ widened_group(struct grouper *grouper, const struct report_group *wanted, bool t
 }
 
 void
-group_add_all(uint64_t *sums, const uint64_t *counters, size_t width)
-{
-    for (size_t i = 0; i < width; i++) {
-        add_clamped(&sums[i], counters[i]);
-    }
-}
-
-void
 grouper_add_own(const struct grouper *grouper, size_t source, const uint64_t *counters,
                 uint64_t *sums)
 {
     const struct profile_source *const own = &grouper->profile->sources[source];
 
     add_clamped(&sums[0], counters[source]);
-    group_add_all(&sums[1], &counters[own->first_part], own->part_count);
+    add_all_clamped(&sums[1], &counters[own->first_part], own->part_count);
 }
 
 /* Add the counters of a row to the hits of a group, or to its totals unless it has them
@@ -387,7 +372,7 @@ add_counters(struct grouper *grouper, struct report_group *group,
         grouper_add_own(grouper, (size_t)(group->source - grouper->profile->sources),
                         row->hits, sums);
     } else {
-        group_add_all(sums, row->hits, grouper->width);
+        add_all_clamped(sums, row->hits, grouper->width);
     }
 }
 
@@ -453,12 +438,6 @@ group_sources(struct grouper *grouper)
                         group_sums(grouper->groups, group));
     }
     return true;
-}
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
 }
 
 static int
@@ -634,9 +613,9 @@ add_filtered_row(struct grouper *grouper, struct row_filter *filter,
         group = group_of_row(grouper, row);
         passes = row_filter_passes(filter, row);
     }
-    group_add_all(groups->totals, row->hits, grouper->row_width);
+    add_all_clamped(groups->totals, row->hits, grouper->row_width);
     if (passes) {
-        group_add_all(groups->selected, row->hits, grouper->row_width);
+        add_all_clamped(groups->selected, row->hits, grouper->row_width);
     }
     return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) ||
            add_row(grouper, group, row, false);

@@ -3,6 +3,8 @@
 #include "profile/groupp.h"
 #include "profile/join.h"
 
+#include "base/arithmetic.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +95,7 @@ add_outside_row(struct report_groups *groups, const uint64_t *counters,
     }
     sums = group_sums(groups, added);
     if (source == NULL) {
-        group_add_all(sums, counters, grouper.width);
+        add_all_clamped(sums, counters, grouper.width);
     } else {
         grouper_add_own(&grouper, (size_t)(source - profile->sources), counters, sums);
     }
@@ -178,9 +180,9 @@ add_outside(struct report_groups *groups, const uint64_t *counters)
     for (size_t i = 0; i < profile->source_count; i++) {
         outside = outside || counters[i] > 0;
     }
-    group_add_all(groups->totals, counters, profile_width(profile));
+    add_all_clamped(groups->totals, counters, profile_width(profile));
     if (!groups->filtered) {
-        group_add_all(groups->selected, counters, profile_width(profile));
+        add_all_clamped(groups->selected, counters, profile_width(profile));
     }
     if (!outside || groups->filtered) {
         return true;

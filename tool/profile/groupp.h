@@ -40,9 +40,6 @@ struct report_group *grouper_append(struct grouper *grouper,
 uint64_t *group_sums(const struct report_groups *groups,
                      const struct report_group *group);
 
-/* Add all counters to those of a group. */
-void group_add_all(uint64_t *sums, const uint64_t *counters, size_t width);
-
 /* Add the counters of one source to those of a group of its own. */
 void grouper_add_own(const struct grouper *grouper, size_t source,
                      const uint64_t *counters, uint64_t *sums);

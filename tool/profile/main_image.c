@@ -3,6 +3,8 @@
  * most hits. */
 #include "profile/main_image.h"
 
+#include "base/arithmetic.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,9 +22,7 @@ count_hits(const struct profile *profile, uint64_t *hits)
     for (size_t i = 0; i < profile->row_count && profile->source_count > 0; i++) {
         const struct profile_row *row = &profile->rows[i];
 
-        if (__builtin_add_overflow(hits[row->image], row->hits[0], &hits[row->image])) {
-            hits[row->image] = UINT64_MAX;
-        }
+        add_clamped(&hits[row->image], row->hits[0]);
     }
 }
 

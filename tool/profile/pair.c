@@ -2,6 +2,7 @@
 /* pair.c - joins two profiles into one. */
 #include "profile/pair.h"
 
+#include "base/arithmetic.h"
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "profile/filter.h"
@@ -29,14 +30,6 @@ struct pair_side {
     uint32_t *functions;
     uint64_t *outside; /* counters as those of a row */
 };
-
-static void
-add_clamped(uint64_t *sum, uint64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum)) {
-        *sum = UINT64_MAX;
-    }
-}
 
 /* --- sources --- */
 

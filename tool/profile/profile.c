@@ -10,6 +10,7 @@
 
 #include "profile/join.h"
 
+#include "base/arithmetic.h"
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "base/string_set.h"
@@ -730,16 +731,6 @@ profile_row_at(struct profile *profile, const struct profile_place *place, bool 
     return find_or_add_row(profile, &wanted);
 }
 
-static void
-add_clamped(uint64_t *sum, const uint64_t *more, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (__builtin_add_overflow(sum[i], more[i], &sum[i])) {
-            sum[i] = UINT64_MAX;
-        }
-    }
-}
-
 bool
 profile_add_hits_at(struct profile *profile, const struct profile_place *place,
                     uint32_t source, uint64_t hits)
@@ -753,7 +744,7 @@ profile_add_hits_at(struct profile *profile, const struct profile_place *place,
     if (row == NULL) {
         return false;
     }
-    add_clamped(&row->hits[source], &hits, 1);
+    add_clamped(&row->hits[source], hits);
     return true;
 }
 
@@ -774,12 +765,6 @@ profile_add_hits(struct profile *profile, uint32_t image, uint64_t address,
 }
 
 /* --- order and changes --- */
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
 
 static int
 compare_rows(const void *left, const void *right, void *source_count)
@@ -859,7 +844,7 @@ profile_remove_stacks(struct profile *profile)
         hash = hash_row(&row);
         known = find_row(profile, &row, hash);
         if (known != NULL) {
-            add_clamped(known->hits, row.hits, profile_width(profile));
+            add_all_clamped(known->hits, row.hits, profile_width(profile));
             continue;
         }
         if (!hash_index_add(&private->by_row, hash, (uint32_t)profile->row_count)) {

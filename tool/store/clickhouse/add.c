@@ -9,6 +9,7 @@
  */
 #include "store/clickhouse/server.h"
 
+#include "base/arithmetic.h"
 #include "base/string_set.h"
 #include "profile/uses.h"
 
@@ -96,12 +97,6 @@ static uint64_t
 bias_of(const struct profile_image *image)
 {
     return image->start - image->offset;
-}
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
 }
 
 /* Compare rows by what identifies a row of table hits in one window and source. */
@@ -473,9 +468,7 @@ send_accounting(struct adding *adding)
             row_binary_put(out, figures[k], 8);
             /* Each figure only grows, so a later state of the window has a larger sum,
              * and its row replaces the earlier one. */
-            if (__builtin_add_overflow(version, figures[k], &version)) {
-                version = UINT64_MAX;
-            }
+            add_clamped(&version, figures[k]);
         }
         row_binary_put(out, version, 8);
     }

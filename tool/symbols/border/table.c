@@ -8,6 +8,7 @@
  */
 #include "symbols/border/table.h"
 
+#include "base/arithmetic.h"
 #include "symbols/border/demangle.h"
 
 #include <assert.h>
@@ -99,12 +100,6 @@ sym_table_own(struct sym_table *table, void *memory)
 
 /* --- which of several names --- */
 
-static int
-compare_words(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 /* Only so many bytes of names are compared, since forged names may be very long. */
 #define WORTH_BYTES 256
 
@@ -127,15 +122,15 @@ leading_underscores(const char *name)
 static int
 compare_worth(const struct sym_entry *left, const struct sym_entry *right)
 {
-    int order = compare_words(left->rank, right->rank);
+    int order = compare_numbers(left->rank, right->rank);
 
     if (order == 0) {
-        order = compare_words(leading_underscores(right->name),
-                              leading_underscores(left->name));
+        order = compare_numbers(leading_underscores(right->name),
+                                leading_underscores(left->name));
     }
     if (order == 0) {
-        order = compare_words(strnlen(left->name, WORTH_BYTES),
-                              strnlen(right->name, WORTH_BYTES));
+        order = compare_numbers(strnlen(left->name, WORTH_BYTES),
+                                strnlen(right->name, WORTH_BYTES));
     }
     return order != 0 ? order : strncmp(right->name, left->name, WORTH_BYTES);
 }
@@ -148,15 +143,15 @@ compare_entries(const void *left, const void *right)
 {
     const struct sym_entry *a = left;
     const struct sym_entry *b = right;
-    int order = compare_words(b->sized, a->sized); /* sized ones first */
+    int order = compare_numbers(b->sized, a->sized); /* sized ones first */
 
     if (order == 0) {
-        order = compare_words(a->start, b->start);
+        order = compare_numbers(a->start, b->start);
     }
     if (order == 0) {
         order = compare_worth(a, b);
     }
-    return order != 0 ? order : compare_words(b->order, a->order);
+    return order != 0 ? order : compare_numbers(b->order, a->order);
 }
 
 /* sweep - open symbols as a heap, the covering one on top. */
@@ -332,7 +327,7 @@ compare_ranges(const void *left, const void *right)
     const struct sym_range *a = left;
     const struct sym_range *b = right;
 
-    return compare_words(a->start, b->start);
+    return compare_numbers(a->start, b->start);
 }
 
 /* Return how many entries have a size: they are sorted first. */
@@ -354,9 +349,9 @@ compare_bounds(const void *left, const void *right)
 {
     const struct sym_bound *a = left;
     const struct sym_bound *b = right;
-    const int order = compare_words(a->start, b->start);
+    const int order = compare_numbers(a->start, b->start);
 
-    return order != 0 ? order : compare_words(a->end, b->end);
+    return order != 0 ? order : compare_numbers(a->end, b->end);
 }
 
 /* Sort the bounds and make them disjoint: of two that overlap, the one that starts

@@ -12,6 +12,7 @@
 #include "view/export/export.h"
 #include "view/export/names.h"
 
+#include "base/arithmetic.h"
 #include "base/string_set.h"
 #include "base/text.h"
 #include "profile/display.h"
@@ -32,12 +33,6 @@ struct writer {
     uint32_t *order; /* rows by image, function and address */
     uint64_t *hits;  /* by source: of the line at hand */
 };
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
 
 static int
 compare_rows(const void *left, const void *right, void *context)

@@ -2,6 +2,7 @@
 /* callgrind_calls.c - finds calls on stacks. */
 #include "view/export/callgrind_calls.h"
 
+#include "base/arithmetic.h"
 #include "profile/call_tree.h"
 #include "profile/stack_walk.h"
 
@@ -90,12 +91,6 @@ add_row(struct callgrind_calls *calls, const struct profile *profile,
         callee = walk.number;
     }
     return true;
-}
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
 }
 
 static int

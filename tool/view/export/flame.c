@@ -6,18 +6,12 @@
  */
 #include "view/export/flame.h"
 
+#include "base/arithmetic.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define NONE HASH_INDEX_NONE
-
-static void
-add_clamped(uint64_t *sum, uint64_t number)
-{
-    if (__builtin_add_overflow(*sum, number, sum)) {
-        *sum = UINT64_MAX;
-    }
-}
 
 /* --- adding --- */
 
@@ -216,12 +210,6 @@ sum_small(struct flame *flame)
     flame_finish(flame);
     *flame = kept;
     return true;
-}
-
-static int
-compare_numbers(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
 }
 
 /* By caller; then those with the most hits first, small ones last. */

@@ -2,6 +2,7 @@
 /* flames.c - reads the stacks of profiles into the trees of flame graphs. */
 #include "view/export/flames.h"
 
+#include "base/arithmetic.h"
 #include "profile/call_tree.h"
 #include "profile/display.h"
 #include "profile/estimate.h"
@@ -125,9 +126,8 @@ add_source(struct flames_source *into, const struct side *side, size_t source)
     if (done) {
         at = calloc(tree.count, sizeof(*at));
         done = at != NULL && add_nodes(&into->tree, side, &tree, at);
-        if (__builtin_add_overflow(tree.hits, outside, &into->all[side->which])) {
-            into->all[side->which] = UINT64_MAX;
-        }
+        into->all[side->which] = tree.hits;
+        add_clamped(&into->all[side->which], outside);
         into->counted[side->which] = (double)into->all[side->which] /
                                      profile_units_of_hit(side->profile, source);
     }

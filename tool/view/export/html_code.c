@@ -3,6 +3,7 @@
  * source and the instructions of each as JSON. */
 #include "view/export/html_code.h"
 
+#include "base/arithmetic.h"
 #include "base/json.h"
 #include "view/export/function_names.h"
 #include "view/export/html_data.h"
@@ -45,12 +46,6 @@ same_function(const struct hottest *hottest, size_t a, size_t b)
 
     return hottest->identities->outer[a] == hottest->identities->outer[b] &&
            profile->rows[a].image == profile->rows[b].image;
-}
-
-static int
-compare_numbers(size_t a, size_t b)
-{
-    return (a > b) - (a < b);
 }
 
 static int

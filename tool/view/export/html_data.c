@@ -3,6 +3,7 @@
  * varints in base64, and each text once. */
 #include "view/export/html_data.h"
 
+#include "base/arithmetic.h"
 #include "base/json.h"
 #include "base/string_set.h"
 #include "base/text.h"
@@ -145,12 +146,6 @@ text_number(struct page *page, const char *text)
 
     page->failed |= number == HASH_INDEX_NONE;
     return number;
-}
-
-static int
-compare_numbers(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
 }
 
 static int

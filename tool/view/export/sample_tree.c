@@ -3,16 +3,10 @@
  * first, and the children of a node by the place of their call and by name. */
 #include "view/export/sample_tree.h"
 
+#include "base/arithmetic.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static void
-add_clamped(uint64_t *sum, uint64_t more)
-{
-    if (__builtin_add_overflow(*sum, more, sum)) {
-        *sum = UINT64_MAX;
-    }
-}
 
 /* Return a number by which locations are compared. */
 static uint64_t
@@ -113,12 +107,6 @@ add_up(struct sample_tree *tree)
             add_clamped(&tree->nodes[node->parent].total, node->total);
         }
     }
-}
-
-static int
-compare_numbers(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
 }
 
 static int

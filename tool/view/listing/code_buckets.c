@@ -3,6 +3,8 @@
  * share a bucket. */
 #include "view/listing/code_view.h"
 
+#include "base/arithmetic.h"
+
 #include <inttypes.h>
 
 /* Find the first row that ends after an address of the file. All rows have the same
@@ -74,8 +76,8 @@ code_add_buckets(struct code_view *code, const struct part *part)
         bucket->end = end > bucket->end ? end : bucket->end;
         listing_sum(listing, bucket->hits_at, code->rows[i].row->hits);
         if (listing_is_by_address(code->view->target)) {
-            listing_add_clamped(listing->own, code->rows[i].row->hits,
-                                listing->source_count);
+            add_all_clamped(listing->own, code->rows[i].row->hits,
+                            listing->source_count);
         }
     }
 }

@@ -3,6 +3,7 @@
  * them. */
 #include "view/listing/listingp.h"
 
+#include "base/arithmetic.h"
 #include "base/buffer.h"
 
 #include <stdarg.h>
@@ -204,20 +205,10 @@ listing_add_hits(struct listing *listing)
 }
 
 void
-listing_add_clamped(uint64_t *sums, const uint64_t *hits, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (__builtin_add_overflow(sums[i], hits[i], &sums[i])) {
-            sums[i] = UINT64_MAX;
-        }
-    }
-}
-
-void
 listing_sum(struct listing *listing, size_t at, const uint64_t *hits)
 {
     if (at != LISTING_NO_HITS) {
-        listing_add_clamped(&listing->hits[at], hits, listing->source_count);
+        add_all_clamped(&listing->hits[at], hits, listing->source_count);
     }
 }
 

@@ -54,9 +54,6 @@ size_t listing_add_hits(struct listing *listing);
  * LISTING_NO_HITS. */
 void listing_sum(struct listing *listing, size_t at, const uint64_t *hits);
 
-/* listing_add_clamped - add count numbers to as many sums, which stop at UINT64_MAX. */
-void listing_add_clamped(uint64_t *sums, const uint64_t *hits, size_t count);
-
 /* --- rows of a profile --- */
 
 /* listing_place - a function and line of code: the innermost, or one that it was

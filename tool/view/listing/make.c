@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* make.c - lists a target in the best way that its files allow. */
+#include "base/arithmetic.h"
 #include "base/path.h"
 #include "profile/join.h"
 #include "view/listing/decode.h"
@@ -30,12 +31,12 @@ listing_start(struct listing *listing, const struct profile *profile,
         return false;
     }
     for (size_t i = 0; i < profile->row_count; i++) {
-        listing_add_clamped(listing->totals, profile->rows[i].hits, sources);
+        add_all_clamped(listing->totals, profile->rows[i].hits, sources);
     }
     for (size_t i = 0; i < sources; i++) {
         const uint64_t outside = profile_outside(profile, &profile->sources[i]);
 
-        listing_add_clamped(&listing->totals[i], &outside, 1);
+        add_clamped(&listing->totals[i], outside);
     }
     return true;
 }
@@ -122,9 +123,9 @@ count_own(struct view *view)
                                 &place)) {
             continue;
         }
-        listing_add_clamped(listing->own, row->hits, listing->source_count);
+        add_all_clamped(listing->own, row->hits, listing->source_count);
         if (place.depth > 0) {
-            listing_add_clamped(listing->inlined, row->hits, listing->source_count);
+            add_all_clamped(listing->inlined, row->hits, listing->source_count);
         }
     }
 }
@@ -157,7 +158,7 @@ note_elsewhere(struct view *view)
         if ((target->inlined ? listing_is_around(profile, target, row)
                              : is_inlined_elsewhere(profile, target, row)) &&
             !listing_find_place(profile, view->identities, target, row, &place)) {
-            listing_add_clamped(&hits, row->hits, 1);
+            add_clamped(&hits, row->hits[0]);
         }
     }
     if (hits > 0 && target->inlined && target->within == LISTING_NONE) {
@@ -299,8 +300,8 @@ count_shown(struct listing *listing)
         const struct listing_line *line = &listing->lines[i];
 
         if (line->kind != LISTING_SOURCE && line->hits_at != LISTING_NO_HITS) {
-            listing_add_clamped(listing->shown, &listing->hits[line->hits_at],
-                                listing->source_count);
+            add_all_clamped(listing->shown, &listing->hits[line->hits_at],
+                            listing->source_count);
         }
     }
 }

@@ -8,6 +8,7 @@
  */
 #include "view/listing/listingp.h"
 
+#include "base/arithmetic.h"
 #include "base/hash_index.h"
 #include "base/text.h"
 #include "profile/match.h"
@@ -164,8 +165,8 @@ count_hits(struct search *search, const struct listing_target *target,
         targets->count++;
     }
     if (hits != NULL) {
-        listing_add_clamped(&targets->hits[targets->items[at].hits_at], hits,
-                            targets->source_count);
+        add_all_clamped(&targets->hits[targets->items[at].hits_at], hits,
+                        targets->source_count);
     }
 }
 

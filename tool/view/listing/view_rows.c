@@ -2,6 +2,8 @@
 /* view_rows.c - sorts the rows of an image, and lists them without any file. */
 #include "view/listing/views.h"
 
+#include "base/arithmetic.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +187,7 @@ add_image_buckets(struct view *view, uint32_t image)
                         rows[i].row->hits);
         }
         if (listing_is_by_address(view->target)) {
-            listing_add_clamped(listing->own, rows[i].row->hits, listing->source_count);
+            add_all_clamped(listing->own, rows[i].row->hits, listing->source_count);
         }
     }
     free(rows);

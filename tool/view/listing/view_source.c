@@ -8,6 +8,7 @@
  */
 #include "view/listing/views.h"
 
+#include "base/arithmetic.h"
 #include "base/hash_index.h"
 
 #include <inttypes.h>
@@ -230,8 +231,7 @@ count_row(struct source_view *source, const struct profile_row *row,
 static void
 count_shown(struct source_view *source, const struct profile_row *row)
 {
-    listing_add_clamped(source->listing->shown, row->hits,
-                        source->listing->source_count);
+    add_all_clamped(source->listing->shown, row->hits, source->listing->source_count);
 }
 
 /* Count a row of the target's function, once, at the function's innermost line. */
@@ -346,7 +346,7 @@ sort_lines(struct source_view *source)
         if (line->hits_at != LISTING_NO_HITS && source->listing->source_count > 0) {
             const uint64_t hits = source->listing->hits[line->hits_at];
 
-            listing_add_clamped(&file->hits, &hits, 1);
+            add_clamped(&file->hits, hits);
         }
     }
     qsort(source->files, source->file_count, sizeof(*source->files), compare_files);

@@ -6,6 +6,7 @@
 #include "view/report/difference.h"
 #include "view/report/rates.h"
 
+#include "base/arithmetic.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -55,10 +56,8 @@ put_missing(struct buffer *line, const struct diff_source *source, unsigned side
     const struct profile_source *statistics = source->of->sides[side];
     uint64_t missing = statistics->lost;
 
-    if (__builtin_add_overflow(missing, statistics->throttled, &missing) ||
-        __builtin_add_overflow(missing, statistics->missed, &missing)) {
-        missing = UINT64_MAX;
-    }
+    add_clamped(&missing, statistics->throttled);
+    add_clamped(&missing, statistics->missed);
     if (missing > 0) {
         buffer_print(line, ", %s lacks %" PRIu64, SIDE_NAMES[side], missing);
     }

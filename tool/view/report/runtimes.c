@@ -7,6 +7,7 @@
  */
 #include "view/report/runtimes.h"
 
+#include "base/arithmetic.h"
 #include "base/path.h"
 
 #include <ctype.h>
@@ -184,11 +185,7 @@ runtimes_put_scripts(struct buffer *line, const struct profile *profile, uint64_
         of_image[i] = find_interpreter(profile->images[i].path);
     }
     for (size_t i = 0; i < profile->row_count; i++) {
-        uint64_t *const sum = &hits[of_image[profile->rows[i].image]];
-
-        if (__builtin_add_overflow(*sum, profile->rows[i].hits[0], sum)) {
-            *sum = UINT64_MAX;
-        }
+        add_clamped(&hits[of_image[profile->rows[i].image]], profile->rows[i].hits[0]);
     }
     free(of_image);
     for (size_t i = 1; i < INTERPRETERS; i++) {

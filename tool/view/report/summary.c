@@ -3,6 +3,7 @@
  * code without names, and what to do about it. */
 #include "view/report/summary.h"
 
+#include "base/arithmetic.h"
 #include "base/text.h"
 #include "profile/estimate.h"
 #include "view/report/rates.h"
@@ -129,10 +130,8 @@ missing_of(const struct profile_source *source)
 {
     uint64_t missing = source->lost;
 
-    if (__builtin_add_overflow(missing, source->throttled, &missing) ||
-        __builtin_add_overflow(missing, source->missed, &missing)) {
-        missing = UINT64_MAX;
-    }
+    add_clamped(&missing, source->throttled);
+    add_clamped(&missing, source->missed);
     return missing;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "view/report/tree.h"
 
+#include "base/arithmetic.h"
 #include "base/csv.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -72,10 +73,8 @@ choose_rows(struct printer *printer)
     done = done && !row_filter_failed(&filter);
     if (done) {
         profile_set_outside(profile, PROFILE_OUTSIDE_ALL, outside);
-        /* A file may say any number. */
-        if (__builtin_add_overflow(printer->hits_of_rows, outside[0], &printer->hits)) {
-            printer->hits = UINT64_MAX;
-        }
+        printer->hits = printer->hits_of_rows;
+        add_clamped(&printer->hits, outside[0]); /* a file may say any number */
     }
     row_filter_finish(&filter);
     free(outside);
