@@ -18,9 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Quantile of the normal distribution for 95%. */
-#define Z 1.959964
-
 /* --- values --- */
 
 /* Find how many units (ns or events) a hit of each side represents. If that is not
@@ -83,7 +80,7 @@ set_values(const struct diff_source *source, bool normalize, struct diff_row *ro
         }
     }
     row->change = row->values[PAIR_NEW] - row->values[PAIR_OLD];
-    row->error = Z * sqrt(variance);
+    row->error = REPORT_DEVIATIONS_95 * sqrt(variance);
 }
 
 /* Return the probability that the change of a row is due to chance: of its shares if

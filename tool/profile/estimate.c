@@ -9,9 +9,6 @@
 
 #define NS_PER_100NS 100.0
 
-/* Quantile of the normal distribution for 95%. */
-#define Z 1.959964
-
 bool
 report_is_time(const struct profile_source *source)
 {
@@ -72,6 +69,7 @@ report_is_exact(const struct profile_source *source)
 double
 report_error(double hits, double total)
 {
+    const double z = REPORT_DEVIATIONS_95;
     const double n = total;
     const double p = n > 0 ? hits / n : 0;
     double middle;
@@ -80,8 +78,8 @@ report_error(double hits, double total)
     if (!(total > 0)) {
         return 0;
     }
-    middle = (p + Z * Z / (2 * n)) / (1 + Z * Z / n);
-    half = Z / (1 + Z * Z / n) * sqrt(p * (1 - p) / n + Z * Z / (4 * n * n));
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n);
+    half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
     return fabs(middle - p) + half;
 }
 

@@ -9,6 +9,10 @@
 #include "base/buffer.h"
 #include "profile/profile.h"
 
+/* A normally distributed value is within so many standard deviations of its mean in 95
+ * of 100 cases. */
+#define REPORT_DEVIATIONS_95 1.959964
+
 /* From this many hits of a source on, the error of a share is below one percent. */
 enum { REPORT_SURE_HITS = 10000 };
 

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A normal deviate is within this of its mean 95 times of 100. */
-#define DEVIATE_95 1.959964
-
 /* side - the state while one profile is read. */
 struct side {
     const struct profile *profile;
@@ -223,6 +220,6 @@ flames_change(const struct flames_source *source, const struct flame_node *node,
         }
     }
     *change = share[FLAME_NEW] - share[FLAME_OLD];
-    *error = source->exact ? 0 : DEVIATE_95 * sqrt(variance);
+    *error = source->exact ? 0 : REPORT_DEVIATIONS_95 * sqrt(variance);
     return fabs(*change) > *error;
 }
