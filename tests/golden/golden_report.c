@@ -405,8 +405,6 @@ make_foreign(void)
     return profile;
 }
 
-/* The usual after a day's work: another build, taken at five times the rate. What takes
- * as long has five times the hits, more or less. */
 /* --- stacks --- */
 
 static uint32_t
@@ -539,6 +537,10 @@ make_stacks_removed(void)
     return profile;
 }
 
+/* --- newer --- */
+
+/* The usual after a day's work: another build, taken at five times the rate. What takes
+ * as long has five times the hits, more or less. */
 static struct profile *
 make_newer(void)
 {

@@ -21,8 +21,8 @@ enum { FLAME_SIDES = 2 };
 struct flame_frame {
     uint32_t name; /* number in names; escaped, as a table has it */
     uint32_t full; /* the same in full */
-    uint32_t
-        image_plus_1; /* number in images; 0: of none, such as the end of a stack */
+    /* Number in images; 0: it is in none. */
+    uint32_t image_plus_1;
 };
 
 /* flame_frames - functions of all trees, each once. All zero: none. */
