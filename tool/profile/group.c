@@ -550,8 +550,6 @@ static struct report_group
 group_of_nowhere(const struct grouper *grouper, const struct profile_row *row,
                  enum relation_found found)
 {
-    static const struct profile_image stack = {
-        .path = "[stack]", .build_id = "", .named = true};
     static const struct profile_function functions[] = {
         {.name = "[itself]", .system_name = "", .file = "", .definition = ""},
         {.name = "[no caller]", .system_name = "", .file = "", .definition = ""},
@@ -562,7 +560,7 @@ group_of_nowhere(const struct grouper *grouper, const struct profile_row *row,
                                                GROUP_NOWHERE_ID + which);
 
     if (group.image != NULL) {
-        group.image = &stack;
+        group.image = &identity_stack_image;
     }
     if (group.function != NULL) {
         group.function = group.inner = &functions[which];

@@ -510,17 +510,18 @@ identity_number(const struct identities *identities, uint32_t image, uint32_t fu
     return identities->finder->numbers[found];
 }
 
+const struct profile_image identity_stack_image = {
+    .path = "[stack]", .build_id = "", .named = true};
+
 const struct profile_function *
 identity_function(const struct identities *identities, uint32_t number,
                   const struct profile_image **image)
 {
-    static const struct profile_image none = {
-        .path = "[stack]", .build_id = "", .named = true};
     const struct part *const part = &identities->finder->parts[number];
 
     assert(number < identities->count);
     *image = part->kind != PART_END ? &identities->finder->profile->images[part->build]
-                                    : &none;
+                                    : &identity_stack_image;
     return part->function;
 }
 

@@ -47,8 +47,11 @@ void identities_finish(struct identities *identities);
 uint32_t identity_number(const struct identities *identities, uint32_t image,
                          uint32_t function, bool inlined);
 
+/* The image that is shown for ends of stacks, and for hits that have no caller. */
+extern const struct profile_image identity_stack_image;
+
 /* Return an entry of the function with a number, and set *image to an image that it is
- * in: of an end that is one called "[stack]". */
+ * in: of an end identity_stack_image. */
 const struct profile_function *identity_function(const struct identities *identities,
                                                  uint32_t number,
                                                  const struct profile_image **image);
