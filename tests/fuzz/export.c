@@ -7,7 +7,6 @@
  */
 #include "harmless.h"
 
-#include "profile/call_tree.h"
 #include "profile/pprof.h"
 #include "view/export/export.h"
 #include "view/export/flames.h"
@@ -121,7 +120,7 @@ export_all(const struct profile *profile, uint8_t choice)
     char *name;
 
     require(names != NULL);
-    if (call_tree_has_stacks(profile)) {
+    if (profile_has_stacks(profile)) {
         require_flames(&flames, profile, (choice & 2) != 0 ? profile : NULL);
         options.flames = &flames;
     }

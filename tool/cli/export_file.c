@@ -6,7 +6,6 @@
 #include "base/whole_file.h"
 #include "cli/export.h"
 #include "cli/source_choice.h"
-#include "profile/call_tree.h"
 #include "view/export/flames.h"
 
 #include <errno.h>
@@ -104,7 +103,7 @@ read_old(const struct export_arguments *arguments)
     old = input_read(arguments->old, &input, &error);
     if (old == NULL) {
         cmd_fail("export", "%s", error.text);
-    } else if (!call_tree_has_stacks(old)) {
+    } else if (!profile_has_stacks(old)) {
         cmd_refuse("export", arguments->old, NO_STACKS);
         profile_delete(old);
         old = NULL;
@@ -121,7 +120,7 @@ read_flames(struct profile *profile, struct export_arguments *arguments,
     struct profile *old = NULL;
     bool done;
 
-    if (!call_tree_has_stacks(profile)) {
+    if (!profile_has_stacks(profile)) {
         return arguments->old == NULL ||
                cmd_refuse("export", arguments->file, NO_STACKS);
     }

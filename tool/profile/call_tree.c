@@ -37,12 +37,6 @@ struct builder {
     struct buffer open; /* uint32_t: nodes from the root to the one at hand */
 };
 
-bool
-call_tree_has_stacks(const struct profile *profile)
-{
-    return profile->call_count > 1;
-}
-
 static const uint32_t *
 numbers_of(const struct builder *builder, const struct path *path)
 {
@@ -371,7 +365,7 @@ call_tree_build(struct call_tree *tree, const struct profile *profile,
         .profile = profile, .identities = identities, .options = options, .tree = tree};
     bool done;
 
-    assert(call_tree_has_stacks(profile));
+    assert(profile_has_stacks(profile));
     *tree = (struct call_tree){0};
     done = make_paths(&builder);
     if (done) {
@@ -401,7 +395,7 @@ call_tree_sums(const struct profile *profile, const struct identities *identitie
     size_t *const added = calloc(identities->count + 1, sizeof(*added));
     const bool done = added != NULL;
 
-    assert(call_tree_has_stacks(profile));
+    assert(profile_has_stacks(profile));
     for (size_t i = 0; done && i < profile->row_count; i++) {
         const uint64_t hits = profile->rows[i].hits[source];
         struct stack_walk walk =

@@ -79,7 +79,4 @@ void call_tree_finish(struct call_tree *tree);
 bool call_tree_sums(const struct profile *profile, const struct identities *identities,
                     size_t source, bool inlined, uint64_t *self, uint64_t *total);
 
-/* Return whether a profile has stacks. */
-bool call_tree_has_stacks(const struct profile *profile);
-
 #endif

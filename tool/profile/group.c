@@ -11,7 +11,6 @@
 
 #include "base/arithmetic.h"
 #include "base/text.h"
-#include "profile/call_tree.h"
 #include "profile/estimate.h"
 #include "profile/filter.h"
 #include "profile/join.h"
@@ -735,7 +734,7 @@ report_shows_totals(const struct profile *profile,
 {
     const unsigned bits = key_bits(&grouping->keys);
 
-    return call_tree_has_stacks(profile) && grouping->relation.glob == NULL &&
+    return profile_has_stacks(profile) && grouping->relation.glob == NULL &&
            (bits & IMAGE_KEYS) != 0 && (bits & ADDRESS_KEYS) == 0;
 }
 

@@ -239,7 +239,8 @@ find_parts_of_stacks(struct identity_finder *finder, struct identities *identiti
     const struct profile *const profile = finder->profile;
     bool done = true;
 
-    for (size_t i = 0; done && profile->call_count > 1 && i < profile->row_count; i++) {
+    for (size_t i = 0; done && profile_has_stacks(profile) && i < profile->row_count;
+         i++) {
         const struct profile_row *const row = &profile->rows[i];
         uint32_t outer;
 

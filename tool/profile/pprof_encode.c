@@ -701,7 +701,7 @@ put_comments(struct encoder *encoder)
     const struct profile *profile = encoder->profile;
 
     buffer_append_text(&encoder->text,
-                       profile->call_count > 1 ? COMMENT_STACKS : COMMENT_FLAT);
+                       profile_has_stacks(profile) ? COMMENT_STACKS : COMMENT_FLAT);
     put_comment(encoder);
     buffer_print(&encoder->text, "%s 1", COMMENT_FORMAT);
     put_comment(encoder);

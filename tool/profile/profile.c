@@ -412,6 +412,12 @@ add_new_call(struct profile *profile, const struct profile_call *call, uint32_t 
     return true;
 }
 
+bool
+profile_has_stacks(const struct profile *profile)
+{
+    return profile->call_count > 1; /* [0] is "no stack" */
+}
+
 const char *
 profile_end_of(const struct profile *profile, uint32_t stack)
 {

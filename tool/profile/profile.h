@@ -247,6 +247,9 @@ bool profile_add_frame(struct profile *profile, const struct profile_frame *fram
 bool profile_add_call(struct profile *profile, const struct profile_call *call,
                       uint32_t *index);
 
+/* Return whether rows may have stacks. */
+bool profile_has_stacks(const struct profile *profile);
+
 /* Return the name of the end of a stack, which must not be 0. */
 const char *profile_end_of(const struct profile *profile, uint32_t stack);
 

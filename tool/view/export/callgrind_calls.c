@@ -3,7 +3,6 @@
 #include "view/export/callgrind_calls.h"
 
 #include "base/arithmetic.h"
-#include "profile/call_tree.h"
 #include "profile/stack_walk.h"
 
 #include <stdlib.h>
@@ -116,7 +115,7 @@ callgrind_calls_find(const struct profile *profile, const struct identities *ide
     size_t *const called = calloc(identities->count + 1, sizeof(*called));
     bool done = called != NULL;
 
-    for (size_t i = 0; done && call_tree_has_stacks(profile) && i < profile->row_count;
+    for (size_t i = 0; done && profile_has_stacks(profile) && i < profile->row_count;
          i++) {
         done = add_row(calls, profile, identities, &profile->rows[i], called);
     }

@@ -4,7 +4,6 @@
 #include "view/report/report.h"
 
 #include "base/text.h"
-#include "profile/call_tree.h"
 #include "profile/filter.h"
 #include "profile/group.h"
 #include "profile/match.h"
@@ -190,13 +189,13 @@ bool
 report_check_stacks(const struct profile *profile, const char *option, char *why,
                     size_t size)
 {
-    if (!call_tree_has_stacks(profile)) {
+    if (!profile_has_stacks(profile)) {
         snprintf(why, size,
                  "%s: the profile has no stacks; record it with -g, as in: "
                  "ntprof run -g -- COMMAND",
                  option);
     }
-    return call_tree_has_stacks(profile);
+    return profile_has_stacks(profile);
 }
 
 bool
