@@ -2,10 +2,10 @@
 /*
  * agent.c - fuzz target: forged memory of preload objects, through what reads it.
  *
- * The data are pieces: a byte for the kind, two for the number, and the bytes of that
- * process, segment, slot, path or header, as far as there are any. What must hold is
- * checked: statistics add up, and each counted hit is in an image.
+ * The data are pieces (pieces.h) of processes, segments, slots, paths or the header.
+ * What must hold is checked: statistics add up, and each counted hit is in an image.
  */
+#include "pieces.h"
 #include "record/collect/collectorp.h"
 
 #include <stdlib.h>
@@ -23,8 +23,10 @@ check(int holds)
 
 /* Where a piece goes, and how many bytes it may have. */
 static uint8_t *
-find_place(struct preload_shared *shared, uint8_t kind, uint16_t number, size_t *most)
+find_place(void *context, uint8_t kind, uint16_t number, size_t *most)
 {
+    struct preload_shared *const shared = context;
+
     switch (kind % 5) {
     case 0:
         *most = offsetof(struct preload_shared, processes);
@@ -41,23 +43,6 @@ find_place(struct preload_shared *shared, uint8_t kind, uint16_t number, size_t 
     default:
         *most = 24;
         return (uint8_t *)&shared->paths[number];
-    }
-}
-
-static void
-forge(struct preload_shared *shared, const uint8_t *data, size_t size)
-{
-    while (size > 3) {
-        const uint16_t number = (uint16_t)(data[1] | data[2] << 8);
-        size_t bytes;
-        uint8_t *const place = find_place(shared, data[0], number, &bytes);
-
-        data += 3;
-        size -= 3;
-        bytes = bytes < size ? bytes : size;
-        memcpy(place, data, bytes);
-        data += bytes;
-        size -= bytes;
     }
 }
 
@@ -104,10 +89,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check(preload_memory_open(&memory, 4000000, size > 0 ? data[0] % 13u : 0) == 0);
     collector = collector_new(&options);
     check(collector != NULL);
-    forge(memory.shared, data, size);
+    pieces_forge(data, size, find_place, memory.shared);
     check_collector(collector);
     /* Programs write on meanwhile. */
-    forge(memory.shared, data + size / 2, size - size / 2);
+    pieces_forge(data + size / 2, size - size / 2, find_place, memory.shared);
     check_collector(collector);
     collector_delete(collector);
     preload_memory_close(&memory);

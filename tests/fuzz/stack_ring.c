@@ -2,21 +2,16 @@
 /*
  * stack_ring.c - fuzz target: a forged ring of hits with stacks, through what reads it.
  *
- * The data are pieces: a byte for the kind, two for the number, and the bytes of that
- * part of the ring, segment or path, as far as there are any. What must hold is
+ * The data are pieces (pieces.h) of the ring, segments or paths. What must hold is
  * checked: statistics add up, and no place has more hits with callers than it has hits.
  */
-#include "preload/stack_ring.h"
+#include "pieces.h"
+#include "ring_sender.h"
+
 #include "record/collect/collectorp.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,59 +25,31 @@ check(int holds)
     }
 }
 
-/* Hand a file over to the collector. */
-static void
-send_file(const struct preload_memory *memory, int fd)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char byte = 0;
-    struct iovec data = {&byte, 1};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
-    const int connected = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d",
-             memory->socket.place);
-    check(connect(connected, (const struct sockaddr *)&address, sizeof(address)) == 0);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-    check(sendmsg(connected, &message, 0) == 1);
-    close(connected);
-}
-
 /* Make a ring of process 1, whose number in other namespaces is unknown. */
 static struct stack_ring *
 make_ring(struct preload_memory *memory)
 {
-    const size_t bytes = stack_ring_bytes(memory->ring_slots, BYTES);
-    const int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    struct stack_ring *ring;
+    struct stack_ring *const ring = ring_sender_make(memory, BYTES);
 
-    check(ftruncate(fd, (off_t)bytes) == 0 &&
-          fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-    ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    check(ring != MAP_FAILED);
-    ring->magic = STACK_RING_MAGIC;
-    ring->process = 1;
-    send_file(memory, fd);
-    close(fd);
     memory->shared->process_count = 1;
     memory->shared->processes[1] =
         (struct preload_process){.ready = 1, .pid = 1, .kind = PRELOAD_EXECED};
     return ring;
 }
 
+/* forged - what pieces are put into. */
+struct forged {
+    const struct preload_memory *memory;
+    struct stack_ring *ring;
+};
+
 /* Where a piece goes, and how many bytes it may have. */
 static uint8_t *
-find_place(const struct preload_memory *memory, struct stack_ring *ring, uint8_t kind,
-           uint16_t number, size_t *most)
+find_place(void *context, uint8_t kind, uint16_t number, size_t *most)
 {
+    const struct forged *const forged = context;
+    const struct preload_memory *const memory = forged->memory;
+    struct stack_ring *const ring = forged->ring;
     struct preload_shared *const shared = memory->shared;
 
     *most = PIECE_BYTES_MAX;
@@ -106,24 +73,6 @@ find_place(const struct preload_memory *memory, struct stack_ring *ring, uint8_t
     default:
         *most = 24;
         return (uint8_t *)&shared->paths[number];
-    }
-}
-
-static void
-forge(const struct preload_memory *memory, struct stack_ring *ring, const uint8_t *data,
-      size_t size)
-{
-    while (size > 3) {
-        const uint16_t number = (uint16_t)(data[1] | data[2] << 8);
-        size_t bytes;
-        uint8_t *const place = find_place(memory, ring, data[0], number, &bytes);
-
-        data += 3;
-        size -= 3;
-        bytes = bytes < size ? bytes : size;
-        memcpy(place, data, bytes);
-        data += bytes;
-        size -= bytes;
     }
 }
 
@@ -194,16 +143,18 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                               .contexts = STACK_CONTEXTS_MIN};
     struct collector *collector;
     struct stack_ring *ring;
+    struct forged forged;
 
     check(preload_memory_open(&memory, 4000000, 0) == 0);
     check(preload_memory_add_stacks(&memory, BYTES) == 0);
     collector = collector_new(&options);
     check(collector != NULL);
     ring = make_ring(&memory);
-    forge(&memory, ring, data, size);
+    forged = (struct forged){&memory, ring};
+    pieces_forge(data, size, find_place, &forged);
     check_collector(collector);
     /* The program writes on meanwhile. */
-    forge(&memory, ring, data + size / 2, size - size / 2);
+    pieces_forge(data + size / 2, size - size / 2, find_place, &forged);
     check_collector(collector);
     munmap(ring, stack_ring_bytes(memory.ring_slots, BYTES));
     collector_delete(collector);

@@ -3,18 +3,15 @@
  * preload_stacks.c - hits with stacks that this process hands to a collector, as a
  * preload object would: each is counted once, with its callers where they can be found.
  */
-#include "preload/stack_ring.h"
+#include "../../fuzz/ring_sender.h"
 #include "record/collect/collectorp.h"
 
-#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,48 +55,11 @@ record_process(pid_t pid)
         .threads = 1};
 }
 
-/* Send a descriptor to the collector. */
-static void
-send_file(int fd)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char byte = 0;
-    struct iovec data = {&byte, 1};
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {0};
-    struct msghdr message = {.msg_iov = &data,
-                             .msg_iovlen = 1,
-                             .msg_control = control,
-                             .msg_controllen = sizeof(control)};
-    struct cmsghdr *const header = CMSG_FIRSTHDR(&message);
-    const int connected = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-
-    snprintf(address.sun_path, sizeof(address.sun_path), "/proc/self/fd/%d",
-             memory.socket.place);
-    assert_int_equal(
-        connect(connected, (const struct sockaddr *)&address, sizeof(address)), 0);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-    assert_int_equal(sendmsg(connected, &message, 0), 1);
-    close(connected);
-}
-
 /* Make a ring of process 1, and hand it over. */
 static void
 send_ring(void)
 {
-    const size_t bytes = stack_ring_bytes(memory.ring_slots, BYTES);
-    const int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
-    assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    ring = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    assert_true(ring != MAP_FAILED);
-    ring->magic = STACK_RING_MAGIC;
-    ring->process = 1;
-    send_file(fd);
-    close(fd);
+    ring = ring_sender_make(&memory, BYTES);
 }
 
 /* A hit at the start of the code, which code 256 bytes further on called, which nobody
@@ -358,7 +318,7 @@ message__without_a_ring__passed_over(void **state)
     (void)state;
     record_process(getpid());
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-    send_file(fds[0]);
+    ring_sender_send(&memory, fds[0]);
     close(fds[0]);
     assert_int_equal(count_all(), 0);
     assert_int_equal(memory.refused, 1);
