@@ -12,8 +12,8 @@ enum { ENDS_LISTED = 6 }; /* each image may have an end of its own */
 static int
 compare_ends(const void *left, const void *right)
 {
-    const struct stack_end *const a = left;
-    const struct stack_end *const b = right;
+    const struct stack_end_hits *const a = left;
+    const struct stack_end_hits *const b = right;
     const bool a_shown = profile_end_is_shown(a->name);
     const bool b_shown = profile_end_is_shown(b->name);
 
@@ -34,7 +34,7 @@ list_ends(const struct profile *profile, const uint64_t *hits, struct stack_ends
         const char *const name = i > 0 ? profile->calls[i].end : PROFILE_STACK_NONE;
 
         if (hits[i] > 0) {
-            ends->list[ends->count++] = (struct stack_end){name, hits[i]};
+            ends->list[ends->count++] = (struct stack_end_hits){name, hits[i]};
             ends->hits += hits[i];
             ends->unknown += profile_end_is_shown(name) ? hits[i] : 0;
         }
@@ -76,11 +76,22 @@ stack_ends_finish(struct stack_ends *ends)
     *ends = (struct stack_ends){0};
 }
 
+void
+stack_ends_put_share(struct buffer *line, uint64_t hits, uint64_t all)
+{
+    const double percent = 100 * (double)hits / (double)all;
+
+    if (percent < 0.05) {
+        buffer_append_text(line, "<0.1% ");
+    } else {
+        buffer_print(line, "%.1f%% ", percent);
+    }
+}
+
 /* Append a share, and the name of its end without brackets. */
 static void
 put_end(struct buffer *line, uint64_t hits, uint64_t all, const char *name)
 {
-    const double percent = 100 * (double)hits / (double)all;
     const size_t length = strlen(name);
     struct buffer words = {0};
 
@@ -89,11 +100,7 @@ put_end(struct buffer *line, uint64_t hits, uint64_t all, const char *name)
         words.size = 0;
         buffer_append(&words, name + 1, length - 2);
     }
-    if (percent < 0.05) {
-        buffer_append_text(line, "<0.1% ");
-    } else {
-        buffer_print(line, "%.1f%% ", percent);
-    }
+    stack_ends_put_share(line, hits, all);
     if (buffer_text(&words) != NULL) {
         text_escape(line, buffer_text(&words));
     } else {

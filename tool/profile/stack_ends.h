@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "profile/profile.h"
 
-struct stack_end {
+struct stack_end_hits {
     const char *name; /* PROFILE_STACK_NONE: rows without a stack */
     uint64_t hits;
 };
@@ -20,7 +20,7 @@ struct stack_end {
 /* stack_ends - all ends of a source with hits: those of whole stacks first, then those
  * with most hits. */
 struct stack_ends {
-    struct stack_end *list;
+    struct stack_end_hits *list;
     size_t count;
     uint64_t hits;    /* of all */
     uint64_t unknown; /* of ends that are shown: of these not all callers are known */
@@ -32,6 +32,9 @@ bool stack_ends_find(const struct profile *profile, size_t source,
                      struct stack_ends *ends);
 
 void stack_ends_finish(struct stack_ends *ends);
+
+/* Append a share with one decimal, and a blank. all: not 0. */
+void stack_ends_put_share(struct buffer *line, uint64_t hits, uint64_t all);
 
 /* Append how many stacks have which end, as "97.6% whole, 2.4% cut at 16 kB". */
 void stack_ends_put(const struct stack_ends *ends, struct buffer *line);

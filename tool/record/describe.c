@@ -2,6 +2,7 @@
 /* describe.c - texts about a recording, which its profile contains. */
 #include "record/describe.h"
 
+#include "profile/stack_ends.h"
 #include "record/collect/kernel_range.h"
 
 #include <inttypes.h>
@@ -328,35 +329,29 @@ static const char *const end_words[STACK_ENDS] = {
 
 _Static_assert(STACK_FRAMES_MAX == 512, "in end_words");
 
-/* Print a number with commas between thousands. */
+/* Append a number with commas between thousands. */
 static void
-put_number(FILE *out, uint64_t number)
+put_number(struct buffer *line, uint64_t number)
 {
     if (number >= 1000) {
-        put_number(out, number / 1000);
-        fprintf(out, ",%03" PRIu64, number % 1000);
+        put_number(line, number / 1000);
+        buffer_print(line, ",%03" PRIu64, number % 1000);
     } else {
-        fprintf(out, "%" PRIu64, number);
+        buffer_print(line, "%" PRIu64, number);
     }
 }
 
-/* Print the share of the hits whose stacks end in one way, of all hits with stacks. */
+/* Append the share of the hits whose stacks end in one way, of all hits with stacks. */
 static void
-put_end(FILE *out, enum stack_end end, uint64_t hits, uint64_t all,
+put_end(struct buffer *line, enum stack_end end, uint64_t hits, uint64_t all,
         uint64_t stack_bytes)
 {
-    const double percent = 100 * (double)hits / (double)all;
-
-    if (percent < 0.05) {
-        fputs("<0.1% ", out);
-    } else {
-        fprintf(out, "%.1f%% ", percent);
-    }
-    fputs(end_words[end], out);
+    stack_ends_put_share(line, hits, all);
+    buffer_append_text(line, end_words[end]);
     if (end == STACK_CUT && stack_bytes % 1024 == 0) {
-        fprintf(out, " %" PRIu64 " kB", stack_bytes / 1024);
+        buffer_print(line, " %" PRIu64 " kB", stack_bytes / 1024);
     } else if (end == STACK_CUT) {
-        fprintf(out, " %" PRIu64 " bytes", stack_bytes);
+        buffer_print(line, " %" PRIu64 " bytes", stack_bytes);
     }
 }
 
@@ -365,22 +360,26 @@ describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes
                 uint64_t contexts, uint64_t contexts_max)
 {
     const char *before = "stacks: ";
+    struct buffer line = {0};
     uint64_t all = 0;
+    bool done;
 
     for (size_t i = 0; i < STACK_ENDS; i++) {
         all += ends[i];
     }
     for (size_t i = 0; i < STACK_ENDS; i++) {
         if (ends[i] != 0) {
-            fputs(before, out);
-            put_end(out, (enum stack_end)i, ends[i], all, stack_bytes);
+            buffer_append_text(&line, before);
+            put_end(&line, (enum stack_end)i, ends[i], all, stack_bytes);
             before = ", ";
         }
     }
-    fputs(all == 0 ? "stacks: none (" : " (", out);
-    put_number(out, contexts);
-    fputs(" of ", out);
-    put_number(out, contexts_max);
-    fputs(" contexts)\n", out);
-    return !ferror(out);
+    buffer_append_text(&line, all == 0 ? "stacks: none (" : " (");
+    put_number(&line, contexts);
+    buffer_append_text(&line, " of ");
+    put_number(&line, contexts_max);
+    buffer_append_text(&line, " contexts)\n");
+    done = buffer_text(&line) != NULL && fputs(buffer_text(&line), out) >= 0;
+    buffer_finish(&line);
+    return done;
 }
