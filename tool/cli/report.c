@@ -181,8 +181,8 @@ direction_of(const struct report_relation *relation)
     return relation->kind == REPORT_CALLERS ? CALL_TREE_UP : CALL_TREE_DOWN;
 }
 
-/* Check that options which need --symbolize have it. Returns false after an error
- * line. */
+/* Check that options which need another one have it, and do not contradict it. Returns
+ * false after an error line. */
 static bool
 check(const struct arguments *arguments)
 {
