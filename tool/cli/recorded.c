@@ -34,7 +34,7 @@ recorded_print(const struct recording *recording, const struct profile *profile)
         .full_names = recording->options->full_names,
         .advise = missing_names_advise,
         .verbose = recording->options->verbose,
-        .ends_told = true, /* by recording_print_stacks */
+        .ends_printed = true, /* by recording_print_stacks */
         .print_members =
             recording->options->region != NULL ? region_report_print_member : NULL,
         .members_context = &region,

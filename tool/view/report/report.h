@@ -31,7 +31,7 @@ struct report_options {
     size_t rows;           /* 0: all */
     bool color;            /* table only */
     bool verbose;          /* table only: rates and all sums below it */
-    bool ends_told;        /* table only: how stacks end is said elsewhere */
+    bool ends_printed;     /* table only: how stacks end is printed elsewhere */
     bool full_names;       /* table only: with return types and parameters */
     int width;             /* columns of the terminal; 0: do not cut */
     void (*ready)(void);   /* called before the first byte is written; may be NULL */

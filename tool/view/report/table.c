@@ -494,7 +494,7 @@ report_print_table(FILE *out, const struct report_groups *groups,
                       report_print_summary(out, groups->profile, groups,
                                            options->advise, options->verbose) &&
                       (!(groups->has_totals || groups->relation != NULL) ||
-                       options->ends_told || print_ends(&table));
+                       options->ends_printed || print_ends(&table));
 
     grid_finish(&table.grid);
     return done;
