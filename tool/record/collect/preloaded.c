@@ -305,8 +305,9 @@ see_segment(struct preloaded *preloaded, uint32_t number)
     }
 }
 
-void
-preloaded_see_segments(struct preloaded *preloaded)
+/* Take over all segments that are ready since the last call. */
+static void
+see_segments(struct preloaded *preloaded)
 {
     const uint32_t last = preload_memory_segments(preloaded->memory);
     bool all = true;
@@ -378,7 +379,7 @@ preloaded_look(void *given)
         preload_stacks_accept(preloaded->stacks);
     }
     see_processes(preloaded, now_ns);
-    preloaded_see_segments(preloaded);
+    see_segments(preloaded);
     if (preloaded->stacks != NULL) {
         preload_stacks_look(preloaded->stacks);
     }
@@ -407,12 +408,14 @@ find_segment(struct preloaded *preloaded, uint32_t number, uint64_t bucket,
     const struct preload_segment_seen *seen;
     uint64_t offset;
 
-    if (number >= PRELOAD_SEGMENTS) {
+    if (number == 0 || number >= PRELOAD_SEGMENTS) {
         return false;
     }
     seen = &preloaded->segments[number];
-    if (!seen->seen) {
-        preloaded_see_segments(preloaded); /* recorded since the last look */
+    /* It may have been recorded since the last look. Only it: counters that a program
+     * forged name any number of segments that nobody recorded. */
+    if (!seen->seen && preload_memory_is_ready(preloaded->memory, number)) {
+        see_segment(preloaded, number);
     }
     offset = bucket << preloaded->memory->bucket_log2;
     if (seen->image == NULL || offset >= seen->length) {

@@ -67,9 +67,6 @@ struct preload_target {
     uint32_t program;
 };
 
-/* Take over all segments that are ready since the last call. */
-void preloaded_see_segments(struct preloaded *preloaded);
-
 /* Find where hits of a key (preload/shared.h) belong, by what is known now. */
 void preloaded_find(struct preloaded *preloaded, uint64_t key,
                     struct preload_target *target);
