@@ -30,17 +30,29 @@
 enum { SLOT_COUNT = 256, SLOT_LOG2 = 4, SLOT_BYTES = 1 << SLOT_LOG2 };
 enum { COUNTERS = SLOT_COUNT, MANY = 500 };
 
-/* Functions that do nothing, on which breakpoints make one hit for each call. */
+/* Functions that do nothing, on which breakpoints make one hit for each call. The last
+ * one counts to 1,000 first, so that a clock finds it soon. */
+enum { LONG_SLOT = SLOT_COUNT - 1 };
 extern const char bpf_test_slots[];
 
 __asm__(".pushsection .text\n"
         "    .balign 4096\n"
         "    .globl bpf_test_slots\n"
         "bpf_test_slots:\n"
-        "    .rept 256\n"
+        "    .rept 255\n"
         "    ret\n"
         "    .balign 16\n"
         "    .endr\n"
+#ifdef __x86_64__
+        "    movl $1000, %ecx\n"
+        "1:  decl %ecx\n"
+        "    jnz 1b\n"
+#else
+        "    mov w9, #1000\n"
+        "1:  subs w9, w9, #1\n"
+        "    b.ne 1b\n"
+#endif
+        "    ret\n"
         "    .popsection\n");
 
 static const char *slots; /* a copy of them that no other process has */
@@ -366,12 +378,12 @@ sources__second_while_the_first_runs__each_its_own(void **state)
     start_profile(&first, &fixture.own, slot_source(3), &online);
     call_slot(3, MANY);
     start_profile(&second, &fixture.own, ProfileTime, &online);
-    while (counter_of(&second, 4) == 0) {
-        call_slot(4, MANY);
+    while (counter_of(&second, LONG_SLOT) == 0) {
+        call_slot(LONG_SLOT, MANY);
     }
     call_slot(3, 1);
     assert_int_equal(counter_of(&first, 3), MANY + 1);
-    assert_int_equal(counter_of(&first, 4), 0);
+    assert_int_equal(counter_of(&first, LONG_SLOT), 0);
     stop_profile(&second);
     call_slot(3, 1);
     assert_int_equal(counter_of(&first, 3), MANY + 2);
