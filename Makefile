@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
 # A thin front: meson does the work. Variables to give: BUILD (build folder), PREFIX and DESTDIR
-# (make install), SETUP_FLAGS (for meson setup), SECONDS (how long make fuzz runs).
+# (make install), SETUP_FLAGS (for meson setup), SECONDS (how long make fuzz runs), STEPS (of make check-long).
 BUILD ?= build
 PREFIX ?= /usr/local
 SETUP_FLAGS ?=
 SECONDS ?= 60
+STEPS ?=
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
@@ -48,10 +49,10 @@ build-tests: packages-check
 check: build-tests
 	@scripts/run_tests.sh $(BUILD)
 
-# Long tests, sanitizers as every user, SECONDS of model and fuzzing.
+# Long tests, sanitizers as every user, SECONDS of model and fuzzing; STEPS='long tests|TSan' are only some.
 check-long: SECONDS = 600
 check-long: packages-long build-tests
-	@scripts/check_long.sh $(BUILD) $(SECONDS)
+	@scripts/check_long.sh $(BUILD) $(SECONDS) '$(STEPS)'
 
 # What others may do to the installed command, as root and as an ordinary user.
 attack: build-tests
