@@ -40,6 +40,9 @@ static const char source[] =
     ".endm\n"
     "function interrupted\n all_stored 128\n nop\nend interrupted\n"
     "function other_signal\n all_stored 136\n nop\nend other_signal\n"
+    "function restored\n nop\n .cfi_remember_state\n .cfi_adjust_cfa_offset 8\n"
+    " nop\n .cfi_adjust_cfa_offset 8\n nop\n .cfi_restore_state\n nop\n nop\n"
+    "end restored\n"
     "function many\n.rept 40\n nop\n .cfi_adjust_cfa_offset 8\n.endr\nend many\n"
     ".balign 16\n.globl bare\n.type bare, @function\nbare: nop\n.size bare, . - bare\n"
     ".section .note.GNU-stack, \"\", @progbits\n";
@@ -217,6 +220,35 @@ unwind__nothing_covers_the_address__one_row_says_why(void **state)
     sym_image_close(image);
 }
 
+/* Compilers write so behind an epilogue. libdw says that the row that is restored
+ * begins where it was saved. */
+static void
+unwind__restored_row__begins_behind_the_rows_between(void **state)
+{
+    static const int32_t offsets[] = {8, 16, 24, 8, 8};
+
+    (void)state;
+    for (uint64_t asked = 0; asked < sizeof(offsets) / sizeof(offsets[0]); asked++) {
+        struct sym_image *const image = open_library("usual");
+        struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+        uint64_t start;
+        uint64_t end;
+        size_t count;
+
+        fixture_find_symbol("usual", "restored", &start, &end);
+        count = ask(image, start + asked, rows);
+        assert_true(rows[0].start <= start + asked);
+        for (size_t i = 0; i < count; i++) {
+            const uint64_t last = rows[i].end < end ? rows[i].end : end;
+
+            for (uint64_t at = rows[i].start; at < last; at++) {
+                assert_int_equal(rows[i].rule.cfa_offset, offsets[at - start]);
+            }
+        }
+        sym_image_close(image);
+    }
+}
+
 static void
 unwind__many_rows__the_address_and_32_more(void **state)
 {
@@ -316,6 +348,7 @@ main(void)
         cmocka_unit_test(unwind__signal_frame__the_kernels_places_only),
         cmocka_unit_test(unwind__other_rules__unsupported),
         cmocka_unit_test(unwind__nothing_covers_the_address__one_row_says_why),
+        cmocka_unit_test(unwind__restored_row__begins_behind_the_rows_between),
         cmocka_unit_test(unwind__many_rows__the_address_and_32_more),
         cmocka_unit_test(unwind__several_addresses__each_as_alone),
         cmocka_unit_test(unwind__code_of_another_machine__unsupported),

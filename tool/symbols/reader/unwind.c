@@ -275,6 +275,36 @@ rule_of(Dwarf_Frame *frame, bool signal)
 
 /* --- tables --- */
 
+/* Return where the row of an address begins. libdw (0.188) says of a row that
+ * DW_CFA_restore_state brings back, as compilers do behind an epilogue, that it begins
+ * where it was saved, before the rows between; where rows end is right. So rows are
+ * followed from there to that of the address, which may be too far: then it is taken to
+ * begin at the address. */
+static uint64_t
+find_start(Dwarf_CFI *table, uint64_t start, uint64_t address)
+{
+    for (size_t i = 0; i < SYM_UNWIND_ROWS_MAX && start < address; i++) {
+        Dwarf_Frame *frame = NULL;
+        Dwarf_Addr other;
+        Dwarf_Addr end = 0;
+        bool signal;
+
+        if (dwarf_cfi_addrframe(table, start, &frame) != 0) {
+            break;
+        }
+        (void)dwarf_frame_info(frame, &other, &end, &signal);
+        free(frame);
+        if (end > address) {
+            return start;
+        }
+        if (end <= start) {
+            break;
+        }
+        start = end;
+    }
+    return address;
+}
+
 /* Get the row of an address from a table, or NULL. Returns false if there is none. */
 static bool
 find_row(Dwarf_CFI *table, uint64_t address, struct sym_unwind_row *row)
@@ -294,7 +324,11 @@ find_row(Dwarf_CFI *table, uint64_t address, struct sym_unwind_row *row)
         row->rule = rule_of(frame, signal);
     }
     free(frame);
-    return start <= address && address < end;
+    if (start > address || address >= end) {
+        return false;
+    }
+    row->start = find_start(table, start, address);
+    return true;
 }
 
 static void
