@@ -220,6 +220,7 @@ class Shows(Top):
         self.press("Space")
         lines = self.wait_paused()
         hits = int(re.search(r"; (\d+) hits? ", lines[2]).group(1))
+        lines = [line for line in lines if re.match(r"[> ]*[0-9.]+% ", line)]
         for relation, own in ((" caller ", names), (" itself ", {"work"})):
             rows = [line for line in lines if relation in line]
             self.assertLessEqual(own, {line.split()[5] for line in rows}, lines)
