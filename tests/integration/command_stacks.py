@@ -14,7 +14,7 @@ import time
 import unittest
 
 import harness
-from harness import CommandTest, for_each_user, program, text
+from harness import CommandTest, for_each_user, for_each_user_if_long, program, text
 
 FILE = "ntprof.pb.gz"
 # The line of a recording with stacks.
@@ -153,6 +153,11 @@ class Stacks(CommandTest):
         self.assertEqual(result.returncode, 0, said)
         return self.check(said)
 
+    def report(self, *words):
+        result = self.ntprof("report", *words, FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return json.loads(result.stdout)
+
     def check(self, said):
         """Whatever was recorded: each hit has an end, and is where it is without stacks."""
         line = LINE.search(said)
@@ -208,10 +213,51 @@ class Run(Stacks):
                 folded[re.search(r"share_\d+", stack).group(0)] += int(count)
         self.assertEqual(folded, callers)
 
-    def report(self, *words):
-        result = self.ntprof("report", *words, FILE)
-        self.assertEqual(result.returncode, 0, text(result.stderr))
-        return json.loads(result.stdout)
+    def test_python__whole_stacks_of_the_interpreter(self):
+        _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1.5")
+        self.assertGreater(ends["whole"], 0.8 * sum(ends.values()), ends)
+        deepest = max(samples, key=lambda sample: len(sample.functions))
+        self.assertGreater(len(deepest.functions), 10)
+        whole = [sample for sample in samples if sample.labels["stack"] == "whole" and
+                 any("PyEval" in name for name in sample.functions)]
+        self.assertTrue(whole)
+        for sample in whole:
+            self.assertEqual(sample.functions[-1], "_start", sample)
+
+    def test_short_copies__cut_is_said(self):
+        _, _, ends = self.record("--stack-bytes", "512", "--", "/usr/bin/python3", "-S", "-c", TREE, "0.5")
+        self.assertGreater(ends["[cut at 512 bytes]"], 0, ends)
+
+    def test_what_has_no_stacks__refused_before_the_start(self):
+        for options, why in ((("-e", "page-faults"), "only source time has stacks"),
+                             (("--hal", "sim"), "-g needs back end perf or timer"),
+                             (("--stack-bytes", "256"), "512"), (("--stack-bytes", "64k"), "65528"),
+                             (("--contexts", "63"), "64")):
+            with self.subTest(options):
+                result = self.profile("-g", *options, "--", "touch", "started")
+                said = text(result.stderr)
+                self.assertEqual(result.returncode, 125, said)
+                self.assertEqual(len(said.splitlines()), 1, said)
+                self.assertIn(why, said)
+                self.assertFalse((self.folder / "started").exists())
+        for option in ("--stack-bytes", "--contexts"):
+            result = self.profile(option, "4096", "--", "true")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn("give -g too", text(result.stderr))
+
+    def test_attach__callers_of_a_running_process(self):
+        child = self.start([program("call_shares"), "60000"])
+        result = self.ntprof("attach", "-g", "-o", FILE, "--duration", "1s", child.pid)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        _, samples, ends = self.check(said)
+        self.assertGreater(ends["whole"], 0, ends)
+        self.assertLessEqual({"share_30", "share_40"}, {name for sample in samples for name in sample.functions})
+
+
+@for_each_user_if_long
+class Views(Stacks):
+    """What is kept and shown of stacks, which no right changes."""
 
     def test_report__callers_and_callees_as_the_samples_have_them(self):
         _, samples, ends = self.record("--", program("call_shares"), "1000")
@@ -241,6 +287,7 @@ class Run(Stacks):
         self.assertEqual(nodes[0]["total"], hits)
 
     @unittest.skipUnless(shutil.which("callgrind_annotate"), "callgrind_annotate is not installed")
+
     def test_callgrind__inclusive_hits_are_the_totals(self):
         self.record("--", program("call_shares"), "500")
         self.assertEqual(self.ntprof("export", "--format", "callgrind", "-o", "out", FILE).returncode, 0)
@@ -268,17 +315,6 @@ class Run(Stacks):
             result = self.ntprof("report", *words, FILE)
             self.assertEqual(result.returncode, 125)
             self.assertIn("the profile has no stacks; record it with -g", text(result.stderr))
-
-    def test_python__whole_stacks_of_the_interpreter(self):
-        _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1.5")
-        self.assertGreater(ends["whole"], 0.8 * sum(ends.values()), ends)
-        deepest = max(samples, key=lambda sample: len(sample.functions))
-        self.assertGreater(len(deepest.functions), 10)
-        whole = [sample for sample in samples if sample.labels["stack"] == "whole" and
-                 any("PyEval" in name for name in sample.functions)]
-        self.assertTrue(whole)
-        for sample in whole:
-            self.assertEqual(sample.functions[-1], "_start", sample)
 
     def test_many_rules_are_missing__asked_together(self):
         environment = dict(harness.bare_environment(), NTPROF_LOG=f"debug:{self.folder}/log")
@@ -308,42 +344,12 @@ class Run(Stacks):
         share = f"{100 * ends['whole'] / sum(ends.values()):.1f}"
         self.assertIn(f"ntprof: stacks: {share}% whole", text(result.stdout + result.stderr))
 
-    def test_short_copies__cut_is_said(self):
-        _, _, ends = self.record("--stack-bytes", "512", "--", "/usr/bin/python3", "-S", "-c", TREE, "0.5")
-        self.assertGreater(ends["[cut at 512 bytes]"], 0, ends)
-
     def test_together_with_other_options__each_adds_up(self):
         for options in (("--per", "cpu"), ("--threads",), ("-e", "time,page-faults"), ("--every", "100ms"),
                         ("--bucket", "64"), ("--bucket", "16k"), ("--region", "work"), ("--delay", "100ms")):
             with self.subTest(options):
                 _, _, ends = self.record(*options, "--", program("call_shares"), "500")
                 self.assertGreater(ends["whole"], 0, ends)
-
-    def test_what_has_no_stacks__refused_before_the_start(self):
-        for options, why in ((("-e", "page-faults"), "only source time has stacks"),
-                             (("--hal", "sim"), "-g needs back end perf or timer"),
-                             (("--stack-bytes", "256"), "512"), (("--stack-bytes", "64k"), "65528"),
-                             (("--contexts", "63"), "64")):
-            with self.subTest(options):
-                result = self.profile("-g", *options, "--", "touch", "started")
-                said = text(result.stderr)
-                self.assertEqual(result.returncode, 125, said)
-                self.assertEqual(len(said.splitlines()), 1, said)
-                self.assertIn(why, said)
-                self.assertFalse((self.folder / "started").exists())
-        for option in ("--stack-bytes", "--contexts"):
-            result = self.profile(option, "4096", "--", "true")
-            self.assertEqual(result.returncode, 125)
-            self.assertIn("give -g too", text(result.stderr))
-
-    def test_attach__callers_of_a_running_process(self):
-        child = self.start([program("call_shares"), "60000"])
-        result = self.ntprof("attach", "-g", "-o", FILE, "--duration", "1s", child.pid)
-        said = text(result.stderr)
-        self.assertEqual(result.returncode, 0, said)
-        _, samples, ends = self.check(said)
-        self.assertGreater(ends["whole"], 0, ends)
-        self.assertLessEqual({"share_30", "share_40"}, {name for sample in samples for name in sample.functions})
 
     def test_without_stacks__no_line(self):
         result = self.profile("-o", FILE, "--", program("call_shares"), "100")
