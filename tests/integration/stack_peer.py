@@ -95,7 +95,7 @@ class Peers(CommandTest):
 
     def test_sqlite(self):
         self.compare(self.need("sqlite3"), ":memory:",
-                     "with recursive c(i) as (select 1 union all select i + 1 from c where i < 2000000) "
+                     "with recursive c(i) as (select 1 union all select i + 1 from c where i < 5000000) "
                      "select count(*), sum(i * i % 7) from c")
 
     def test_git(self):
@@ -104,13 +104,13 @@ class Peers(CommandTest):
         git = [self.need("git"), "-C", source, "-c", "user.name=test", "-c", "user.email=test@localhost"]
         for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "test"]):
             subprocess.run([*git, *words], check=True, timeout=60)
-        (self.folder / "more").write_text("word and word\n" * 400000)
-        (self.folder / "less").write_text("word and word\nother\n" * 200000)
+        (self.folder / "more").write_text("word and word\n" * 1600000)
+        (self.folder / "less").write_text("word and word\nother\n" * 800000)
         self.compare("git", "diff", "--no-index", "--patience", self.folder / "less", self.folder / "more")
 
     def test_python(self):
-        self.compare("/usr/bin/python3", "-S", "-c",
-                     "import re, json\nfor i in range(40000): re.sub('a|b', 'c', 'abc' * 9); json.dumps([i, {'a': i}])")
+        self.compare("/usr/bin/python3", "-S", "-c", "import re, json\n"
+                     "for i in range(200000): re.sub('a|b', 'c', 'abc' * 9); json.dumps([i, {'a': i}])")
 
     def test_rust(self):
         built = self.folder / "walked"
