@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds with sanitizers and runs tests.
-# Usage: run_sanitized.sh BUILD SANITIZERS [meson test options | --only-build]
+# Builds what tests need with sanitizers, and runs them.
+# Usage: run_sanitized.sh BUILD SANITIZERS [--only-build] [meson test options]
 set -u
 
 cd "$(dirname "$0")/.." || exit 1
@@ -20,9 +20,13 @@ if [ ! -f "$build/build.ninja" ]; then
     $meson setup "$build" -Dtests=enabled -Db_sanitize="$sanitizers" -Db_lundef=false \
         -Doptimization=1 -Dc_args=-fno-sanitize-recover=all || exit 1
 fi
+only_build=
 if [ "${1:-}" = --only-build ]; then
-    exec $meson compile -C "$build"
+    only_build=yes
+    shift
 fi
+scripts/build_tests.py "$build" "$@" || exit 1
+[ -z "$only_build" ] || exit 0
 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
-    exec $steady scripts/run_tests.sh "$build" -t 4 "$@"
+    exec $steady scripts/run_tests.sh "$build" --no-rebuild -t 4 "$@"
