@@ -177,7 +177,9 @@ typedef struct _HAL_TABLE {
 
     /* Return when every call of ExProfileInterrupt that started before this
      * call has returned; then ke frees what it has unlinked. Not called within a
-     * delivery. Level: passive. */
+     * delivery. If processors mark that they are in ExProfileInterrupt, so that this
+     * function can look: a full barrier follows the mark (an atomic exchange or
+     * addition on x86); the core has one before this call. Level: passive. */
     void (*Synchronize)(void *Context);
 
     /* With HAL_COUNTS_ITSELF, else NULL. */

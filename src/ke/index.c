@@ -140,7 +140,7 @@ KiRemoveAllRanges(KE_SYSTEM *Ke, KPROCESS *Process)
         return;
     }
     KiPublishRoots(Ke, Process);
-    Ke->Hal.Table->Synchronize(Ke->Hal.Context);
+    KiWaitForHits(Ke);
     for (ULONG Tree = 0; Tree < KI_TREES; Tree++) {
         KiFreeTree(&Ke->Pool, Roots[Tree]);
     }

@@ -25,6 +25,10 @@ NTSTATUS KiStartInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiStopInterrupts(KE_SYSTEM *Ke, const KPROFILE *Profile);
 void KiFinishInterrupts(KE_SYSTEM *Ke, KPROCESS *Process);
 
+/* KiWaitForHits - return when every hit that is being counted sees what the caller has
+ * published. */
+void KiWaitForHits(KE_SYSTEM *Ke);
+
 /* A change makes at most this number of nodes: two for each node of the path from the
  * root, and a new root. A removal makes no more than it retires. */
 enum { KI_UPDATE_NODES = 2 * KI_DEPTH_MAX + 1 };

@@ -181,7 +181,7 @@ KiRecycleNodes(KE_SYSTEM *Ke)
     if (Pool->RetiredHead == 0) {
         return;
     }
-    Ke->Hal.Table->Synchronize(Ke->Hal.Context);
+    KiWaitForHits(Ke);
     KiNodeAt(Pool, Pool->RetiredTail)->Next = Pool->FreeHead;
     Pool->FreeHead = Pool->RetiredHead;
     Pool->RetiredHead = 0;

@@ -59,7 +59,7 @@ KiUnhashProcess(KE_SYSTEM *Ke, KPROCESS *Process)
         Link = &(*Link)->HashNext;
     }
     RtlPublish(Link, Process->HashNext);
-    Ke->Hal.Table->Synchronize(Ke->Hal.Context);
+    KiWaitForHits(Ke);
     Process->Hashed = FALSE;
 }
 

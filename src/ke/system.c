@@ -53,6 +53,18 @@ KeFinishSystem(KE_SYSTEM *Ke)
     Ke->ProcessTable = NULL;
 }
 
+void
+KiWaitForHits(KE_SYSTEM *Ke)
+{
+    /* A hit for which Synchronize does not wait must see what was published last.
+     * Without the barrier this processor could read that another one is outside of the
+     * counting routine while its own store of a new root is still on its way; the other
+     * one could then begin a hit with the old root. Pairs with the barrier that hal.h
+     * asks for behind the marks of processors. */
+    RtlFullBarrier();
+    Ke->Hal.Table->Synchronize(Ke->Hal.Context);
+}
+
 NTSTATUS
 KeRegisterSource(KE_SYSTEM *Ke, KPROFILE_SOURCE Source)
 {

@@ -60,4 +60,11 @@ RtlExchangeIfZero(ULONG *Number, ULONG Value)
     __atomic_store_n((Location), (Value), __ATOMIC_RELEASE)
 #define RtlReadPublished(Location) __atomic_load_n((Location), __ATOMIC_ACQUIRE)
 
+/* Stores before it are visible to other processors before loads after it are made. */
+static inline void
+RtlFullBarrier(void)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 #endif
