@@ -17,13 +17,16 @@ failed=0
 
 for bits in 64 32; do
     objects=
+    # As src/meson.build has it: registers that interrupts save.
+    registers=
+    [ $bits = 32 ] || registers='-mgeneral-regs-only -mno-red-zone'
     for layer in $core hal; do
         for source in src/"$layer"/*.c; do
             [ -f "$source" ] || continue
             object=$work/$layer-$(basename "$source" .c).$bits.o
             # shellcheck disable=SC2086 # the warnings are words
             if ! ${CC:-gcc} -m$bits -std=gnu11 -O2 -ffreestanding -fno-pic -fno-stack-protector \
-                $warnings -Iinclude -Isrc -c "$source" -o "$object"; then
+                $registers $warnings -Iinclude -Isrc -c "$source" -o "$object"; then
                 failed=$((failed + 1))
                 continue
             fi
