@@ -92,7 +92,9 @@ typedef struct _HAL_SOURCE {
  * passive.
  */
 typedef struct _HAL_COUNTING {
-    ULONG Size; /* sizeof(HAL_COUNTING) */
+    /* sizeof(HAL_COUNTING); the core reads no further. No function may be NULL but
+     * FreeNodes. */
+    ULONG Size;
     ULONG Reserved;
 
     /*

@@ -59,6 +59,7 @@ typedef struct _EX_ABI {
 struct _KSYSTEM {
     HOST_TABLE HostTable; /* copies: Host and Hal point to them */
     HAL_TABLE HalTable;
+    HAL_COUNTING HalCounting; /* if HalTable has any */
     HOST Host;
     HAL Hal;
     const struct _EX_VERSION *Version;

@@ -9,24 +9,34 @@
 #include "ex/exp.h"
 #include "rtl/memory.h"
 
+/* EXP_TABLES - copies of an embedder's tables; Counting is all 0 if there is none. */
+typedef struct _EXP_TABLES {
+    HOST_TABLE Host;
+    HAL_TABLE Hal;
+    HAL_COUNTING Counting;
+} EXP_TABLES;
+
 /* Of a group that may be absent, all or none is there. */
-enum { EXP_REQUIRED, EXP_USER_CALLERS, EXP_PROCESSES, EXP_GROUPS };
+enum { EXP_REQUIRED, EXP_USER_CALLERS, EXP_PROCESSES, EXP_COUNTING, EXP_GROUPS };
 
 /* A function of a table; all function pointers have one size. */
 typedef struct _EXP_MEMBER {
     const char *Name;
-    USHORT Offset;
-    BOOLEAN OfHal;
+    USHORT Offset; /* in EXP_TABLES */
     UCHAR Group;
 } EXP_MEMBER;
 
-#define EXP_HOST(Name, Group)                             \
-    {                                                     \
-#Name, offsetof(HOST_TABLE, Name), FALSE, (Group) \
+#define EXP_HOST(Name, Group)                           \
+    {                                                   \
+#Name, offsetof(EXP_TABLES, Host.Name), (Group) \
     }
-#define EXP_HAL(Name)                                        \
-    {                                                        \
-#Name, offsetof(HAL_TABLE, Name), TRUE, EXP_REQUIRED \
+#define EXP_HAL(Name)                                       \
+    {                                                       \
+#Name, offsetof(EXP_TABLES, Hal.Name), EXP_REQUIRED \
+    }
+#define EXP_COUNT(Name)                                          \
+    {                                                            \
+#Name, offsetof(EXP_TABLES, Counting.Name), EXP_COUNTING \
     }
 
 static const EXP_MEMBER ExpMembers[] = {
@@ -56,6 +66,11 @@ static const EXP_MEMBER ExpMembers[] = {
     EXP_HAL(SetInterval),
     EXP_HAL(Flush),
     EXP_HAL(Synchronize),
+    EXP_COUNT(AllocateNodes),
+    EXP_COUNT(LocateCounters),
+    EXP_COUNT(PrepareProcess),
+    EXP_COUNT(PublishRoots),
+    EXP_COUNT(QueryHits),
 };
 
 /* Copies the members that both versions have; the others stay 0. */
@@ -65,20 +80,33 @@ ExpCopyTable(void *To, const void *From, ULONG FromBytes, ULONG ToBytes)
     RtlCopyMemory(To, From, FromBytes < ToBytes ? FromBytes : ToBytes);
 }
 
+static void
+ExpCopyTables(EXP_TABLES *Tables, const HOST *Host, const HAL *Hal)
+{
+    *Tables = (EXP_TABLES){.Host = {.Size = 0}};
+    ExpCopyTable(&Tables->Host, Host->Table, Host->Table->Size, sizeof(Tables->Host));
+    ExpCopyTable(&Tables->Hal, Hal->Table, Hal->Table->Size, sizeof(Tables->Hal));
+    if (Tables->Hal.Counting != NULL) {
+        ExpCopyTable(&Tables->Counting, Tables->Hal.Counting,
+                     Tables->Hal.Counting->Size, sizeof(Tables->Counting));
+    }
+}
+
 /* Returns the first function that is NULL and must not be, or NULL. */
 static const char *
-ExpFindMissing(const HOST_TABLE *Host, const HAL_TABLE *Hal)
+ExpFindMissing(const EXP_TABLES *Tables)
 {
-    BOOLEAN Present[EXP_GROUPS] = {TRUE};
+    BOOLEAN Present[EXP_GROUPS] = {
+        [EXP_REQUIRED] = TRUE,
+        [EXP_COUNTING] = Tables->Hal.Counting != NULL,
+    };
     const char *Absent[EXP_GROUPS] = {NULL};
 
     for (ULONG i = 0; i < sizeof(ExpMembers) / sizeof(ExpMembers[0]); i++) {
         const EXP_MEMBER *const Member = &ExpMembers[i];
         ULONG_PTR Function;
 
-        RtlCopyMemory(&Function,
-                      (Member->OfHal ? (const char *)Hal : (const char *)Host) +
-                          Member->Offset,
+        RtlCopyMemory(&Function, (const char *)Tables + Member->Offset,
                       sizeof(Function));
         if (Function != 0) {
             Present[Member->Group] = TRUE;
@@ -194,30 +222,33 @@ ExpFillGroups(HOST_TABLE *Host)
 const char *
 ExFindTableFault(const HOST *Host, const HAL *Hal)
 {
-    HOST_TABLE HostTable = {.Size = 0};
-    HAL_TABLE HalTable = {.Size = 0};
+    EXP_TABLES Tables;
 
-    ExpCopyTable(&HostTable, Host->Table, Host->Table->Size, sizeof(HostTable));
-    ExpCopyTable(&HalTable, Hal->Table, Hal->Table->Size, sizeof(HalTable));
-    if (HostTable.PageSize == 0 ||
-        (HostTable.PageSize & (HostTable.PageSize - 1)) != 0) {
+    ExpCopyTables(&Tables, Host, Hal);
+    if (Tables.Host.PageSize == 0 ||
+        (Tables.Host.PageSize & (Tables.Host.PageSize - 1)) != 0) {
         return "PageSize";
     }
-    if (((HalTable.Capabilities & HAL_COUNTS_ITSELF) != 0) !=
-        (HalTable.Counting != NULL)) {
+    if (((Tables.Hal.Capabilities & HAL_COUNTS_ITSELF) != 0) !=
+        (Tables.Hal.Counting != NULL)) {
         return "Counting";
     }
-    return ExpFindMissing(&HostTable, &HalTable);
+    return ExpFindMissing(&Tables);
 }
 
 void
 ExpTakeTables(KSYSTEM *System, const HOST *Host, const HAL *Hal)
 {
-    ExpCopyTable(&System->HostTable, Host->Table, Host->Table->Size,
-                 sizeof(System->HostTable));
-    ExpCopyTable(&System->HalTable, Hal->Table, Hal->Table->Size,
-                 sizeof(System->HalTable));
+    EXP_TABLES Tables;
+
+    ExpCopyTables(&Tables, Host, Hal);
+    System->HostTable = Tables.Host;
+    System->HalTable = Tables.Hal;
+    System->HalCounting = Tables.Counting;
     ExpFillGroups(&System->HostTable);
+    if (System->HalTable.Counting != NULL) {
+        System->HalTable.Counting = &System->HalCounting;
+    }
     System->Host = (HOST){&System->HostTable, Host->Context};
     System->Hal = (HAL){&System->HalTable, Hal->Context};
 }

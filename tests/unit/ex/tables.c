@@ -88,6 +88,105 @@ tables__missing_function__named_and_refused(void **state)
     tables_close(&tables);
 }
 
+static void *
+allocate_nodes(void *context, ULONG chunk, SIZE_T bytes)
+{
+    (void)context;
+    (void)chunk;
+    (void)bytes;
+    return NULL;
+}
+
+static NTSTATUS
+locate_counters(void *context, const ULONG *buffer, ULONG affinity_words,
+                const ULONG64 *affinity, ULONG64 *location)
+{
+    (void)context;
+    (void)buffer;
+    (void)affinity_words;
+    (void)affinity;
+    (void)location;
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+static NTSTATUS
+prepare_process(void *context, ULONG64 pid)
+{
+    (void)context;
+    (void)pid;
+    return STATUS_INSUFFICIENT_RESOURCES;
+}
+
+static void
+publish_roots(void *context, ULONG64 pid, const ULONG *roots)
+{
+    (void)context;
+    (void)pid;
+    (void)roots;
+}
+
+static void
+query_hits(void *context, KPROFILE_SOURCE source, ULONG64 *counted, ULONG64 *outside)
+{
+    (void)context;
+    (void)source;
+    *counted = 4711;
+    *outside = 0;
+}
+
+static const HAL_COUNTING counting = {
+    .Size = sizeof(HAL_COUNTING),
+    .AllocateNodes = allocate_nodes,
+    .LocateCounters = locate_counters,
+    .PrepareProcess = prepare_process,
+    .PublishRoots = publish_roots,
+    .QueryHits = query_hits,
+};
+
+static void
+tables__counting__missing_function_named_size_read(void **state)
+{
+    static const struct {
+        size_t offset;
+        const char *name;
+    } functions[] = {
+        {offsetof(HAL_COUNTING, AllocateNodes), "AllocateNodes"},
+        {offsetof(HAL_COUNTING, LocateCounters), "LocateCounters"},
+        {offsetof(HAL_COUNTING, PrepareProcess), "PrepareProcess"},
+        {offsetof(HAL_COUNTING, PublishRoots), "PublishRoots"},
+        {offsetof(HAL_COUNTING, QueryHits), "QueryHits"},
+    };
+    HAL_COUNTING own = counting;
+    struct tables tables;
+    KE_STATISTICS statistics;
+
+    (void)state;
+    tables_open(&tables);
+    tables.hal_table.Capabilities |= HAL_COUNTS_ITSELF;
+    tables.hal_table.Counting = &own;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        own = counting;
+        clear(&own, functions[i].offset);
+        assert_string_equal(ExFindTableFault(&tables.host, &tables.hal),
+                            functions[i].name);
+        assert_int_equal(initialize(&tables), STATUS_INVALID_PARAMETER);
+    }
+    own = counting;
+    own.Size = offsetof(HAL_COUNTING, QueryHits);
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "QueryHits");
+    own.Size = 0; /* nothing but the size */
+    assert_string_equal(ExFindTableFault(&tables.host, &tables.hal), "AllocateNodes");
+
+    /* It is copied, as the others are. */
+    own = counting;
+    assert_int_equal(initialize(&tables), STATUS_SUCCESS);
+    memset(&own, 0xA5, sizeof(own));
+    ExQueryStatistics(&tables.system, ProfileTime, &statistics);
+    assert_int_equal(statistics.Counted, 4711);
+    ExFinishSystem(&tables.system);
+    tables_close(&tables);
+}
+
 static void
 tables__size__members_beyond_it_are_not_read(void **state)
 {
@@ -180,6 +279,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables__missing_function__named_and_refused),
+        cmocka_unit_test(tables__counting__missing_function_named_size_read),
         cmocka_unit_test(tables__size__members_beyond_it_are_not_read),
         cmocka_unit_test(tables__no_functions_for_user_mode__user_calls_not_supported),
         cmocka_unit_test(tables__no_functions_of_processes__every_number_is_one),
