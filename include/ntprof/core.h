@@ -247,10 +247,10 @@ typedef struct _EX_PROFILE_INFORMATION {
     BOOLEAN ProcessEnded;
     BOOLEAN Started;
     UCHAR Reserved[6];
-    ULONG64 StartSequence; /* increases with each start; 0: not started, or counts
-                            * nothing */
-    /* To create it again by Service, in kernel mode, with Process and AffinityArray set
-     * to the process and to Groups. ProfileHandle, Process and AffinityArray are 0. */
+    ULONG64 StartSequence; /* increases with each start; 0: not started */
+    /* To create it again by Service, in kernel mode, with Process set to the process
+     * (ProcessEnded: to any that has ended) and AffinityArray to Groups. ProfileHandle,
+     * Process and AffinityArray are 0. */
     EX_CREATE_PROFILE Parameters;
     GROUP_AFFINITY Groups[EX_MOST_GROUPS]; /* Parameters.GroupCount of them */
 } EX_PROFILE_INFORMATION;

@@ -101,8 +101,6 @@ KiInsertRange(KE_SYSTEM *Ke, KPROCESS *Process, KPROFILE *Profile)
     if (!NT_SUCCESS(Status)) {
         return Status;
     }
-    Ke->Pool.Sequence++;
-    Profile->Sequence = Ke->Pool.Sequence;
     /* No wait for hits that see the old tree is needed: its nodes are retired. */
     RtlPublish(Root,
                KiInsertIntoTree(&Ke->Pool, *Root, KiSpanOf(Profile), &Range, Profile));

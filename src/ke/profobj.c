@@ -85,6 +85,8 @@ KeStartProfile(KE_SYSTEM *Ke, KPROFILE *Profile)
     }
     Profile->Type = ProfileObject;
     Profile->Size = sizeof(KPROFILE);
+    Ke->Pool.Sequence++;
+    Profile->Sequence = Ke->Pool.Sequence;
     Profile->Detached = Process->Ended;
     if (Profile->Detached) {
         /* Another process may have its pid now, so the HAL must not start it. */

@@ -232,7 +232,7 @@ create_object__arguments_of_ours__invalid_parameter(void **state)
 
 /* ---- rewinding: the recipe of ARCHITECTURE.md, Embedding ---- */
 
-enum { MOST_PROFILES = 4, HITS = 1000 };
+enum { MOST_PROFILES = 6, HITS = 1000, ENDED_PID = 4711 };
 
 struct checkpoint {
     EX_PROFILE_INFORMATION profiles[MOST_PROFILES];
@@ -294,17 +294,31 @@ take_checkpoint(struct machine *on, struct checkpoint *at)
     start_again(on, at, profiles);
 }
 
+/* The process of a profile, with a reference; NULL: all. One that has ended may have a
+ * number that another process has now, so any other number that ends stands for it. */
+static EPROCESS *
+reference_process(struct machine *on, const EX_PROFILE_INFORMATION *was)
+{
+    const ULONG64 pid = was->ProcessEnded ? ENDED_PID : was->ProcessId;
+    EPROCESS *process = NULL;
+
+    if (pid != 0) {
+        assert_int_equal(ExReferenceProcessById(&on->system, pid, &process),
+                         STATUS_SUCCESS);
+    }
+    if (was->ProcessEnded) {
+        ExEndProcess(&on->system, pid);
+    }
+    return process;
+}
+
 static EPROFILE *
 create_again(struct machine *on, EX_PROFILE_INFORMATION *was)
 {
     EX_CREATE_PROFILE request = was->Parameters;
-    EPROCESS *process = NULL;
+    EPROCESS *const process = reference_process(on, was);
     EPROFILE *profile = NULL;
 
-    if (was->ProcessId != 0) {
-        assert_int_equal(ExReferenceProcessById(&on->system, was->ProcessId, &process),
-                         STATUS_SUCCESS);
-    }
     request.Process = (HANDLE)process;
     request.AffinityArray = (ULONG_PTR)was->Groups;
     assert_int_equal(ExCreateProfileObject(&on->system, KernelMode, was->Service,
@@ -339,7 +353,8 @@ run(struct machine *on, uint32_t seed)
     }
 }
 
-/* Four: of one processor, of all processes, stopped, and (x86) of a segment. */
+/* Six: of one processor, of all processes, stopped, (x86) of a segment, of a process
+ * that ends while run() goes on with its number, and of no bytes. */
 static void
 create_all(struct machine *on, const EX_OPTIONS *options)
 {
@@ -349,16 +364,22 @@ create_all(struct machine *on, const EX_OPTIONS *options)
         options->Version == 0 ? EX_CREATE_PROFILE_EX : EX_CREATE_PROFILE_AFFINITY;
     const GROUP_AFFINITY second = {.Mask = 2};
     EPROCESS *process;
+    EPROCESS *other;
 
     assert_int_equal(ExReferenceProcessById(&on->system, MACHINE_PID, &process),
+                     STATUS_SUCCESS);
+    assert_int_equal(ExReferenceProcessById(&on->system, MACHINE_OTHER_PID, &other),
                      STATUS_SUCCESS);
     for (size_t i = 0; i < MOST_PROFILES; i++) {
         request = machine_request();
         request.Buffer -= i * MACHINE_COUNTER_BYTES;
-        request.Process = i == 1 ? NULL : (HANDLE)process;
+        request.Process = i == 1 ? NULL : (HANDLE)(i == 4 ? other : process);
         request.Affinity = i == 0 ? 2 : ~(KAFFINITY)0;
         request.GroupCount = i == 0;
         request.AffinityArray = (ULONG_PTR)&second;
+        if (i == 5) {
+            request.ProfileSize = 0;
+        }
         if (i == 3 && options->Abi == EX_ABI_X86) {
             request.ProfileBase = 0x1F;
             request.BucketSize = 0;
@@ -368,7 +389,10 @@ create_all(struct machine *on, const EX_OPTIONS *options)
                          STATUS_SUCCESS);
     }
     ExDereferenceObject(&on->system, process);
+    ExDereferenceObject(&on->system, other);
     /* Not in the order of creation. */
+    assert_int_equal(ExStartProfileObject(&on->system, made[5]), STATUS_SUCCESS);
+    assert_int_equal(ExStartProfileObject(&on->system, made[4]), STATUS_SUCCESS);
     assert_int_equal(ExStartProfileObject(&on->system, made[3]), STATUS_SUCCESS);
     assert_int_equal(ExStartProfileObject(&on->system, made[0]), STATUS_SUCCESS);
     assert_int_equal(ExStartProfileObject(&on->system, made[1]), STATUS_SUCCESS);
@@ -385,6 +409,20 @@ delete_all(struct machine *on)
 }
 
 static void
+check_same(const struct checkpoint *one, const struct checkpoint *other)
+{
+    assert_int_equal(one->count, MOST_PROFILES);
+    assert_int_equal(other->count, MOST_PROFILES);
+    for (size_t i = 0; i < MOST_PROFILES; i++) {
+        assert_int_equal(one->profiles[i].Started, i != 2);
+        assert_int_equal(other->profiles[i].Started, i != 2);
+        assert_int_equal(one->profiles[i].ProcessEnded, i == 4);
+        assert_int_equal(other->profiles[i].ProcessEnded, i == 4);
+    }
+    assert_memory_equal(one->memory, other->memory, sizeof(one->memory));
+}
+
+static void
 rewind__to_a_checkpoint__the_same_counts(void **state)
 {
     static const EX_OPTIONS all_options[] = {
@@ -398,8 +436,10 @@ rewind__to_a_checkpoint__the_same_counts(void **state)
         struct machine first, second;
 
         machine_open(&first, &options);
+        host_sim_add_process(first.host, ENDED_PID);
         create_all(&first, &all_options[i]);
         run(&first, 1);
+        ExEndProcess(&first.system, MACHINE_OTHER_PID);
         take_checkpoint(&first, &middle);
         run(&first, 2);
         take_checkpoint(&first, &end);
@@ -410,15 +450,14 @@ rewind__to_a_checkpoint__the_same_counts(void **state)
         rewind_to(&first, &middle, profiles);
         run(&first, 2);
         take_checkpoint(&first, &end_again);
-        assert_int_equal(end_again.count, end.count);
-        assert_memory_equal(end_again.memory, end.memory, sizeof(end.memory));
+        check_same(&end, &end_again);
 
         machine_open(&second, &options);
+        host_sim_add_process(second.host, ENDED_PID);
         rewind_to(&second, &middle, profiles);
         run(&second, 2);
         take_checkpoint(&second, &end_again);
-        assert_int_equal(end_again.count, end.count);
-        assert_memory_equal(end_again.memory, end.memory, sizeof(end.memory));
+        check_same(&end, &end_again);
         delete_all(&first);
         delete_all(&second);
         machine_close(&first);
