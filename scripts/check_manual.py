@@ -7,6 +7,7 @@ usage: check_manual.py [--examples FOLDER] [TREE]
 Section 3: each function of include/ntprof/*.h has a page, by its own name, whose synopsis is the header's;
 each parameter, constant and member is documented; statuses stand in the header's order, and rules are rules of
 docs/behaviour.md; each page has threads and an example. Examples compile without a warning ($CC or cc).
+The calls of <ntprof/core.h> are in the table of ARCHITECTURE.md, Embedding.
 Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; keys of
 a source those that pprof_encode.c writes, members of JSON those of docs/schema. What is installed under several
 names is what the pages say.
@@ -150,6 +151,18 @@ def core_of_page(header):
     """Where <ntprof/core.h> has the function that has a page."""
     found = re.search(r"/\*\n \* ExProfileInterrupt - .*?;\n", header, re.S)
     return found.span() if found else (0, 0)
+
+
+def check_guide(core, guide):
+    """The table of ARCHITECTURE.md, Embedding, has each call of <ntprof/core.h>, once."""
+    calls = re.findall(r"NTPROF_CORE_SYMBOL\((Ex\w+)\)", core)
+    part = guide.partition("\n## Embedding\n")[2].partition("\n## ")[0]
+    named = re.findall(r"`(Ex\w+)`", "\n".join(row.split("|")[1] for row in re.findall(r"^\|.*", part, re.M)))
+    for name in calls:
+        if named.count(name) != 1:
+            fault(f"{name}: the table of ARCHITECTURE.md, Embedding, has it {named.count(name)} times")
+    for name in sorted(set(named) - set(calls)):
+        fault(f"{name}: is in the table of ARCHITECTURE.md, Embedding, and not in <ntprof/core.h>")
 
 
 def check_functions(headers, pages):
@@ -305,6 +318,7 @@ def main():
                     (pathlib.Path(folder) / f"{page[:-2]}.c").write_text(example)
         return
     headers = {path.name: path.read_text() for path in sorted((tree / "include/ntprof").glob("*.h"))}
+    check_guide(headers["core.h"], (tree / "ARCHITECTURE.md").read_text())
     # The core's services have their documents there; one page leads to them.
     headers["core.h"] = headers["core.h"][slice(*core_of_page(headers["core.h"]))]
     rules = set(RULE.findall((tree / "docs/behaviour.md").read_text()))

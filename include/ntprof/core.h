@@ -15,10 +15,11 @@
  *
  *   ExProfileInterrupt   calls nothing out, allocates nothing, takes no lock. Calls for
  *                        one processor do not overlap
+ *   ExQueryHalt
  *
  * All other calls are passive. An embedder must call
  *
- *   ExEndProcess         when a process ends, unless HOST_TABLE.IsProcessGone knows
+ *   ExEndProcess         when a process ends, before another one has its number
  *   ExNoticeHalt         with the rules of a version that has defects: from time to
  *                        time, and before it answers a call by a handle of its own
  *   ExFlushProfiles      before somebody reads counters that FlushPages brings up to
@@ -119,7 +120,8 @@ void ExFlushProfiles(KSYSTEM *System) NTPROF_CORE_SYMBOL(ExFlushProfiles);
  */
 BOOLEAN ExNoticeHalt(KSYSTEM *System) NTPROF_CORE_SYMBOL(ExNoticeHalt);
 
-/* ExQueryHalt - why the simulated NT has halted; FALSE: it has not. */
+/* ExQueryHalt - why the simulated NT has halted; FALSE: it has not. Halt may be NULL.
+ * Level: any. */
 BOOLEAN ExQueryHalt(const KSYSTEM *System, KE_HALT *Halt)
     NTPROF_CORE_SYMBOL(ExQueryHalt);
 
@@ -180,7 +182,8 @@ typedef struct _EX_HANDLE_TABLE {
 
     /*
      * Find the process that the caller's Handle stands for, with a reference
-     * (ExReferenceProcessById, ExReferenceObject). STATUS_INVALID_HANDLE,
+     * (ExReferenceProcessById, ExReferenceObject). NtCurrentProcess() of a caller of 32
+     * bits comes as you have put it into EX_CREATE_PROFILE. STATUS_INVALID_HANDLE,
      * STATUS_OBJECT_TYPE_MISMATCH, STATUS_ACCESS_DENIED (user mode, and no
      * PROCESS_QUERY_INFORMATION); any other is the create call's status. Not called for
      * NULL, all processes. If it is NULL, Handle is an EPROCESS.

@@ -35,7 +35,9 @@ enum { KernelMode = 0, UserMode = 1 };
  * members.
  */
 typedef struct _MDL {
-    ULONG64 StartVa; /* caller's address of the buffer */
+    /* address of the buffer in the process that made the call in which LockPages and
+     * MapPages were called */
+    ULONG64 StartVa;
     ULONG ByteCount; /* bytes to lock, from StartVa */
     /* Set by MapPages: not 0 if counts are in the caller's buffer at once, so that no
      * flush is needed. */
@@ -44,7 +46,7 @@ typedef struct _MDL {
      * fails with STATUS_INSUFFICIENT_RESOURCES); stays valid and counts into the
      * caller's buffer until unmapped whatever the caller does to its own mapping */
     void *MappedSystemVa;
-    void *HostContext; /* the host's own */
+    void *HostContext; /* the host's own, such as whose memory it is */
     /* Set by UnmapPages: counts that could not be added to the caller's memory because
      * it was unmapped, replaced or write-protected. */
     ULONG64 Unwritten;
@@ -90,7 +92,8 @@ typedef struct _HOST_TABLE {
      * somewhere). Lock: the statuses of NtStartProfile. Map:
      * STATUS_INSUFFICIENT_RESOURCES. Flush makes the counts so far visible to the
      * caller. Unmap and Unlock undo Map and Lock; afterwards the caller's memory
-     * contains all counts except those in Mdl->Unwritten.
+     * contains all counts except those in Mdl->Unwritten. Lock and Map are called in
+     * the process whose memory it is, the others in any.
      */
     NTSTATUS (*LockPages)(void *Context, MDL *Mdl);
     NTSTATUS (*MapPages)(void *Context, MDL *Mdl);
@@ -109,7 +112,9 @@ typedef struct _HOST_TABLE {
     /*
      * Processes. Open: STATUS_INVALID_CID if there is none. CheckProcessAccess:
      * STATUS_ACCESS_DENIED if the caller may not inspect it. IsProcessGone: it has
-     * ended, also if another process has its pid now.
+     * ended, also if another process has its pid now. It is asked when a process is
+     * looked up and when a profile of it starts, not for hits: an embedder calls
+     * ExEndProcess, too.
      */
     ULONG64 (*CurrentProcessId)(void *Context);
     NTSTATUS (*OpenProcess)(void *Context, ULONG64 ProcessId, HOST_PROCESS *Process);

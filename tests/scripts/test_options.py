@@ -45,6 +45,7 @@ class Copy(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.tree)
         for name in ("docs", "include", "scripts", "tool"):
             shutil.copytree(TREE / name, self.tree / name)
+        shutil.copy(TREE / "ARCHITECTURE.md", self.tree)
 
     def change(self, name, old, new):
         path = self.tree / name
@@ -119,6 +120,7 @@ class CheckManual(Copy):
         self.change("docs/man/ntprof-profile.5", ".It Va kernel_included\n1", ".It Va kernel\n1")
         self.change("docs/man/ntprof-profile.5", ".It Va row_count\n", ".It Va rows_count\n")
         self.change("docs/man/meson.build", "'ntprof_session_set_notify'", "")
+        self.change("ARCHITECTURE.md", "| `ExEndProcess` |", "| `ExEndProcesses` |")
         self.change("include/ntprof/session.h", "const char *ntprof_version(void);",
                     "const char *ntprof_version(void);\nint ntprof_new(void);")
         status, said = self.check()
@@ -136,6 +138,8 @@ class CheckManual(Copy):
                      "ntprof-profile.5: ntprof.report has a member row_count, which is not documented",
                      "ntprof-profile.5: ntprof.report has no member rows_count",
                      "docs/man/meson.build: the other names of ntprof_session_watch.3 are",
+                     "ExEndProcess: the table of ARCHITECTURE.md, Embedding, has it 0 times",
+                     "ExEndProcesses: is in the table of ARCHITECTURE.md, Embedding, and not in <ntprof/core.h>",
                      "ntprof_new: no page has it in its NAME"):
             self.assertIn(text, said)
 
