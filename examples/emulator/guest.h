@@ -21,7 +21,7 @@
 #define CRASH_PARTIAL_BUCKET (CODE + 0x400)
 #define CRASH_END_INSIDE (CODE + 0x500)
 #define DATA (CODE + 0x1000)
-#define HANDLES DATA /* five, and a word behind them */
+#define HANDLES DATA /* those of a run, a word behind them, and that of a crash */
 #define BEHIND_HANDLES 0x5AFE5AFE
 #define KERNEL_IMAGE (CODE + 0x2000)
 #define IDLE 0x20 /* there */

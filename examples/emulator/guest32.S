@@ -62,14 +62,14 @@ worker_end:
     .org CRASH_END_INSIDE - CODE
     service CREATE_PROFILE, of_end
 crash:
-    service START_PROFILE, HANDLES + 16
+    service START_PROFILE, HANDLES + 20
     call work
     jmp fail
 
 /* ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize, Buffer, BufferSize,
  * ProfileSource, Affinity */
     .org DATA - CODE
-    .long 0, 0, 0, 0, 0, BEHIND_HANDLES
+    .long 0, 0, 0, 0, BEHIND_HANDLES, 0
 of_process:
     .long HANDLES, -1, LOOP_A, 64, 4, PROCESS_COUNTERS, 16, 0, -1
 of_all: /* on processor 1 alone */
@@ -80,9 +80,9 @@ of_segment:
 of_kernel: /* of all processes; kernel addresses need no privilege */
     .long HANDLES + 12, 0, 0x80001000, 64, 4, KERNEL_COUNTERS, 16, 0, -1
 of_79_bytes: /* two buckets of 64 bytes, and one counter */
-    .long HANDLES + 16, -1, LOOP_A - 64, 79, 6, CRASH_COUNTERS, 4, 0, -1
+    .long HANDLES + 20, -1, LOOP_A - 64, 79, 6, CRASH_COUNTERS, 4, 0, -1
 of_end: /* the loop is the first byte behind the region */
-    .long HANDLES + 16, -1, LOOP_A - 4, 4, 2, CRASH_COUNTERS, 4, 0, -1
+    .long HANDLES + 20, -1, LOOP_A - 4, 4, 2, CRASH_COUNTERS, 4, 0, -1
 
     .org KERNEL_IMAGE - CODE + IDLE
     loop_of idle

@@ -80,14 +80,14 @@ worker_end:
     .org CRASH_END_INSIDE - CODE
     service CREATE_PROFILE_EX, of_end
 crash:
-    service START_PROFILE, HANDLES + 24
+    service START_PROFILE, HANDLES + 32
     call work
     jmp fail
 
 /* ProfileHandle, Process, ProfileBase, ProfileSize, BucketSize, Buffer, BufferSize,
  * ProfileSource, GroupCount, AffinityArray */
     .org DATA - CODE
-    .quad 0, 0, 0, 0, BEHIND_HANDLES
+    .quad 0, 0, 0, BEHIND_HANDLES, 0
 of_process:
     .quad HANDLES, -1, LOOP_A, 64, 4, PROCESS_COUNTERS, 16, 0, 0, 0
 of_all: /* on processor 1 alone */
@@ -95,9 +95,9 @@ of_all: /* on processor 1 alone */
 of_kernel: /* of all processes; kernel addresses need no privilege */
     .quad HANDLES + 16, 0, 0xFFFF800000001000, 64, 4, KERNEL_COUNTERS, 16, 0, 0, 0
 of_79_bytes: /* two buckets of 64 bytes, and one counter */
-    .quad HANDLES + 24, -1, LOOP_A - 64, 79, 6, CRASH_COUNTERS, 4, 0, 0, 0
+    .quad HANDLES + 32, -1, LOOP_A - 64, 79, 6, CRASH_COUNTERS, 4, 0, 0, 0
 of_end: /* the loop is the first byte behind the region */
-    .quad HANDLES + 24, -1, LOOP_A - 4, 4, 2, CRASH_COUNTERS, 4, 0, 0, 0
+    .quad HANDLES + 32, -1, LOOP_A - 4, 4, 2, CRASH_COUNTERS, 4, 0, 0, 0
     .org DATA - CODE + 0x200 /* GROUP_AFFINITY */
     .quad 2, 0
 

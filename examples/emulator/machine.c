@@ -15,42 +15,40 @@ static const uint64_t running[PROCESSORS] = {1, 2, 1};
 
 /* ---- guest memory ---- */
 
-static unsigned char *
-at(const struct machine *machine, uint64_t address)
+/* Copies from the guest, or to it, all or nothing. */
+static NTSTATUS
+copy_from_guest(void *context, void *to, ULONG64 from, SIZE_T bytes)
 {
-    for (unsigned i = 0; i < machine->page_count; i++) {
-        if (address - machine->pages[i].address < PAGE) {
-            return machine->pages[i].memory + (address - machine->pages[i].address);
-        }
-    }
-    return NULL;
+    const struct machine *const machine = context;
+    const uc_err error = uc_mem_read(machine->cpu[0], from, to, bytes);
+
+    return error == UC_ERR_OK ? STATUS_SUCCESS : STATUS_ACCESS_VIOLATION;
 }
 
-static bool
-is_there(const struct machine *machine, uint64_t address, uint64_t bytes)
+static NTSTATUS
+copy_to_guest(void *context, ULONG64 to, const void *from, SIZE_T bytes)
 {
-    for (uint64_t i = 0; i < bytes; i++) {
-        if (at(machine, address + i) == NULL) {
-            return false;
-        }
-    }
-    return true;
+    const struct machine *const machine = context;
+    const uc_err error = uc_mem_write(machine->cpu[0], to, from, bytes);
+
+    return error == UC_ERR_OK ? STATUS_SUCCESS : STATUS_ACCESS_VIOLATION;
 }
 
-/* Copies from or to the guest, all or nothing. */
-static bool
-copy(struct machine *machine, uint64_t address, unsigned char *host, size_t bytes,
-     bool to_guest)
+static NTSTATUS
+probe(void *context, ULONG64 address, SIZE_T bytes)
 {
-    for (size_t i = 0; i < bytes && is_there(machine, address, bytes); i++) {
-        unsigned char *const guest = at(machine, address + i);
+    NTSTATUS status = STATUS_SUCCESS;
+    unsigned char byte;
 
-        *(to_guest ? guest : host + i) = *(to_guest ? host + i : guest);
+    for (ULONG64 at = address; NT_SUCCESS(status) && at - address < bytes;
+         at = (at | (PAGE - 1)) + 1) {
+        status = copy_from_guest(context, &byte, at, 1);
     }
-    return is_there(machine, address, bytes);
+    return status;
 }
 
-/* Adds one page, which all processors see; content may be NULL. */
+/* Adds one page, wherever the host has some memory, which all processors see; content
+ * may be NULL. */
 static bool
 add_page(struct machine *machine, uint64_t address, const unsigned char *content)
 {
@@ -65,8 +63,7 @@ add_page(struct machine *machine, uint64_t address, const unsigned char *content
     if (content != NULL) {
         memcpy(memory, content, PAGE);
     }
-    machine->pages[machine->page_count].address = address;
-    machine->pages[machine->page_count++].memory = memory;
+    machine->pages[machine->page_count++] = memory;
     for (unsigned i = 0; i < PROCESSORS; i++) {
         mapped = mapped && uc_mem_map_ptr(machine->cpu[i], address, PAGE, UC_PROT_ALL,
                                           memory) == UC_ERR_OK;
@@ -107,12 +104,14 @@ flush_pages(void *context, MDL *mdl)
     uint32_t *const flushed = (uint32_t *)mdl->HostContext + count;
 
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t *const counter = (void *)at(context, mdl->StartVa + 4ull * i);
-        const uint32_t more = now[i] - flushed[i];
+        const uint64_t address = mdl->StartVa + 4ull * i;
+        uint32_t counter;
 
-        if (counter != NULL) {
-            *counter += more;
-            flushed[i] += more;
+        if (now[i] != flushed[i] &&
+            NT_SUCCESS(copy_from_guest(context, &counter, address, sizeof(counter)))) {
+            counter += now[i] - flushed[i];
+            (void)copy_to_guest(context, address, &counter, sizeof(counter));
+            flushed[i] = now[i];
         }
     }
 }
@@ -120,9 +119,6 @@ flush_pages(void *context, MDL *mdl)
 /* clang-format off */
 static void *allocate(void *context, SIZE_T bytes) { return calloc(1, bytes); }
 static void release(void *context, void *memory, SIZE_T bytes) { free(memory); }
-static NTSTATUS probe(void *context, ULONG64 address, SIZE_T bytes) { return is_there(context, address, bytes) ? STATUS_SUCCESS : STATUS_ACCESS_VIOLATION; }
-static NTSTATUS copy_from_guest(void *context, void *to, ULONG64 from, SIZE_T bytes) { return copy(context, from, to, bytes, false) ? STATUS_SUCCESS : STATUS_ACCESS_VIOLATION; }
-static NTSTATUS copy_to_guest(void *context, ULONG64 to, const void *from, SIZE_T bytes) { return copy(context, to, (void *)(uintptr_t)from, bytes, true) ? STATUS_SUCCESS : STATUS_ACCESS_VIOLATION; }
 static NTSTATUS lock_pages(void *context, MDL *mdl) { return probe(context, mdl->StartVa, mdl->ByteCount); }
 static NTSTATUS map_pages(void *context, MDL *mdl) { mdl->HostContext = mdl->MappedSystemVa = calloc(2, mdl->ByteCount + 4); return mdl->HostContext != NULL ? STATUS_SUCCESS : STATUS_INSUFFICIENT_RESOURCES; }
 static void unmap_pages(void *context, MDL *mdl) { flush_pages(context, mdl); free(mdl->HostContext); }
@@ -216,10 +212,10 @@ static void
 close_handle(void *context, HANDLE handle)
 {
     struct machine *const machine = context;
-    EPROFILE *const profile = machine->handles[(uintptr_t)handle / 4 - 1];
+    EPROFILE **const profile = &machine->handles[(uintptr_t)handle / 4 - 1];
 
-    machine->handles[(uintptr_t)handle / 4 - 1] = NULL;
-    ExDereferenceObject(machine->system, profile);
+    ExDereferenceObject(machine->system, *profile);
+    *profile = NULL;
 }
 
 /* ---- services ---- */
@@ -366,17 +362,11 @@ machine_finish(struct machine *machine)
         uc_close(machine->cpu[i]);
     }
     for (unsigned i = 0; i < machine->page_count; i++) {
-        free(machine->pages[i].memory);
+        free(machine->pages[i]);
     }
 }
 
 /* ---- the report ---- */
-
-bool
-machine_read(struct machine *machine, void *to, uint64_t address, size_t bytes)
-{
-    return copy(machine, address, to, bytes, false);
-}
 
 bool
 machine_check(const char *what, uint64_t construction, uint64_t counted)
@@ -406,7 +396,7 @@ machine_counts(struct machine *machine)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint32_t counted = 0;
 
-        (void)machine_read(machine, &counted, rows[i].counter, sizeof(counted));
+        (void)copy_from_guest(machine, &counted, rows[i].counter, sizeof(counted));
         good &= machine_check(rows[i].what, rows[i].construction, counted);
     }
     return good;
@@ -420,6 +410,6 @@ machine_crash(struct machine *machine, const char *what)
     (void)ExQueryHalt(machine->system, &halt);
     printf("%-40s bug check 0x%02X at 0x%llX\n", what, (unsigned)halt.Code,
            (unsigned long long)halt.Parameters[0]);
-    return halt.Kind == KE_HALT_BUG_CHECK && halt.Code == KE_IRQL_NOT_LESS_OR_EQUAL &&
+    return halt.Code == KE_IRQL_NOT_LESS_OR_EQUAL &&
            halt.Parameters[0] == CRASH_COUNTERS + 4;
 }

@@ -22,10 +22,7 @@ struct machine {
     bool (*prepare)(struct machine *machine, uc_engine *cpu);
     uc_engine *cpu[PROCESSORS];
     KSYSTEM *system;
-    struct {
-        uint64_t address;
-        unsigned char *memory; /* wherever the host has some */
-    } pages[MOST_PAGES];
+    void *pages[MOST_PAGES];
     unsigned page_count;
     EPROFILE *handles[MOST_HANDLES];    /* a handle is 4 times the index plus 1 */
     bool on[PROCESSORS][PROCESSES + 1]; /* ticks, by process; 0: of all */
@@ -42,7 +39,6 @@ void machine_finish(struct machine *machine);
 /* machine_call - a service; returns what the guest gets in eax. */
 uint32_t machine_call(struct machine *machine, uint32_t service,
                       const uint64_t arguments[10]);
-bool machine_read(struct machine *machine, void *to, uint64_t address, size_t bytes);
 
 /* machine_check - print a row of numbers that must agree; returns whether they do. */
 bool machine_check(const char *what, uint64_t construction, uint64_t counted);

@@ -20,7 +20,7 @@ on_interrupt(uc_engine *cpu, uint32_t number, void *context)
     uc_reg_read(cpu, UC_X86_REG_EAX, &eax);
     uc_reg_read(cpu, UC_X86_REG_EDX, &edx);
     for (unsigned i = 0; i < 10; i++) {
-        (void)machine_read(machine, &arguments[i], edx + 4ull * i, 4);
+        uc_mem_read(cpu, edx + 4ull * i, &arguments[i], 4);
     }
     eax = machine_call(machine, number == 0x2E ? eax : 0, arguments);
     uc_reg_write(cpu, UC_X86_REG_EAX, &eax);
@@ -64,8 +64,8 @@ run(const char *image, uint32_t version, uint64_t start, const char *crash)
         good = machine_crash(&machine, crash);
     } else if (good) {
         good = machine_counts(&machine);
-        (void)machine_read(&machine, &words[0], SEGMENT_COUNTERS + LOOP_A / 16 * 4, 4);
-        (void)machine_read(&machine, &words[1], HANDLES + 20, 4);
+        uc_mem_read(machine.cpu[0], SEGMENT_COUNTERS + LOOP_A / 16 * 4, &words[0], 4);
+        uc_mem_read(machine.cpu[0], HANDLES + 16, &words[1], 4);
         good &= machine_check("segment 0x18, loop a, once", TIMES_A + 1, words[0]);
         good &= machine_check("word behind the handles", BEHIND_HANDLES, words[1]);
     }

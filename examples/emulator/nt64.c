@@ -20,7 +20,7 @@ on_syscall(uc_engine *cpu, void *context)
         if (i < 4) {
             uc_reg_read(cpu, registers[i], &arguments[i]);
         } else {
-            (void)machine_read(machine, &arguments[i], rsp + 0x28 + 8ull * (i - 4), 8);
+            uc_mem_read(cpu, rsp + 0x28 + 8ull * (i - 4), &arguments[i], 8);
         }
     }
     rax = machine_call(machine, (uint32_t)rax, arguments);
@@ -55,7 +55,7 @@ run(const char *image, uint32_t version, uint64_t start, const char *crash)
         good = machine_crash(&machine, crash);
     } else if (good) {
         good = machine_counts(&machine);
-        (void)machine_read(&machine, &behind, HANDLES + 32, sizeof(behind));
+        uc_mem_read(machine.cpu[0], HANDLES + 24, &behind, sizeof(behind));
         good &= machine_check("word behind the handles", BEHIND_HANDLES, behind);
     }
     machine_finish(&machine);
