@@ -198,7 +198,8 @@ open_guessed(uint32_t pid, struct sym_perf_file *file)
             close(found.path_fd);
         }
     }
-    return error;
+    /* That this /tmp has no map now says nothing about the process's. */
+    return error == -ENOENT ? -ESRCH : error;
 }
 
 int

@@ -63,7 +63,7 @@ why_not_opened(int error)
     case EPERM:
         return "its owner is neither the process's user nor root";
     case ESRCH:
-        return "the process exited before its user was known";
+        return "the process exited before its perf map was looked for";
     case EMFILE:
         return "too many files are open, or too many processes have a /tmp of their "
                "own";
