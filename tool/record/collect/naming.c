@@ -730,6 +730,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     struct sym_wanted wanted = {.bytes = naming_counted_bytes(profile)};
     uint32_t index = 0;
     size_t next;
+    bool added; /* with its calls, and the names of its rows were read with theirs */
     bool complete;
 
     if (namer == NULL) {
@@ -741,14 +742,15 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     report_progress(naming, image, 0, counts->count);
     next = list_places(counts, 0, places, &wanted);
     namer_open(naming, namer, image, &wanted);
-    namer_read_map(naming, namer, image, counts, naming_counted_bytes(profile));
+    added = naming_has_calls(naming, number, &index);
+    if (!added || namer->given_up) {
+        namer_read_map(naming, namer, image, counts, naming_counted_bytes(profile));
+    }
     if (namer->given_up) {
         naming->unnamed += namer->map == NULL;
         namer->given_up = false;
     }
-    complete = (number < naming->calls.image_count &&
-                (index = naming->calls.images[number]) != UINT32_MAX) ||
-               naming_add_image(profile, image, counts, namer, &index);
+    complete = added || naming_add_image(profile, image, counts, namer, &index);
     for (size_t i = 0; complete && i < counts->count; i++) {
         report_progress(naming, image, i, counts->count);
         if (i == next) {

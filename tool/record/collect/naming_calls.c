@@ -34,6 +34,18 @@ calls_finish(struct calls *calls)
     *calls = (struct calls){0};
 }
 
+bool
+naming_has_calls(const struct naming *naming, size_t image, uint32_t *index)
+{
+    const struct calls *const calls = &naming->calls;
+
+    if (image >= calls->image_count || calls->images[image] == UINT32_MAX) {
+        return false;
+    }
+    *index = calls->images[image];
+    return true;
+}
+
 /* --- ends --- */
 
 /* Write the name of an end; path is that of its image. */

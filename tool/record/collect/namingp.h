@@ -119,6 +119,10 @@ bool naming_add_hits(struct naming *naming, struct profile *profile,
                      struct profile_place *place, size_t image,
                      const struct count *count);
 
+/* Return whether the profile has calls of an image of the recording, and so the image:
+ * then *index becomes that in the profile. */
+bool naming_has_calls(const struct naming *naming, size_t image, uint32_t *index);
+
 /* Free the calls of a profile. */
 void calls_finish(struct calls *calls);
 
