@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char kallsyms[] = "ffffffff81000000 T _stext\n"
                                "ffffffff81000000 T _text\n"
@@ -229,6 +230,40 @@ parts__of_core_and_modules__count_to_their_functions(void **state)
     }
 }
 
+/* What cannot be read again, as it takes Linux long to write it. */
+static void
+parts__of_a_pipe__count_to_their_functions(void **state)
+{
+    static const char text[] = "ffffffff81000000 T _stext\n"
+                               "ffffffff81000100 t work\n"
+                               "ffffffff81000200 t other\n"
+                               "ffffffff81000500 t work.cold\n"
+                               "ffffffff81001000 T _etext\n";
+    const uint64_t place = UINT64_C(0xffffffff81000508);
+    const struct sym_wanted wanted = {&place, 1, 1};
+    struct sym_name name;
+    struct sym_map *map;
+    const char *module;
+    uint64_t begin;
+    uint64_t end;
+    int ends[2];
+    FILE *file;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], text, strlen(text)), strlen(text));
+    close(ends[1]);
+    file = fdopen(ends[0], "r");
+    assert_non_null(file);
+    map = sym_map_read_kernel(file, NULL, &wanted, &begin, &end);
+    fclose(file);
+    assert_non_null(map);
+    assert_true(sym_map_lookup(map, place, &name, &module));
+    assert_string_equal(name.name, "work");
+    assert_int_equal(name.start, UINT64_C(0xffffffff81000100));
+    sym_map_close(map);
+}
+
 /* Is a place named by both maps, and in the same way? */
 static void
 assert_same_name(const struct sym_map *all, const struct sym_map *some, uint64_t place)
@@ -415,6 +450,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts__of_core_and_modules__count_to_their_functions),
+        cmocka_unit_test(parts__of_a_pipe__count_to_their_functions),
         cmocka_unit_test(symbols__of_core_and_modules__end_with_their_text),
         cmocka_unit_test(symbols__either_name_of_the_begin__stext_if_both),
         cmocka_unit_test(symbols__addresses_hidden__eacces),

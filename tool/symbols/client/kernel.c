@@ -6,6 +6,9 @@
  * sizes: a symbol reaches to the next one, but not out of the text it lies in, that of
  * the core (all but modules) or of a module. Where it is known what will be looked up,
  * only lines that may name it are kept.
+ *
+ * Linux takes half a microsecond to write a line, far more than it takes to parse one:
+ * so the file is read once, also where its lines are looked at twice.
  */
 #include "symbols/client/kernel.h"
 
@@ -17,8 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Linux writes up to a page of /proc/kallsyms at once. */
-#define CHUNK_BYTES 8192
+/* Bytes of /proc/kallsyms that are asked for at once. */
+enum { CHUNK_BYTES = 1 << 16 };
 
 /* How far a name holds outside all known texts (BPF programs, trampolines). */
 #define LOOSE_BYTES (UINT64_C(1) << 16)
@@ -35,53 +38,68 @@ struct texts {
     size_t module_count;
 };
 
-/* line - one line of kallsyms, its strings cut out in place. */
+/* word - characters of a line, without a NUL behind them. */
+struct word {
+    const char *text;
+    size_t size;
+};
+
+/* line - one line of kallsyms. */
 struct line {
     uint64_t address;
     char type;
-    char *name;
-    char *module; /* "" or its name */
+    struct word name;
+    struct word module; /* empty for the core */
 };
 
-/* Take a line of /proc/kallsyms apart. Returns false if it is not one. */
+/* Return the characters of [text, end) before the first one that is mark. */
+static struct word
+word_before(const char *text, const char *end, char mark)
+{
+    const char *const found = memchr(text, mark, (size_t)(end - text));
+
+    return (struct word){text, (size_t)((found != NULL ? found : end) - text)};
+}
+
+/* Take a line of /proc/kallsyms apart, which ends with a newline at end. Returns false
+ * if it is not one. */
 static bool
-cut_line(char *text, struct line *line)
+cut_line(const char *text, const char *end, struct line *line)
 {
     const char *at = text;
-    char *tab;
 
-    text[strcspn(text, "\n")] = '\0';
-    if (!sym_parse_hex(&at, &line->address) || at[0] != ' ' || at[1] == '\0' ||
+    if (!sym_parse_hex(&at, &line->address) || end - at < 3 || at[0] != ' ' ||
         at[2] != ' ') {
         return false;
     }
     line->type = at[1];
-    line->name = text + (at - text) + 3;
-    line->module = text + strlen(text);
-    tab = strchr(line->name, '\t');
-    if (tab != NULL) {
-        *tab = '\0';
-        line->module = tab + 1 + (tab[1] == '[');
-        line->module[strcspn(line->module, "]")] = '\0';
+    line->name = word_before(at + 3, end, '\t');
+    at = line->name.text + line->name.size;
+    if (at < end) {
+        at += at[1] == '[' ? 2 : 1;
     }
+    line->module = word_before(at, end, ']');
     return true;
+}
+
+static bool
+word_is(struct word word, const char *text)
+{
+    return word.size == strlen(text) && memcmp(word.text, text, word.size) == 0;
 }
 
 /* Return which bound of the core's text a symbol gives, or NULL. A kernel may show
  * _text only, and not _stext. */
 static uint64_t *
-find_bound(struct texts *texts, const char *name)
+find_bound(struct texts *texts, struct word name)
 {
-    if (name[0] != '_') {
-        return NULL;
-    }
-    if (strcmp(name, "_stext") == 0) {
+    if (word_is(name, "_stext")) {
         return &texts->core.start;
     }
-    if (strcmp(name, "_text") == 0) {
+    if (word_is(name, "_text")) {
         return texts->core.start == 0 ? &texts->core.start : NULL;
     }
-    return strcmp(name, "_etext") == 0 ? &texts->core.end : NULL;
+    return word_is(name, "_etext") ? &texts->core.end : NULL;
 }
 
 /* Note the address if the line's symbol is a bound of the core's text. */
@@ -89,7 +107,7 @@ static void
 note_bound(struct texts *texts, const struct line *line)
 {
     uint64_t *const bound =
-        line->module[0] == '\0' ? find_bound(texts, line->name) : NULL;
+        line->module.size == 0 ? find_bound(texts, line->name) : NULL;
 
     if (bound != NULL) {
         *bound = line->address;
@@ -227,10 +245,10 @@ struct reader {
     struct texts texts;
     const struct sym_wanted *wanted; /* NULL: all */
     size_t next;                     /* result of the last find_wanted */
+    struct buffer text;              /* of the file: from group on, or all if wanted */
     struct buffer symbols;           /* of struct symbol */
     struct buffer names;
-    size_t group; /* in symbols: where those of the last address begin */
-    size_t group_names;
+    size_t group;     /* in text: lines of the last address */
     uint64_t address; /* the last one */
     bool any;         /* there was a line */
     bool shown;       /* addresses are: without the right to see them they read as 0 */
@@ -251,48 +269,87 @@ find_wanted(const struct reader *reader, uint64_t low)
     return sym_count_below(places, count, sizeof(*places), low);
 }
 
-/* Drop the symbols of the last address if no wanted bucket can be named by them. All of
- * them were read; they reach to limit at most. */
-static void
-end_group(struct reader *reader, uint64_t limit)
+/* Whether a wanted bucket can be named by the symbols of the last address. All of them
+ * were read; they reach to limit at most. */
+static bool
+is_group_wanted(struct reader *reader, uint64_t limit)
 {
     const struct sym_wanted *const wanted = reader->wanted;
+    uint64_t reach;
 
-    if (wanted != NULL) {
-        const uint64_t reach = wanted->bytes - 1;
-
-        reader->next =
-            find_wanted(reader, reader->address > reach ? reader->address - reach : 0);
-        if (reader->next == wanted->count || wanted->places[reader->next] >= limit) {
-            reader->symbols.size = reader->group;
-            reader->names.size = reader->group_names;
-        }
+    if (wanted == NULL) {
+        return true;
     }
-    reader->group = reader->symbols.size;
-    reader->group_names = reader->names.size;
+    reach = wanted->bytes - 1;
+    reader->next =
+        find_wanted(reader, reader->address > reach ? reader->address - reach : 0);
+    return reader->next < wanted->count && wanted->places[reader->next] < limit;
 }
 
-/* Keep the symbol of a line, until the next address shows whether it is wanted. */
-static void
-keep_line(struct reader *reader, const struct line *line)
+/* Cut the next line out of the text, and advance *at beyond it. Returns false if there
+ * is no other whole line. */
+static bool
+next_line(const struct buffer *text, size_t *at, const char **line, const char **end)
 {
-    struct symbol symbol = {.address = line->address};
+    *line = (const char *)text->data + *at;
+    *end = *at < text->size ? memchr(*line, '\n', text->size - *at) : NULL;
+    if (*end == NULL) {
+        return false;
+    }
+    *at += (size_t)(*end - *line) + 1;
+    return true;
+}
+
+/* Append a symbol and the names of its line, each with a NUL. */
+static void
+append_symbol(struct reader *reader, struct symbol *symbol, const struct line *line)
+{
+    symbol->name = reader->names.size;
+    buffer_append(&reader->symbols, symbol, sizeof(*symbol));
+    buffer_append(&reader->names, line->name.text, line->name.size);
+    buffer_append_byte(&reader->names, 0);
+    buffer_append(&reader->names, line->module.text, line->module.size);
+    buffer_append_byte(&reader->names, 0);
+}
+
+/* Keep the symbols of the last address, whose lines end at an offset in the text, if
+ * they are wanted. */
+static void
+end_group(struct reader *reader, size_t group_end, uint64_t limit)
+{
+    const char *text;
+    const char *end;
+    struct line line;
+
+    if (is_group_wanted(reader, limit)) {
+        while (reader->group < group_end &&
+               next_line(&reader->text, &reader->group, &text, &end)) {
+            struct symbol symbol = {.address = reader->address};
+
+            if (cut_line(text, end, &line) && rank_of_type(line.type, &symbol.rank)) {
+                append_symbol(reader, &symbol, &line);
+            }
+        }
+    }
+    reader->group = group_end;
+}
+
+/* Take a line, which begins at an offset in the text. Whether its symbol is wanted is
+ * known at the next address. */
+static void
+take_line(struct reader *reader, const struct line *line, size_t at)
+{
+    uint8_t rank;
 
     reader->any = true;
     reader->shown |= line->address != 0;
     note_bound(&reader->texts, line);
-    if (!rank_of_type(line->type, &symbol.rank)) {
-        return;
-    }
-    if (line->address != reader->address) {
+    if (rank_of_type(line->type, &rank) && line->address != reader->address) {
         /* How far a symbol reaches that comes out of order is not known yet. */
-        end_group(reader, line->address > reader->address ? line->address : UINT64_MAX);
+        end_group(reader, at,
+                  line->address > reader->address ? line->address : UINT64_MAX);
         reader->address = line->address;
     }
-    symbol.name = reader->names.size;
-    buffer_append(&reader->symbols, &symbol, sizeof(symbol));
-    buffer_append(&reader->names, line->name, strlen(line->name) + 1);
-    buffer_append(&reader->names, line->module, strlen(line->module) + 1);
 }
 
 /* --- functions of parts --- */
@@ -307,6 +364,18 @@ static int
 compare_names(const void *left, const void *right)
 {
     return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Compare a word with a name, as compare_names does. */
+static int
+compare_word(const void *left, const void *right)
+{
+    const struct word *const word = left;
+    const char *const name = *(const char *const *)right;
+    const size_t size = strlen(name);
+    const int order = memcmp(word->text, name, word->size < size ? word->size : size);
+
+    return order != 0 ? order : (word->size > size) - (word->size < size);
 }
 
 /* Add the names of the functions that a part of this name may belong to: none if it is
@@ -339,29 +408,27 @@ static void
 seek_line(struct reader *reader, const struct functions *functions,
           const struct line *line)
 {
-    struct symbol symbol = {
-        .address = line->address, .name = reader->names.size, .sought = true};
+    struct symbol symbol = {.address = line->address, .sought = true};
 
     if (rank_of_type(line->type, &symbol.rank) &&
         bsearch(&line->name, functions->names, functions->count,
-                sizeof(*functions->names), compare_names) != NULL) {
-        buffer_append(&reader->symbols, &symbol, sizeof(symbol));
-        buffer_append(&reader->names, line->name, strlen(line->name) + 1);
-        buffer_append(&reader->names, line->module, strlen(line->module) + 1);
+                sizeof(*functions->names), compare_word) != NULL) {
+        append_symbol(reader, &symbol, line);
     }
 }
 
-/* Where only some symbols were kept, read the file again for the functions that parts
+/* Where only some symbols were kept, look again for the functions that parts
  * ("work.cold") among them belong to. If memory runs out, these parts count as
  * functions of their own. */
 static void
-seek_functions(struct reader *reader, FILE *file)
+seek_functions(struct reader *reader)
 {
     const size_t count = reader->symbols.size / sizeof(struct symbol);
     struct functions functions = {.names = NULL};
     bool complete = reader->wanted != NULL;
-    char *text = NULL;
-    size_t room = 0;
+    const char *text;
+    const char *end;
+    size_t at = 0;
     struct line line;
 
     for (size_t i = 0; complete && i < count; i++) {
@@ -374,9 +441,8 @@ seek_functions(struct reader *reader, FILE *file)
     if (complete && functions.count > 0) {
         qsort(functions.names, functions.count, sizeof(*functions.names),
               compare_names);
-        rewind(file);
-        while (getline(&text, &room, file) > 0) {
-            if (cut_line(text, &line)) {
+        while (next_line(&reader->text, &at, &text, &end)) {
+            if (cut_line(text, end, &line)) {
                 seek_line(reader, &functions, &line);
             }
         }
@@ -385,7 +451,37 @@ seek_functions(struct reader *reader, FILE *file)
         free(functions.names[i]);
     }
     free(functions.names);
-    free(text);
+}
+
+/* Take the lines of the text from at on. Returns where the first one begins that is not
+ * whole yet. */
+static size_t
+take_lines(struct reader *reader, size_t at)
+{
+    size_t line_at = at;
+    const char *text;
+    const char *end;
+    struct line line;
+
+    for (; next_line(&reader->text, &at, &text, &end); line_at = at) {
+        if (cut_line(text, end, &line)) {
+            take_line(reader, &line, line_at);
+        }
+    }
+    return at;
+}
+
+/* Remove the text before the lines of the last address. Returns how much that was. */
+static size_t
+drop_text(struct reader *reader)
+{
+    struct buffer *const text = &reader->text;
+    const size_t dropped = reader->group;
+
+    memmove(text->data, text->data + dropped, text->size - dropped);
+    text->size -= dropped;
+    reader->group = 0;
+    return dropped;
 }
 
 /* Read all lines, and keep those that are wanted. Returns 0 or a negative errno:
@@ -393,26 +489,25 @@ seek_functions(struct reader *reader, FILE *file)
 static int
 read_lines(struct reader *reader, FILE *file)
 {
-    char chunk[CHUNK_BYTES];
-    char *text = NULL;
-    size_t room = 0;
-    struct line line;
+    struct buffer *const text = &reader->text;
+    uint8_t *room;
+    size_t got = 1;
+    size_t at = 0;
 
-    setvbuf(file, chunk, _IOFBF, sizeof(chunk));
-    while (getline(&text, &room, file) > 0) {
-        if (cut_line(text, &line)) {
-            keep_line(reader, &line);
-        }
+    while (got > 0 && (room = buffer_reserve(text, CHUNK_BYTES)) != NULL) {
+        got = fread(room, 1, CHUNK_BYTES, file);
+        text->size += got;
+        at = take_lines(reader, at);
+        at -= reader->wanted == NULL ? drop_text(reader) : 0;
     }
-    free(text);
-    end_group(reader, UINT64_MAX);
-    if (!ferror(file) && reader->shown) {
-        seek_functions(reader, file);
-    }
+    end_group(reader, at, UINT64_MAX);
     if (ferror(file)) {
         return -EIO;
     }
-    if (reader->symbols.failed || reader->names.failed) {
+    if (reader->shown) {
+        seek_functions(reader);
+    }
+    if (text->failed || reader->symbols.failed || reader->names.failed) {
         return -ENOMEM;
     }
     if (!reader->shown) {
@@ -468,6 +563,7 @@ sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *want
         error = -ENOMEM;
     }
     free(reader.texts.modules);
+    buffer_finish(&reader.text);
     buffer_finish(&reader.symbols);
     buffer_finish(&reader.names);
     if (error != 0) {
