@@ -73,7 +73,7 @@ struct asking {
 
 struct callers {
     pthread_mutex_t lock;
-    pthread_cond_t wake; /* there may be something to ask, or closing is set */
+    pthread_cond_t wake; /* an image has to be asked about, or all is done */
     size_t running;      /* threads */
     bool closing;
     uint64_t end_ns; /* with closing: when samples are given up */
@@ -421,6 +421,15 @@ ask_image(struct callers *callers, struct asking *asking)
     }
 }
 
+/* Wake a thread if samples wait for an image about which none asks. */
+static void
+wake_if_needed(struct callers *callers)
+{
+    if (choose_image(callers) != STACK_NO_IMAGE) {
+        pthread_cond_signal(&callers->wake);
+    }
+}
+
 static void *
 callers_main(void *argument)
 {
@@ -435,11 +444,11 @@ callers_main(void *argument)
         }
         asking->image = choose_image(callers);
         if (asking->image != STACK_NO_IMAGE) {
+            wake_if_needed(callers);
             ask_image(callers, asking);
             asking->image = STACK_NO_IMAGE;
-            /* Samples wait for other images now, and others for this one. */
-            pthread_cond_broadcast(&callers->wake);
         } else if (callers->closing && next_sample(callers, NULL) == NULL) {
+            pthread_cond_broadcast(&callers->wake);
             break;
         } else {
             pthread_cond_wait(&callers->wake, &callers->lock);
@@ -550,7 +559,9 @@ keep_sample(struct callers *callers, const struct sample *sample, const void *co
     kept->walks = 0;
     kept->code = code_map_use(sample->code);
     memcpy(kept + 1, copy, sample->copied_bytes);
-    pthread_cond_signal(&callers->wake);
+    if (!is_asked(callers, kept->image)) {
+        pthread_cond_signal(&callers->wake);
+    }
 }
 
 void
