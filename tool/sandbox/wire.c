@@ -194,6 +194,12 @@ take_bytes(struct wire *wire, size_t size)
     return bytes;
 }
 
+bool
+wire_has_more(const struct wire *wire)
+{
+    return wire->in_at < wire->in.size;
+}
+
 uint64_t
 wire_get(struct wire *wire)
 {

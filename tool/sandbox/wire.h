@@ -48,6 +48,9 @@ void wire_put_text(struct wire *wire, const char *text);
 /* Send what was put, with a descriptor if fd is not -1. */
 void wire_send(struct wire *wire, int fd);
 
+/* Whether something was received that no get function has returned yet. */
+bool wire_has_more(const struct wire *wire);
+
 /* Receive a number. */
 uint64_t wire_get(struct wire *wire);
 

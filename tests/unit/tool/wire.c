@@ -97,6 +97,24 @@ names__more_than_all_may_take__failure(void **state)
     disconnect(&ends);
 }
 
+static void
+has_more__two_numbers_sent_together__until_both_are_taken(void **state)
+{
+    struct ends ends;
+
+    (void)state;
+    connect_ends(&ends, 0);
+    assert_false(wire_has_more(&ends.receiver));
+    wire_put(&ends.sender, 1);
+    wire_put(&ends.sender, 2);
+    wire_send(&ends.sender, -1);
+    assert_int_equal(wire_get(&ends.receiver), 1);
+    assert_true(wire_has_more(&ends.receiver));
+    assert_int_equal(wire_get(&ends.receiver), 2);
+    assert_false(wire_has_more(&ends.receiver));
+    disconnect(&ends);
+}
+
 int
 main(void)
 {
@@ -104,6 +122,7 @@ main(void)
         cmocka_unit_test(name__again_and_again__kept_once),
         cmocka_unit_test(name__longer_than_one_may_be__failure),
         cmocka_unit_test(names__more_than_all_may_take__failure),
+        cmocka_unit_test(has_more__two_numbers_sent_together__until_both_are_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -289,21 +289,25 @@ ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places, size_t 
     return answered;
 }
 
-/* Note whether a reader of an image failed. Returns whether more may be asked. */
-static bool
+/* Note whether a reader of an image failed. Returns about how many places one may be
+ * asked at once: about one by one after a failure, since answers to what was asked
+ * together are lost together. */
+static size_t
 note_failure(struct unwinders *unwinders, uint32_t image, bool failed)
 {
     struct tables *tables;
-    bool may_ask;
+    size_t most = 0;
 
     pthread_mutex_lock(&unwinders->lock);
     tables = tables_of(unwinders, image);
     if (tables != NULL && failed && tables->failures < FAILURES_MAX) {
         tables->failures++;
     }
-    may_ask = tables != NULL && !tables->none && tables->failures < FAILURES_MAX;
+    if (tables != NULL && !tables->none && tables->failures < FAILURES_MAX) {
+        most = tables->failures > 0 ? 1 : SYM_UNWIND_ASKED_MAX;
+    }
     pthread_mutex_unlock(&unwinders->lock);
-    return may_ask;
+    return most;
 }
 
 /* Answer a place that could not be asked about; all: nor can any other of the image. */
@@ -336,22 +340,23 @@ void
 unwinders_ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places,
               size_t count, struct sym_unwind_answer *answers)
 {
-    bool may_ask = note_failure(unwinders, image, false);
+    size_t most = note_failure(unwinders, image, false);
     unsigned int asked = 0; /* about the first place without an answer */
     size_t done = 0;
 
     while (done < count) {
         size_t answered = 0;
 
-        if (may_ask && asked < ASKED_MAX) {
+        if (most > 0 && asked < ASKED_MAX) {
             bool failed;
 
-            answered = ask(unwinders, image, &places[done], count - done,
-                           &answers[done], &failed);
-            may_ask = note_failure(unwinders, image, failed);
+            answered =
+                ask(unwinders, image, &places[done],
+                    count - done < most ? count - done : most, &answers[done], &failed);
+            most = note_failure(unwinders, image, failed);
         }
-        if (answered == 0 && (!may_ask || ++asked >= ASKED_MAX)) {
-            answer_without(unwinders, image, places[done], !may_ask, &answers[done]);
+        if (answered == 0 && (most == 0 || ++asked >= ASKED_MAX)) {
+            answer_without(unwinders, image, places[done], most == 0, &answers[done]);
             answered = 1;
         }
         done += answered;

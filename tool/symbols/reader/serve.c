@@ -326,7 +326,9 @@ serve_image(struct wire *wire)
             sandbox_stage(asked == ASK_NAMES ? "names" : "other", wire);
             answers[asked](&server);
             sandbox_stage("answer", wire);
-            wire_send(wire, -1);
+            if (!wire_has_more(wire)) {
+                wire_send(wire, -1); /* the command waits for all of its answers */
+            }
         }
     }
     sym_reader_close(server.reader);
