@@ -139,7 +139,7 @@ find_nothing(void *context, uint32_t image, struct unwind_file *file)
 {
     uint32_t *const asked = context;
 
-    file->path = "/lib/x";
+    file->way.path = "/lib/x";
     *asked = image;
     return !is_file;
 }

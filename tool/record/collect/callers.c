@@ -135,7 +135,8 @@ callers_new(const struct callers_settings *settings)
     callers->contexts = stack_contexts_create(settings->contexts);
     callers->pool =
         sample_pool_create(POOL_BYTES, sizeof(struct sample) + settings->stack_bytes);
-    callers->unwinders = unwinders_new(settings->find, settings->context);
+    callers->unwinders =
+        unwinders_new(settings->find, settings->context, settings->symbols);
     for (size_t i = 0; i < THREADS; i++) {
         callers->asking[i].callers = callers;
         callers->asking[i].image = STACK_NO_IMAGE;
@@ -717,6 +718,12 @@ callers_cut_delete(struct callers_cut *cut)
         free(cut->nodes);
         free(cut);
     }
+}
+
+struct sym_image *
+callers_take_reader(struct callers *callers, uint32_t image)
+{
+    return unwinders_take(callers->unwinders, image);
 }
 
 struct unwind_gaps

@@ -26,6 +26,7 @@ struct callers_settings {
     size_t contexts;      /* the bound of rows with callers */
     unwinders_find *find; /* called on the threads that ask readers */
     void *context;
+    const struct sym_settings *symbols; /* as of unwinders_new */
 };
 
 /* Returns NULL if memory runs out. */
@@ -71,6 +72,9 @@ struct callers_cut {
 /* Make a cut. No hit is taken meanwhile. Returns NULL if memory runs out. */
 struct callers_cut *callers_cut_make(struct callers *callers, enum callers_part part);
 void callers_cut_delete(struct callers_cut *cut); /* NULL is allowed */
+
+/* Take over the reader of an image, as unwinders_take does. */
+struct sym_image *callers_take_reader(struct callers *callers, uint32_t image);
 
 /* Get the images whose unwind tables could not be read until now. */
 struct unwind_gaps callers_gaps(struct callers *callers);

@@ -92,12 +92,13 @@ find_unwind_file(void *context, uint32_t image, struct unwind_file *file)
     fd = found->fd >= 0 ? found->fd : found->taken_fd;
     *file = (struct unwind_file){
         .vdso = found->kind == IMAGE_VDSO && strcmp(found->path, "[vdso]") == 0,
-        .fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1,
-        .key = mapped_file_key(found),
-        .path = found->path,
+        .way = {.fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1,
+                .root = found->fd >= 0 ? found->root : found->taken_root,
+                .key = mapped_file_key(found),
+                .path = found->path},
     };
     delivery_unlock(&collector->delivery);
-    return found->kind != IMAGE_FILE || file->fd >= 0;
+    return found->kind != IMAGE_FILE || file->way.fd >= 0;
 }
 
 /* Find the callers of stacks, if they are wanted, and have the session report them.
@@ -112,6 +113,7 @@ collector_follow_stacks(struct collector *collector)
         .contexts = options->contexts,
         .find = find_unwind_file,
         .context = collector,
+        .symbols = naming_symbols(collector->naming),
     };
 
     if (options->stack_bytes == 0) {

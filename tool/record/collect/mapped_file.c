@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdarg.h>
@@ -306,4 +307,39 @@ mapped_file_holds_elf(const struct image *image, const ntprof_notification *map,
     }
     found_close(&file);
     return file.holds_elf;
+}
+
+/* --- readers --- */
+
+/* Return the path of an image in the container whose root directory the link root, in
+ * /proc, leads to. For processes that ran before the watch, the notified path starts
+ * with that of the root, which is cut off. */
+static const char *
+path_below(const char *root, const char *path)
+{
+    char way[PATH_MAX];
+    const ssize_t size = readlink(root, way, sizeof(way));
+    const bool inside = size > 0 && (size_t)size < sizeof(way) &&
+                        strncmp(path, way, (size_t)size) == 0 && path[size] == '/';
+
+    return inside ? path + size : path;
+}
+
+struct sym_image *
+mapped_file_read(const struct mapped_way *way, const struct sym_settings *settings,
+                 const struct sym_wanted *wanted)
+{
+    const int fd = sym_open_found_in_time(way->key, way->fd);
+    const char *path = way->path;
+    char root[40] = "";
+
+    if (way->root >= 0) {
+        snprintf(root, sizeof(root), "/proc/self/fd/%d", way->root);
+        path = path_below(root, path);
+    }
+    if (fd < 0) {
+        errno = -fd;
+        return NULL;
+    }
+    return sym_image_open_places(fd, path, root, settings, wanted);
 }

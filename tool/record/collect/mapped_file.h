@@ -6,6 +6,7 @@
 #define RECORD_COLLECT_MAPPED_FILE_H
 
 #include "record/collect/image.h"
+#include "symbols/client/image.h"
 
 /* Return the key of calls that may wait for the file of an image
  * (base/time_limit.h): its device. */
@@ -18,6 +19,21 @@ uint64_t mapped_file_key(const struct image *image);
 void mapped_file_open(struct image_set *set, struct image *image,
                       const ntprof_notification *map, const uint32_t *ancestors,
                       size_t count);
+
+/* mapped_way - leads to the file of an image and to its debug files. */
+struct mapped_way {
+    int fd;           /* the file, perhaps O_PATH */
+    int root;         /* root directory of its container; -1: that of the command */
+    uint64_t key;     /* mapped_file_key */
+    const char *path; /* as it was notified */
+};
+
+/* Have a reader open the file of an image, and look up wanted, if it is not NULL; debug
+ * files are searched for in the root of its container, too. Returns NULL with errno set
+ * if it cannot be read. */
+struct sym_image *mapped_file_read(const struct mapped_way *way,
+                                   const struct sym_settings *settings,
+                                   const struct sym_wanted *wanted);
 
 /* Whether a mapping is of memory without a file, where JITs put code. */
 bool mapped_file_is_none(const ntprof_notification *map);

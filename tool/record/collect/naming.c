@@ -13,7 +13,6 @@
  * program times the number of processors, plus the index of the processor.
  */
 #include "base/clock.h"
-#include "base/open_regular.h"
 #include "record/collect/mapped_file.h"
 #include "record/collect/namingp.h"
 #include "record/collect/place.h"
@@ -21,12 +20,10 @@
 #include "symbols/client/kernel.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The kernel's symbols are read again after this time at the earliest, since modules
  * are seldom loaded. */
@@ -115,6 +112,12 @@ naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_ns)
     naming->headers_ns = headers_ns;
     naming->given_ns = naming->clock.left_ns;
     naming->clock.over_ns = 0;
+}
+
+const struct sym_settings *
+naming_symbols(const struct naming *naming)
+{
+    return &naming->symbols;
 }
 
 void
@@ -262,40 +265,38 @@ naming_forget_hits(struct naming *naming, size_t number)
 
 /* --- opening --- */
 
-/* Return the path of an image in the container whose root directory the link root, in
- * /proc, leads to. For processes that ran before the watch, the notified path starts
- * with that of the root, which is cut off. */
-static const char *
-path_below(const char *root, const char *path)
+/* Take over the reader that was asked for the unwind tables of an image, if there is
+ * one: it has the file open, with the same settings. Returns whether there is. */
+static bool
+take_reader(struct naming *naming, struct namer *namer)
 {
-    char way[PATH_MAX];
-    const ssize_t size = readlink(root, way, sizeof(way));
-    const bool inside = size > 0 && (size_t)size < sizeof(way) &&
-                        strncmp(path, way, (size_t)size) == 0 && path[size] == '/';
+    const size_t number = (size_t)(namer - naming->namers);
 
-    return inside ? path + size : path;
+    if (naming->stacks == NULL) {
+        return false;
+    }
+    namer->elf = callers_take_reader(naming->stacks->callers, (uint32_t)number);
+    if (namer->elf == NULL) {
+        return false;
+    }
+    sym_image_set_clock(namer->elf, &naming->clock);
+    return true;
 }
 
-/* Open the file of an image, and have wanted looked up if it is not NULL; debug files
- * are searched for in the root of its container too. Returns NULL with errno set if
- * it cannot be read. */
+/* Open the file of an image, and have wanted looked up if it is not NULL. Returns NULL
+ * with errno set if it cannot be read. */
 static struct sym_image *
 open_image(const struct naming *naming, const struct image *image,
            const struct sym_wanted *wanted)
 {
-    const int fd = sym_open_found_in_time(mapped_file_key(image), image->taken_fd);
-    const char *path = image->path;
-    char root[40] = "";
+    const struct mapped_way way = {
+        .fd = image->taken_fd,
+        .root = image->taken_root,
+        .key = mapped_file_key(image),
+        .path = image->path,
+    };
 
-    if (image->taken_root >= 0) {
-        snprintf(root, sizeof(root), "/proc/self/fd/%d", image->taken_root);
-        path = path_below(root, path);
-    }
-    if (fd < 0) {
-        errno = -fd;
-        return NULL;
-    }
-    return sym_image_open_places(fd, path, root, &naming->symbols, wanted);
+    return mapped_file_read(&way, &naming->symbols, wanted);
 }
 
 /* Report why names of an image are missing unless that was done for this image. report
@@ -375,7 +376,7 @@ namer_expect(const struct namer *namer, const struct sym_wanted *wanted)
 }
 
 void
-namer_open(const struct naming *naming, struct namer *namer, struct image *image,
+namer_open(struct naming *naming, struct namer *namer, struct image *image,
            const struct sym_wanted *wanted)
 {
     namer->delayed = image->kind == IMAGE_FILE && is_out_of_time(naming);
@@ -395,7 +396,10 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
             errno = ETIMEDOUT;
             report_unreadable(naming, namer, image);
         }
-        if (namer->opened) {
+        if (namer->opened && take_reader(naming, namer)) {
+            namer->from_file = true;
+            namer_expect(namer, wanted);
+        } else if (namer->opened) {
             namer->elf = open_image(naming, image, namer->delayed ? NULL : wanted);
             namer->from_file = true;
             report_unreadable(naming, namer, image);
@@ -404,7 +408,9 @@ namer_open(const struct naming *naming, struct namer *namer, struct image *image
     }
     namer->opened = true;
     if (image->kind == IMAGE_VDSO && strcmp(image->path, "[vdso]") == 0) {
-        namer->elf = sym_image_open_vdso(&naming->symbols);
+        if (!take_reader(naming, namer)) {
+            namer->elf = sym_image_open_vdso(&naming->symbols);
+        }
         namer_expect(namer, wanted);
     }
 }

@@ -64,12 +64,16 @@ void naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_n
 
 /* naming_stacks - callers of the hits of one source, for one profile. */
 struct naming_stacks {
+    struct callers *callers; /* whose readers are asked for names, too */
     struct callers_cut *cut; /* its owners have numbers of images */
     uint32_t source;
     bool recent;               /* rows will be those of image->taken, not totals */
     uint64_t stack_bytes;      /* that were copied at most */
     uint64_t ends[STACK_ENDS]; /* out: hits by how their stacks end */
 };
+
+/* Return how files are read, as long as the naming lives. */
+const struct sym_settings *naming_symbols(const struct naming *naming);
 
 /* Set the callers of the next profile. They are borrowed; NULL: there are none. */
 void naming_set_stacks(struct naming *naming, struct naming_stacks *stacks);

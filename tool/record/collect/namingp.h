@@ -77,7 +77,7 @@ void naming_bound(struct naming *naming);
  * and have what is wanted looked up. If the names are for a later profile, only
  * headers are read: by the build-id and addresses in this profile's rows, a store
  * later gives them names. */
-void namer_open(const struct naming *naming, struct namer *namer, struct image *image,
+void namer_open(struct naming *naming, struct namer *namer, struct image *image,
                 const struct sym_wanted *wanted);
 
 /* Look up the names of places together: one request to the reader costs as much for

@@ -116,6 +116,7 @@ snapshot_callers(struct collector *collector, enum snapshot kind,
         info.stack_bytes = collector->options.stack_bytes;
     }
     *stacks = (struct naming_stacks){
+        .callers = collector->callers,
         .cut = callers_cut_make(collector->callers, parts[kind]),
         .source = (uint32_t)collector->stack_source,
         .recent = kind == SNAPSHOT_RECENT,

@@ -10,7 +10,6 @@
  */
 #include "record/collect/unwinders.h"
 
-#include "base/open_regular.h"
 #include "base/text.h"
 
 #include <assert.h>
@@ -48,6 +47,7 @@ struct tables {
 struct unwinders {
     unwinders_find *find;
     void *context;
+    struct sym_settings symbols;
     pthread_mutex_t lock;
     struct reader readers[READERS_MAX];
     uint64_t requests;
@@ -58,7 +58,7 @@ struct unwinders {
 };
 
 struct unwinders *
-unwinders_new(unwinders_find *find, void *context)
+unwinders_new(unwinders_find *find, void *context, const struct sym_settings *symbols)
 {
     struct unwinders *const unwinders = calloc(1, sizeof(*unwinders));
 
@@ -66,6 +66,11 @@ unwinders_new(unwinders_find *find, void *context)
         pthread_mutex_init(&unwinders->lock, NULL);
         unwinders->find = find;
         unwinders->context = context;
+        if (symbols != NULL) {
+            unwinders->symbols = *symbols;
+        }
+        unwinders->symbols.brief = true;
+        unwinders->symbols.clock = NULL;
     }
     return unwinders;
 }
@@ -119,40 +124,38 @@ set_why(struct unwinders *unwinders, const char *path, const char *why)
 /* Open a file in a reader; a descriptor is closed. Returns NULL with errno set if that
  * fails. */
 static struct sym_image *
-open_file(const struct unwind_file *file)
+open_file(const struct unwinders *unwinders, const struct unwind_file *file)
 {
-    const struct sym_settings settings = {.no_lines = true, .brief = true};
-    int fd;
+    struct sym_image *elf;
+    int error;
 
     if (file->vdso) {
-        return sym_image_open_vdso(&settings);
+        return sym_image_open_vdso(&unwinders->symbols);
     }
-    if (file->fd < 0) {
+    if (file->way.fd < 0) {
         errno = ENOEXEC;
         return NULL;
     }
-    fd = sym_open_found_in_time(file->key, file->fd);
-    close(file->fd);
-    if (fd < 0) {
-        errno = -fd;
-        return NULL;
-    }
-    return sym_image_open(fd, file->path, "", &settings);
+    elf = mapped_file_read(&file->way, &unwinders->symbols, NULL);
+    error = errno;
+    close(file->way.fd);
+    errno = error;
+    return elf;
 }
 
 /* Have a reader read an image. Returns false if it cannot. */
 static bool
 open_image(struct unwinders *unwinders, struct reader *reader)
 {
-    struct unwind_file file = {.fd = -1, .path = ""};
+    struct unwind_file file = {.way = {.fd = -1, .root = -1, .path = ""}};
     int error;
 
     if (!unwinders->find(unwinders->context, reader->image, &file)) {
-        set_why(unwinders, file.path, "it could not be opened");
+        set_why(unwinders, file.way.path, "it could not be opened");
         return false;
     }
-    reader->path = file.path;
-    reader->elf = open_file(&file);
+    reader->path = file.way.path;
+    reader->elf = open_file(unwinders, &file);
     error = reader->elf != NULL ? 0 : errno;
     if (error == ENOEXEC) {
         struct tables *tables;
@@ -164,7 +167,7 @@ open_image(struct unwinders *unwinders, struct reader *reader)
         }
         pthread_mutex_unlock(&unwinders->lock);
     } else if (error != 0) {
-        set_why(unwinders, file.path, sym_image_error(error));
+        set_why(unwinders, file.way.path, sym_image_error(error));
     }
     return error == 0;
 }
@@ -362,6 +365,25 @@ unwinders_ask(struct unwinders *unwinders, uint32_t image, const uint64_t *place
         done += answered;
         asked = answered > 0 ? 0 : asked;
     }
+}
+
+struct sym_image *
+unwinders_take(struct unwinders *unwinders, uint32_t image)
+{
+    struct sym_image *elf = NULL;
+
+    pthread_mutex_lock(&unwinders->lock);
+    for (size_t i = 0; i < READERS_MAX && elf == NULL; i++) {
+        struct reader *const reader = &unwinders->readers[i];
+
+        if (reader->image == image && !reader->used) {
+            elf = reader->elf;
+            reader->elf = NULL;
+            reader->asked = 0;
+        }
+    }
+    pthread_mutex_unlock(&unwinders->lock);
+    return elf;
 }
 
 struct unwind_gaps

@@ -9,6 +9,7 @@
 #ifndef RECORD_COLLECT_UNWINDERS_H
 #define RECORD_COLLECT_UNWINDERS_H
 
+#include "record/collect/mapped_file.h"
 #include "symbols/client/unwind.h"
 
 #include <stdbool.h>
@@ -17,11 +18,9 @@
 
 /* unwind_file - leads to the tables of an image. */
 struct unwind_file {
-    bool vdso;        /* it is that of this machine's processes, and no file */
-    int fd;           /* the mapped file, perhaps O_PATH; of who asks; -1: there is
-                       * no file */
-    uint64_t key;     /* of calls that may wait for it (base/time_limit.h) */
-    const char *path; /* valid as long as the images are */
+    bool vdso;             /* it is that of this machine's processes, and no file */
+    struct mapped_way way; /* its fd is of who asks, -1: there is no file; the rest is
+                            * valid as long as the images are */
 };
 
 /* unwind_gaps - images whose tables could not be read at some place. */
@@ -36,8 +35,10 @@ typedef bool unwinders_find(void *context, uint32_t image, struct unwind_file *f
 
 struct unwinders;
 
-/* Returns NULL if memory runs out. */
-struct unwinders *unwinders_new(unwinders_find *find, void *context);
+/* Returns NULL if memory runs out. symbols: how files are read, for who takes readers;
+ * copied, but for the clock, which is none; NULL: all zero. */
+struct unwinders *unwinders_new(unwinders_find *find, void *context,
+                                const struct sym_settings *symbols);
 void unwinders_delete(struct unwinders *unwinders); /* NULL is allowed */
 
 /*
@@ -49,6 +50,10 @@ void unwinders_delete(struct unwinders *unwinders); /* NULL is allowed */
  */
 void unwinders_ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places,
                    size_t count, struct sym_unwind_answer *answers);
+
+/* Take over the reader of an image, which may be asked for names, too. Returns NULL if
+ * there is none, or a thread uses it. Any thread. */
+struct sym_image *unwinders_take(struct unwinders *unwinders, uint32_t image);
 
 /* Get what could not be read until now. Any thread. */
 struct unwind_gaps unwinders_gaps(struct unwinders *unwinders);

@@ -129,6 +129,13 @@ begin_time(struct sym_image *image)
            clock->hung < SYM_HUNG_MAX;
 }
 
+void
+sym_image_set_clock(struct sym_image *image, struct sym_clock *clock)
+{
+    assert(image->settings.clock == NULL);
+    image->settings.clock = clock;
+}
+
 /* Subtract the processor time since begin_time from what is left for all images. */
 static void
 charge_time(struct sym_image *image)

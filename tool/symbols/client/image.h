@@ -88,6 +88,9 @@ const char *sym_image_error(int error);
 
 void sym_image_close(struct sym_image *image); /* NULL is allowed */
 
+/* Limit the time for names of an image that was opened without a clock by one. */
+void sym_image_set_clock(struct sym_image *image, struct sym_clock *clock);
+
 /* The GNU build-id in lower-case hexadecimal digits, or "". */
 const char *sym_image_build_id(const struct sym_image *image);
 
