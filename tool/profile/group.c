@@ -72,10 +72,10 @@ row_address(const struct grouper *grouper, const struct profile_row *row)
 }
 
 /* Return the group of a row whose functions have these numbers, without hits and
- * source. */
+ * source. function: index of the one that has the code. */
 static struct report_group
 group_of_place(const struct grouper *grouper, const struct profile_row *row,
-               uint32_t outer, uint32_t inner)
+               uint32_t function, uint32_t outer, uint32_t inner)
 {
     const struct profile *profile = grouper->profile;
     struct report_group group = {0};
@@ -84,7 +84,7 @@ group_of_place(const struct grouper *grouper, const struct profile_row *row,
         group.image = &profile->images[row->image];
     }
     if (has_any_key(grouper, PLACE_KEYS)) {
-        group.function = &profile->functions[profile_outer_function(profile, row)];
+        group.function = &profile->functions[function];
         group.inner = &profile->functions[row->function];
         group.function_id = outer;
         group.inner_id = inner;
@@ -116,8 +116,8 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
     const struct identities *identities = &grouper->groups->identities;
     const size_t number = (size_t)(row - grouper->profile->rows);
 
-    return group_of_place(grouper, row, identities->outer[number],
-                          identities->inner[number]);
+    return group_of_place(grouper, row, profile_outer_function(grouper->profile, row),
+                          identities->outer[number], identities->inner[number]);
 }
 
 /* Return the group of the function at hand of a walk, likewise. */
@@ -134,11 +134,13 @@ group_of_walk(const struct grouper *grouper, const struct stack_walk *walk)
     }
     outer = walk->call != 0 ? identities->calls[walk->call]
                             : identities->outer[walk->row - grouper->profile->rows];
-    group = group_of_place(grouper, place, outer,
-                           stack_walk_is_end(walk)
-                               ? outer
-                               : identity_number(identities, place->image,
-                                                 place->function, place->caller != 0));
+    group = group_of_place(
+        grouper, place,
+        walk->inlined ? walk->outer : profile_outer_function(grouper->profile, place),
+        outer,
+        stack_walk_is_end(walk) ? outer
+                                : identity_number(identities, place->image,
+                                                  place->function, place->caller != 0));
     if (stack_walk_is_end(walk)) {
         (void)identity_function(identities, outer, &group.image);
         group.has_address = false;
@@ -555,8 +557,8 @@ group_of_nowhere(const struct grouper *grouper, const struct profile_row *row,
         {.name = "[no stack]", .system_name = "", .file = "", .definition = ""},
     };
     const uint32_t which = found == RELATION_ITSELF ? 0 : row->stack != 0 ? 1 : 2;
-    struct report_group group = group_of_place(grouper, row, GROUP_NOWHERE_ID + which,
-                                               GROUP_NOWHERE_ID + which);
+    struct report_group group = group_of_place(
+        grouper, row, 0, GROUP_NOWHERE_ID + which, GROUP_NOWHERE_ID + which);
 
     if (group.image != NULL) {
         group.image = &identity_stack_image;

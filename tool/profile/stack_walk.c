@@ -23,6 +23,15 @@ number_function(struct stack_walk *walk)
     }
 }
 
+/* Set what is the same for all functions at a place. */
+static void
+enter_place(struct stack_walk *walk)
+{
+    if (walk->inlined) {
+        walk->outer = profile_outer_function(walk->profile, &walk->place);
+    }
+}
+
 /* Go to the place of a call or an end. Returns false if it is none. */
 static bool
 go_to_call(struct stack_walk *walk, uint32_t number)
@@ -39,6 +48,7 @@ go_to_call(struct stack_walk *walk, uint32_t number)
     walk->place.function = call->function;
     walk->place.line = call->line;
     walk->place.caller = call->inlined;
+    enter_place(walk);
     return true;
 }
 
@@ -49,6 +59,7 @@ go_on(struct stack_walk *walk)
     if (!walk->started) {
         walk->started = true;
         walk->place = *walk->row;
+        enter_place(walk);
         return true;
     }
     if (walk->inlined && walk->place.caller != 0) {

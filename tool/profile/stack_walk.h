@@ -25,6 +25,7 @@ struct stack_walk {
      * use.
      */
     struct profile_row place;
+    uint32_t outer;  /* with inlined: index of the function that has the code there */
     uint32_t number; /* of the function at hand */
 };
 
