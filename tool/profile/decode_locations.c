@@ -39,6 +39,21 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
     return decoder_append(decoder, &decoder->lines, &entry, sizeof(entry));
 }
 
+/* Leave out lines before the outermost one, which has the machine code, if there are
+ * too many. */
+static void
+shorten_lines(struct decoder *decoder)
+{
+    struct line *const lines = (void *)decoder->lines.data;
+    const size_t count = COUNT(decoder->lines, *lines);
+
+    if (count > PROFILE_PLACE_FUNCTIONS_MAX) {
+        lines[PROFILE_PLACE_FUNCTIONS_MAX - 1] = lines[count - 1];
+        decoder->lines.size = PROFILE_PLACE_FUNCTIONS_MAX * sizeof(*lines);
+        decoder->shortened++;
+    }
+}
+
 /* Set the function, line and caller of a location from decoder->lines. Frames are added
  * to the profile with the outermost first, since each refers to its caller. */
 static bool
@@ -52,6 +67,7 @@ set_location_lines(struct decoder *decoder, struct location *location)
     }
     location->function = lines[0].function;
     location->line = lines[0].line;
+    location->functions = (uint32_t)count;
     for (; count > 1; count--) {
         const struct profile_frame frame = {.function = lines[count - 1].function,
                                             .line = lines[count - 1].line,
@@ -112,7 +128,7 @@ bool
 decoder_read_location(struct decoder *decoder, const struct protobuf_field *outer)
 {
     struct protobuf_reader bytes = outer->bytes;
-    struct location location = {0};
+    struct location location = {.functions = 1};
     struct protobuf_field field;
     enum protobuf_result result;
     uint64_t mapping_id = 0;
@@ -136,6 +152,7 @@ decoder_read_location(struct decoder *decoder, const struct protobuf_field *oute
         return decoder_fail_broken(decoder, "location");
     }
     decoder_drop_lines(decoder, &location);
+    shorten_lines(decoder);
     return set_location_lines(decoder, &location) &&
            set_location_image(decoder, &location, mapping_id) &&
            decoder_append(decoder, &decoder->locations, &location, sizeof(location));

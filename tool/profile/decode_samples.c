@@ -350,10 +350,20 @@ hidden_counters(const struct decoder *decoder)
     return sources > columns ? sources - columns : 0;
 }
 
+/* Return the memory of a new row: of its own, and of what a tree of stacks needs for it
+ * (call_tree.c), since a sample could name locations with many functions. */
+static uint64_t
+row_bytes(const struct decoder *decoder, const struct sample *sample)
+{
+    return ENTRY_BYTES + sizeof(struct profile_row) + ROW_NAMES_BYTES +
+           hidden_counters(decoder) * sizeof(uint64_t) +
+           sample->functions * sizeof(uint32_t);
+}
+
 /* Add decoder->values to the row of place. */
 static bool
 add_values(struct decoder *decoder, const struct profile_place *place,
-           uint64_t interval)
+           const struct sample *sample)
 {
     const uint64_t *values = (const void *)decoder->values.data;
     const size_t count = COUNT(decoder->values, *values);
@@ -365,9 +375,7 @@ add_values(struct decoder *decoder, const struct profile_place *place,
         return decoder_fail_memory(decoder);
     }
     if (decoder->profile->row_count > rows &&
-        !decoder_take_memory(decoder,
-                             ENTRY_BYTES + sizeof(*row) + ROW_NAMES_BYTES +
-                                 hidden_counters(decoder) * sizeof(uint64_t))) {
+        !decoder_take_memory(decoder, row_bytes(decoder, sample))) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -377,7 +385,7 @@ add_values(struct decoder *decoder, const struct profile_place *place,
             (values[i] == 0 && decoder->column_several[i])) {
             continue;
         }
-        source = source_of(decoder, i, interval);
+        source = source_of(decoder, i, sample->interval);
         if (source == COLUMN_IGNORED ||
             !add_value(decoder, row, i, source, values[i])) {
             return false;
@@ -393,10 +401,12 @@ has_callers(const struct decoder *decoder, const struct sample *sample)
     return COUNT(decoder->stack, uint64_t) > sample->callers;
 }
 
-/* Set *stack to that of a sample. Files of other tools do not say how stacks end: with
- * callers they are whole, and without any there is none. */
+/* Set *stack to that of a sample, whose leaf has these functions. Files of other tools
+ * do not say how stacks end: with callers they are whole, and without any there is
+ * none. */
 static bool
-add_stack(struct decoder *decoder, const struct sample *sample, uint32_t *stack)
+add_stack(struct decoder *decoder, struct sample *sample, size_t leaf_functions,
+          uint32_t *stack)
 {
     const char *end = NULL;
 
@@ -410,15 +420,21 @@ add_stack(struct decoder *decoder, const struct sample *sample, uint32_t *stack)
             return false;
         }
     }
-    return (end == NULL && !has_callers(decoder, sample)) ||
-           decoder_add_stack(decoder, sample->callers, end, stack);
+    if (end == NULL && !has_callers(decoder, sample)) {
+        return true;
+    }
+    if (!decoder_add_stack(decoder, sample->callers, end, stack, &sample->functions)) {
+        return false;
+    }
+    sample->functions += leaf_functions;
+    return true;
 }
 
 /* Add a sample whose values were read. */
 static bool
-add_sample(struct decoder *decoder, const struct sample *sample)
+add_sample(struct decoder *decoder, struct sample *sample)
 {
-    static const struct location nowhere = {.image = HASH_INDEX_NONE};
+    static const struct location nowhere = {.image = HASH_INDEX_NONE, .functions = 1};
     const struct location *location = &nowhere;
     struct profile_place place;
 
@@ -441,8 +457,8 @@ add_sample(struct decoder *decoder, const struct sample *sample)
            add_process(decoder, sample, &place.process) &&
            add_unit(decoder, sample, &place.unit) &&
            add_thread(decoder, sample, &place.thread) &&
-           add_stack(decoder, sample, &place.stack) &&
-           add_values(decoder, &place, sample->interval);
+           add_stack(decoder, sample, location->functions, &place.stack) &&
+           add_values(decoder, &place, sample);
 }
 
 bool
@@ -510,7 +526,7 @@ decoder_find_clock(struct decoder *decoder)
     return true;
 }
 
-/* --- what is left out of foreign files --- */
+/* --- what is left out --- */
 
 static void
 put_columns_left_out(struct decoder *decoder, struct buffer *note)
@@ -549,18 +565,32 @@ put_frames_left_out(const struct decoder *decoder, struct buffer *note)
     }
 }
 
-/* Store what is left out of a foreign file as the profile's gaps, which reports show
- * and writers keep. */
+static void
+put_lines_left_out(const struct decoder *decoder, struct buffer *note)
+{
+    if (decoder->shortened > 0) {
+        buffer_print(note,
+                     "%sof more than %d functions inlined at one place some were left "
+                     "out, at %" PRIu64 " of %zu places",
+                     note->size > 0 ? "; " : "", PROFILE_PLACE_FUNCTIONS_MAX,
+                     decoder->shortened, COUNT(decoder->locations, struct location));
+    }
+}
+
+/* Store what is left out of a file as the profile's gaps, which reports show and
+ * writers keep: those of ours are in the file. */
 bool
 decoder_note_left_out(struct decoder *decoder)
 {
     struct buffer note = {0};
 
     if (decoder->ours) {
-        return true;
+        buffer_append_text(&note, decoder->profile->gaps);
+    } else {
+        put_frames_left_out(decoder, &note);
+        put_columns_left_out(decoder, &note);
     }
-    put_frames_left_out(decoder, &note);
-    put_columns_left_out(decoder, &note);
+    put_lines_left_out(decoder, &note);
     if (buffer_text(&note) == NULL) {
         buffer_finish(&note);
         return decoder_fail_memory(decoder);

@@ -57,12 +57,36 @@ add_location(struct decoder *decoder, const struct location *location, uint32_t 
            add_call(decoder, &call, index);
 }
 
+/* Shorten *count to the calls of a stack that have no more than
+ * PROFILE_STACK_FUNCTIONS_MAX functions, and count these in *functions. Returns false
+ * if a location does not exist. */
+static bool
+bound_functions(struct decoder *decoder, size_t skipped, size_t *count,
+                size_t *functions)
+{
+    *functions = 0;
+    for (size_t i = skipped; i < *count; i++) {
+        const struct location *const location = location_at(decoder, i);
+
+        if (location == NULL) {
+            return false;
+        }
+        if (location->functions > PROFILE_STACK_FUNCTIONS_MAX - *functions) {
+            *count = i;
+        } else {
+            *functions += location->functions;
+        }
+    }
+    return true;
+}
+
 bool
 decoder_add_stack(struct decoder *decoder, size_t skipped, const char *end,
-                  uint32_t *index)
+                  uint32_t *index, size_t *functions)
 {
     struct profile_call outermost = {.end = end};
     size_t count = COUNT(decoder->stack, uint64_t);
+    size_t bounded;
 
     if (end == NULL) {
         outermost.end = PROFILE_STACK_WHOLE;
@@ -77,6 +101,14 @@ decoder_add_stack(struct decoder *decoder, size_t skipped, const char *end,
     if (count > skipped + PROFILE_STACK_CALLS_MAX) {
         count = skipped + PROFILE_STACK_CALLS_MAX;
         outermost.end = PROFILE_STACK_DEEP;
+    }
+    bounded = count;
+    if (!bound_functions(decoder, skipped, &bounded, functions)) {
+        return false;
+    }
+    if (bounded < count) {
+        count = bounded;
+        outermost.end = PROFILE_STACK_LARGE;
     }
     if (!add_call(decoder, &outermost, index)) {
         return false;

@@ -83,6 +83,7 @@ struct location {
     uint64_t id, address;
     uint32_t image; /* HASH_INDEX_NONE: it has no mapping */
     uint32_t function, line, caller;
+    uint32_t functions; /* number of them: function and what it is inlined into */
     enum drop drop;
 };
 
@@ -100,6 +101,7 @@ struct label {
 struct sample {
     uint64_t leaf;    /* location; 0: none */
     size_t callers;   /* index of its caller in the decoder's stack */
+    size_t functions; /* number of them on its stack; 0: it has none */
     uint64_t process; /* string; 0: unknown */
     uint64_t unit;    /* string; 0: unknown */
     uint64_t thread;  /* string; 0: unknown */
@@ -134,6 +136,7 @@ struct decoder {
     struct name_pattern drop, keep;
     char drop_why[120];  /* why they are not obeyed; "": they are */
     uint64_t dropped;    /* number of samples that lost frames by them */
+    uint64_t shortened;  /* number of locations that have too many functions */
     size_t clock_column; /* of time, a hit for each clock_period; SIZE_MAX: none */
     uint64_t clock_period;
     uint32_t column_source[SAMPLE_TYPES_MAX]; /* of each column, the first one */
@@ -218,9 +221,10 @@ bool decoder_add_foreign_sources(struct decoder *decoder);
 
 /* Stacks: decode_stacks.c. Returns false with the error set, or sets *index to that of
  * the innermost call of decoder->stack, of which the first skipped locations are no
- * calls; end is what a label says of how it ends, or NULL. */
+ * calls, and *functions to the number of functions in its calls; end is what a label
+ * says of how it ends, or NULL. */
 bool decoder_add_stack(struct decoder *decoder, size_t skipped, const char *end,
-                       uint32_t *index);
+                       uint32_t *index, size_t *functions);
 
 /* Samples: decode_samples.c. */
 bool decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field);

@@ -111,9 +111,14 @@ struct profile_call {
 /* The end of stacks that were walked to the outermost function. */
 #define PROFILE_STACK_WHOLE "whole"
 
-/* Longer stacks end after this many calls, with an end that says so. */
-enum { PROFILE_STACK_CALLS_MAX = 512 };
+/* Longer stacks end after this many calls, and those with more functions, inlined ones
+ * among them, before that, each with an end that says so. */
+enum { PROFILE_STACK_CALLS_MAX = 512, PROFILE_STACK_FUNCTIONS_MAX = 4096 };
 #define PROFILE_STACK_DEEP "[deeper than 512 frames]"
+#define PROFILE_STACK_LARGE "[more than 4096 functions]"
+
+/* As many functions are at one place, with what they are inlined into. */
+enum { PROFILE_PLACE_FUNCTIONS_MAX = 512 };
 
 struct profile_row {
     uint64_t address; /* first byte of the bucket, in the image's addresses */

@@ -347,6 +347,154 @@ huge_string__used_by_many__read_once(void **state)
     free(name);
 }
 
+/* Append a location at address id whose lines have functions 1, 2, 1, 2 ... and last 3.
+ */
+static void
+put_location(struct buffer *file, uint64_t id, size_t lines)
+{
+    struct buffer location = {0};
+    struct buffer line = {0};
+
+    protobuf_put_number(&location, LOCATION_ID, id);
+    protobuf_put_number(&location, LOCATION_ADDRESS, id);
+    for (size_t i = 0; i < lines; i++) {
+        line.size = 0;
+        protobuf_put_number(&line, LINE_FUNCTION_ID, i + 1 < lines ? 1 + i % 2 : 3);
+        protobuf_put_number(&line, LINE_LINE, i + 1);
+        protobuf_put_bytes(&location, LOCATION_LINE, line.data, line.size);
+    }
+    protobuf_put_bytes(file, PROFILE_LOCATION, location.data, location.size);
+    buffer_finish(&line);
+    buffer_finish(&location);
+}
+
+/* Append a sample with a location, and a second one that many times. */
+static void
+put_stack(struct buffer *file, uint64_t leaf, uint64_t caller, size_t callers)
+{
+    struct buffer sample = {0};
+
+    protobuf_put_number(&sample, SAMPLE_LOCATION_ID, leaf);
+    for (size_t i = 0; i < callers; i++) {
+        protobuf_put_number(&sample, SAMPLE_LOCATION_ID, caller);
+    }
+    protobuf_put_number(&sample, SAMPLE_VALUE, 1);
+    protobuf_put_bytes(file, PROFILE_SAMPLE, sample.data, sample.size);
+    buffer_finish(&sample);
+}
+
+/* What put_location and put_stack need: a column, and functions f1, f2 and f3. */
+static void
+put_tables(struct buffer *file)
+{
+    struct buffer function = {0};
+
+    protobuf_put_bytes(file, PROFILE_SAMPLE_TYPE, "", 0);
+    protobuf_put_bytes(file, PROFILE_STRING_TABLE, "", 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        const char name[] = {'f', (char)('0' + i)};
+
+        protobuf_put_bytes(file, PROFILE_STRING_TABLE, name, sizeof(name));
+        function.size = 0;
+        protobuf_put_number(&function, FUNCTION_ID, i);
+        protobuf_put_number(&function, FUNCTION_NAME, i);
+        protobuf_put_bytes(file, PROFILE_FUNCTION, function.data, function.size);
+    }
+    buffer_finish(&function);
+}
+
+static size_t
+count_functions(const struct profile *profile, uint32_t frame)
+{
+    size_t count = 1;
+
+    for (; frame != 0; frame = profile->frames[frame].caller) {
+        count++;
+    }
+    return count;
+}
+
+static void
+location__many_lines__innermost_and_outermost_stay_and_it_is_said(void **state)
+{
+    struct buffer file = {0};
+    struct pprof_error error;
+    struct profile *profile;
+
+    (void)state;
+    put_tables(&file);
+    put_location(&file, 1, 100000);
+    put_location(&file, 2, PROFILE_PLACE_FUNCTIONS_MAX);
+    put_stack(&file, 1, 0, 0);
+    put_stack(&file, 2, 0, 0);
+    profile = decode_copy(file.data, file.size, &error);
+    assert_non_null(profile);
+    assert_int_equal(profile->row_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+
+        assert_int_equal(row->line, 1);
+        assert_int_equal(profile->frames[row->caller].line, 2);
+        assert_int_equal(count_functions(profile, row->caller),
+                         PROFILE_PLACE_FUNCTIONS_MAX);
+        assert_string_equal(
+            profile->functions[profile_outer_function(profile, row)].name, "f3");
+    }
+    assert_non_null(strstr(profile->gaps, "of more than 512 functions inlined at one "
+                                          "place some were left out, at 1 of 2"));
+    profile_delete(profile);
+    buffer_finish(&file);
+}
+
+static void
+stack__many_functions_at_its_places__ends_before_them(void **state)
+{
+    enum { FIT = PROFILE_STACK_FUNCTIONS_MAX / PROFILE_PLACE_FUNCTIONS_MAX };
+    struct buffer file = {0};
+    struct pprof_error error;
+    struct profile *profile;
+    size_t functions = 0;
+    uint32_t at;
+
+    (void)state;
+    put_tables(&file);
+    put_location(&file, 1, 1);
+    put_location(&file, 2, 100000);
+    put_stack(&file, 1, 2, 100);
+    put_stack(&file, 1, 2, FIT);
+    profile = decode_copy(file.data, file.size, &error);
+    assert_non_null(profile);
+    assert_int_equal(profile->row_count, 2);
+    at = profile->rows[0].stack;
+    assert_string_equal(profile_end_of(profile, at), PROFILE_STACK_LARGE);
+    for (; profile->calls[at].end == NULL; at = profile->calls[at].caller) {
+        functions += count_functions(profile, profile->calls[at].inlined);
+    }
+    assert_int_equal(functions, PROFILE_STACK_FUNCTIONS_MAX);
+    assert_string_equal(profile_end_of(profile, profile->rows[1].stack),
+                        PROFILE_STACK_WHOLE);
+    profile_delete(profile);
+    buffer_finish(&file);
+}
+
+/* Each sample is a few bytes of the file, and thousands in a tree of stacks. */
+static void
+stacks__many_of_many_functions__refused(void **state)
+{
+    struct buffer file = {0};
+
+    (void)state;
+    put_tables(&file);
+    put_location(&file, 1, PROFILE_PLACE_FUNCTIONS_MAX);
+    for (uint64_t i = 0; i < 30000; i++) {
+        put_location(&file, 2 + i, 2);
+        put_stack(&file, 2 + i, 1,
+                  PROFILE_STACK_FUNCTIONS_MAX / PROFILE_PLACE_FUNCTIONS_MAX);
+    }
+    assert_refused(file.data, file.size, "more memory than a file of its size may");
+    buffer_finish(&file);
+}
+
 static void
 sums__beyond_the_format__refused(void **state)
 {
@@ -431,6 +579,10 @@ main(void)
         cmocka_unit_test(entries__more_than_memory_for_them__refused),
         cmocka_unit_test(functions__many_at_one_address__a_row_each),
         cmocka_unit_test(huge_string__used_by_many__read_once),
+        cmocka_unit_test(
+            location__many_lines__innermost_and_outermost_stay_and_it_is_said),
+        cmocka_unit_test(stack__many_functions_at_its_places__ends_before_them),
+        cmocka_unit_test(stacks__many_of_many_functions__refused),
         cmocka_unit_test(sums__beyond_the_format__refused),
         cmocka_unit_test(string__with_zero_inside__shown_escaped),
         cmocka_unit_test(varint__too_long_or_cut__broken),
