@@ -430,7 +430,33 @@ line__longer_than_is_kept__its_beginning(void **state)
     }
 }
 
-/* A bucket is named by its first byte or its last. */
+/* Ranges that begin and end within a bucket name it too. */
+static void
+lines__of_code_within_a_bucket__kept(void **state)
+{
+    const uint64_t places[] = {0x2000, 0x1000, UINT64_MAX - 15};
+    const struct sym_wanted wanted = {places, 3, 16};
+    const int fd = parse("1004 4 inside\n100c 0 empty\n1010 4 behind\nffc 4 before\n"
+                         "2002 2 first\n2006 2 second\nfffffffffffffff4 4 last\n");
+    struct sym_map *const map = sym_reader_perf_map(fd, size_of(fd), &wanted);
+    struct sym_name name;
+    const char *module;
+
+    (void)state;
+    assert_non_null(map);
+    assert_named(map, 0x1004, "inside");
+    assert_named(map, 0xffc, NULL);
+    assert_named(map, 0x1010, NULL);
+    assert_named(map, UINT64_MAX - 11, "last");
+    assert_true(sym_map_lookup_bucket(map, 0x1000, 16, &name, &module));
+    assert_string_equal(name.name, "inside");
+    assert_true(sym_map_lookup_bucket(map, 0x2000, 16, &name, &module));
+    assert_string_equal(name.name, "second");
+    sym_map_close(map);
+    close(fd);
+}
+
+/* A bucket is named by code that has some of its bytes. */
 static void
 lines__of_what_is_not_wanted__not_kept(void **state)
 {
@@ -676,6 +702,7 @@ main(void)
         cmocka_unit_test(process__has_ended__map_of_ours_is_read),
         cmocka_unit_test(lines__across_pieces_of_the_file__whole),
         cmocka_unit_test(line__longer_than_is_kept__its_beginning),
+        cmocka_unit_test(lines__of_code_within_a_bucket__kept),
         cmocka_unit_test(lines__of_what_is_not_wanted__not_kept),
         cmocka_unit_test(lines__that_cover_everything__each_place_found_once),
         cmocka_unit_test(lines__of_reused_code__the_places_keep_their_names),

@@ -29,14 +29,15 @@ struct kept_line {
 
 /* reader - what is looked for, and found so far. */
 struct reader {
-    uint64_t *points; /* first and last bytes of wanted buckets, sorted */
+    uint64_t *places; /* first bytes of wanted buckets, sorted */
     size_t count;
+    uint64_t bytes;      /* of each bucket */
     struct buffer lines; /* of struct kept_line */
     struct buffer names;
 };
 
 static int
-compare_points(const void *left, const void *right)
+compare_places(const void *left, const void *right)
 {
     const uint64_t a = *(const uint64_t *)left;
     const uint64_t b = *(const uint64_t *)right;
@@ -44,40 +45,44 @@ compare_points(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Start with the buckets that are wanted: one is named by its first byte or its last
- * one. Returns false if memory ran out; the reader is to be finished in any case. */
+/* Start with the buckets that are wanted. Returns false if memory ran out; the reader
+ * is to be finished in any case. */
 static bool
 reader_begin(struct reader *reader, const struct sym_wanted *wanted)
 {
     *reader = (struct reader){
-        .points = calloc(2 * wanted->count + 1, sizeof(*reader->points))};
-    if (reader->points == NULL) {
+        .places = calloc(wanted->count + 1, sizeof(*reader->places)),
+        .count = wanted->count,
+        .bytes = wanted->bytes,
+    };
+    if (reader->places == NULL) {
         return false;
     }
     for (size_t i = 0; i < wanted->count; i++) {
-        reader->points[reader->count++] = wanted->places[i];
-        reader->points[reader->count++] = wanted->places[i] + (wanted->bytes - 1);
+        reader->places[i] = wanted->places[i];
     }
-    qsort(reader->points, reader->count, sizeof(*reader->points), compare_points);
+    qsort(reader->places, reader->count, sizeof(*reader->places), compare_places);
     return true;
 }
 
 static void
 reader_finish(struct reader *reader)
 {
-    free(reader->points);
+    free(reader->places);
     buffer_finish(&reader->lines);
     buffer_finish(&reader->names);
 }
 
-/* Whether a range has the first or last byte of a wanted bucket. */
+/* Whether a range has a byte of a wanted bucket. */
 static bool
 is_wanted(const struct reader *reader, uint64_t start, uint64_t end)
 {
-    const size_t point =
-        sym_count_below(reader->points, reader->count, sizeof(*reader->points), start);
+    /* A bucket with the first byte of the range begins here or later. */
+    const uint64_t least = start < reader->bytes ? 0 : start - (reader->bytes - 1);
+    const size_t place =
+        sym_count_below(reader->places, reader->count, sizeof(*reader->places), least);
 
-    return point < reader->count && reader->points[point] < end;
+    return start < end && place < reader->count && reader->places[place] < end;
 }
 
 static bool
