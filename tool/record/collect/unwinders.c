@@ -42,6 +42,7 @@ struct tables {
     uint8_t failures; /* of readers */
     bool none;        /* it is no ELF file */
     bool unread;      /* it is in the gaps */
+    char *why;        /* of the last failure, with its path; NULL: none is known */
 };
 
 struct unwinders {
@@ -54,7 +55,6 @@ struct unwinders {
     struct tables *tables; /* by image */
     size_t image_count;
     struct unwind_gaps gaps;
-    char why[sizeof(((struct unwind_gaps *)0)->why)]; /* of the last failure */
 };
 
 struct unwinders *
@@ -84,6 +84,9 @@ unwinders_delete(struct unwinders *unwinders)
     for (size_t i = 0; i < READERS_MAX; i++) {
         sym_image_close(unwinders->readers[i].elf);
     }
+    for (size_t i = 0; i < unwinders->image_count; i++) {
+        free(unwinders->tables[i].why);
+    }
     pthread_mutex_destroy(&unwinders->lock);
     free(unwinders->tables);
     free(unwinders);
@@ -109,15 +112,22 @@ tables_of(struct unwinders *unwinders, uint32_t image)
     return &unwinders->tables[image];
 }
 
-/* Note the reason of a failure. */
+/* Note the reason of a failure. It is that of the image, since other threads ask about
+ * other images meanwhile. */
 static void
-set_why(struct unwinders *unwinders, const char *path, const char *why)
+set_why(struct unwinders *unwinders, uint32_t image, const char *path, const char *why)
 {
+    char text[sizeof(unwinders->gaps.why)];
     char shown[128];
+    struct tables *tables;
 
+    snprintf(text, sizeof(text), "%s: %s", text_show(shown, sizeof(shown), path), why);
     pthread_mutex_lock(&unwinders->lock);
-    snprintf(unwinders->why, sizeof(unwinders->why), "%s: %s",
-             text_show(shown, sizeof(shown), path), why);
+    tables = tables_of(unwinders, image);
+    if (tables != NULL) {
+        free(tables->why);
+        tables->why = strdup(text);
+    }
     pthread_mutex_unlock(&unwinders->lock);
 }
 
@@ -151,7 +161,7 @@ open_image(struct unwinders *unwinders, struct reader *reader)
     int error;
 
     if (!unwinders->find(unwinders->context, reader->image, &file)) {
-        set_why(unwinders, file.way.path, "it could not be opened");
+        set_why(unwinders, reader->image, file.way.path, "it could not be opened");
         return false;
     }
     reader->path = file.way.path;
@@ -167,7 +177,7 @@ open_image(struct unwinders *unwinders, struct reader *reader)
         }
         pthread_mutex_unlock(&unwinders->lock);
     } else if (error != 0) {
-        set_why(unwinders, file.way.path, sym_image_error(error));
+        set_why(unwinders, reader->image, file.way.path, sym_image_error(error));
     }
     return error == 0;
 }
@@ -266,7 +276,8 @@ ask_open(struct unwinders *unwinders, struct reader *reader, const uint64_t *pla
         move_to_places(&answers[i], &segments[i]);
     }
     if (sym_image_is_ended(reader->elf)) {
-        set_why(unwinders, reader->path, sym_image_why_ended(reader->elf));
+        set_why(unwinders, reader->image, reader->path,
+                sym_image_why_ended(reader->elf));
     }
     return answered;
 }
@@ -328,7 +339,8 @@ answer_without(struct unwinders *unwinders, uint32_t image, uint64_t place, bool
     if (tables != NULL && !none && !tables->unread) {
         tables->unread = true;
         if (gaps->images++ == 0) {
-            memcpy(gaps->why, unwinders->why, sizeof(gaps->why));
+            snprintf(gaps->why, sizeof(gaps->why), "%s",
+                     tables->why != NULL ? tables->why : strerror(ENOMEM));
         }
     }
     pthread_mutex_unlock(&unwinders->lock);
