@@ -241,6 +241,12 @@ put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
             gaps->refusals, plural(gaps->refusals, "", "es"),
             plural(gaps->refusals, "", "s"));
     }
+    if (gaps->lost_rings != 0) {
+        add(out, first,
+            "no memory or descriptor was left for stacks of %" PRIu64
+            " process%s: hits there until its ring was full are missing",
+            gaps->lost_rings, plural(gaps->lost_rings, "", "es"));
+    }
     if (gaps->unbelieved != 0 || gaps->too_many_hits) {
         add(out, first,
             "a program wrote into the preload objects' memory%s: the shares cannot be "

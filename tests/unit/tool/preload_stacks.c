@@ -6,11 +6,13 @@
 #include "../../fuzz/ring_sender.h"
 #include "record/collect/collectorp.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,6 +28,22 @@ static struct preload_memory memory;
 static struct collector *collector;
 static uint8_t *code; /* without a file, as that of a JIT */
 static struct stack_ring *ring;
+static bool no_memory; /* to be shared */
+
+void *__real_mmap64(void *at, size_t bytes, int rights, int flags, int fd,
+                    off_t offset);
+void *__wrap_mmap64(void *at, size_t bytes, int rights, int flags, int fd,
+                    off_t offset);
+
+void *
+__wrap_mmap64(void *at, size_t bytes, int rights, int flags, int fd, off_t offset)
+{
+    if (no_memory && (flags & MAP_SHARED) != 0) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return __real_mmap64(at, bytes, rights, flags, fd, offset);
+}
 
 static uint64_t
 key_of(const void *address)
@@ -311,6 +329,47 @@ ring__of_no_process__refused(void **state)
 }
 
 static void
+ring__without_memory_for_it__lost_and_not_refused(void **state)
+{
+    struct collector_gaps gaps;
+
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    no_memory = true;
+    assert_int_equal(count_all(), 0);
+    no_memory = false;
+    assert_int_equal(memory.refused, 0);
+    assert_int_equal(memory.lost_rings, 1);
+    memset(&gaps, 0, sizeof(gaps));
+    preloaded_describe(collector->preloaded, &gaps);
+    assert_int_equal(gaps.lost_rings, 1);
+    assert_int_equal(gaps.unbelieved, 0);
+}
+
+/* Without room for its descriptor. */
+static void
+ring__without_a_number_for_it__lost_and_not_refused(void **state)
+{
+    struct rlimit limit, less;
+    int last;
+
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    last = dup(0);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    less = limit;
+    less.rlim_cur = (rlim_t)last + 1; /* for the connection only */
+    close(last);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    assert_int_equal(count_all(), 0);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(memory.refused, 0);
+    assert_int_equal(memory.lost_rings, 1);
+}
+
+static void
 message__without_a_ring__passed_over(void **state)
 {
     int fds[2];
@@ -372,6 +431,8 @@ main(void)
         TEST(ring__of_another_process__refused),
         TEST(ring__second_of_a_process__refused),
         TEST(ring__of_no_process__refused),
+        TEST(ring__without_memory_for_it__lost_and_not_refused),
+        TEST(ring__without_a_number_for_it__lost_and_not_refused),
         TEST(message__without_a_ring__passed_over),
         TEST(ring__of_a_process_that_exited__taken_to_its_end),
     };

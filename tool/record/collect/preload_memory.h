@@ -20,6 +20,7 @@ struct preload_memory {
     uint64_t interval_ns; /* as given: programs may change the header */
     uint32_t bucket_log2;
     uint64_t refused;           /* records and counts that cannot be believed */
+    uint64_t lost_rings;        /* that could not be mapped or received */
     struct stack_socket socket; /* with stack_bytes */
     uint32_t ring_slots;        /* of the ring of each process, with stack_bytes */
     uint32_t stack_bytes;       /* of a copy, at most; 0: no stacks */

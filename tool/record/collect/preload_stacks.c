@@ -127,12 +127,17 @@ preload_stacks_accept(struct preload_stacks *stacks)
         struct ring_reader *reader;
 
         if (fd < 0) {
+            memory->lost_rings += fd == -EMFILE;
             continue;
         }
         reader = ring_reader_new(fd, memory->ring_slots, memory->stack_bytes);
+        if (reader == NULL && errno == EINVAL) {
+            memory->refused++;
+            continue;
+        }
         if (reader == NULL || !make_room(stacks)) {
             ring_reader_delete(reader);
-            memory->refused++;
+            memory->lost_rings++;
             continue;
         }
         stacks->items[stacks->count++] =

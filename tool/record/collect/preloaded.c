@@ -621,6 +621,7 @@ preloaded_describe(const struct preloaded *preloaded, struct collector_gaps *gap
     gaps->unloaded = sums.unloaded;
     gaps->refusals = preload_memory_refusals(preloaded->memory);
     gaps->unbelieved = preloaded->memory->refused;
+    gaps->lost_rings = preloaded->memory->lost_rings;
     gaps->too_many_hits = has_too_many_hits(preloaded, &sums);
     gaps->none_loaded = sums.processes == 0;
 }

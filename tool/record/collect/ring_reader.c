@@ -35,14 +35,16 @@ is_sealed(int fd)
     return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
-/* Map memory that is as large as a ring has to be. */
+/* Map memory that is as large as a ring has to be. Returns NULL with errno set. */
 static struct stack_ring *
 map(int fd, size_t bytes)
 {
     struct stat status;
     void *memory;
+    int error;
 
     if (fstat(fd, &status) < 0 || status.st_size != (off_t)bytes) {
+        errno = EINVAL;
         return NULL;
     }
     memory =
@@ -52,7 +54,9 @@ map(int fd, size_t bytes)
     }
     if (madvise(memory, bytes, MADV_DONTDUMP) != 0 ||
         madvise(memory, bytes, MADV_DONTFORK) != 0) {
+        error = errno;
         munmap(memory, bytes);
+        errno = error;
         return NULL;
     }
     return memory;
@@ -63,9 +67,11 @@ ring_reader_new(int fd, uint32_t slots, uint32_t stack_bytes)
 {
     const size_t bytes = stack_ring_bytes(slots, stack_bytes);
     struct ring_reader *reader;
+    int error = 0;
 
     if (!is_sealed(fd)) {
         stack_socket_drop(fd);
+        errno = EINVAL;
         return NULL;
     }
     reader = calloc(1, sizeof(*reader) + slots * sizeof(reader->written[0]));
@@ -75,10 +81,16 @@ ring_reader_new(int fd, uint32_t slots, uint32_t stack_bytes)
         reader->stack_bytes = stack_bytes;
         reader->ring = map(fd, bytes);
     }
+    if (reader == NULL || reader->ring == NULL) {
+        error = errno;
+    } else if (__atomic_load_n(&reader->ring->magic, __ATOMIC_RELAXED) !=
+               STACK_RING_MAGIC) {
+        error = EINVAL;
+    }
     (void)close(fd);
-    if (reader == NULL || reader->ring == NULL ||
-        __atomic_load_n(&reader->ring->magic, __ATOMIC_RELAXED) != STACK_RING_MAGIC) {
+    if (error != 0) {
         ring_reader_delete(reader);
+        errno = error;
         return NULL;
     }
     reader->process = __atomic_load_n(&reader->ring->process, __ATOMIC_RELAXED);

@@ -11,7 +11,8 @@
 struct ring_reader;
 
 /*
- * Map a ring. Returns NULL if it is none of this size, or memory runs out.
+ * Map a ring. Returns NULL with errno set: EINVAL if it is none of this size, otherwise
+ * because memory ran out.
  *
  *   fd  is closed in any case, so that nobody gets it from this process
  */

@@ -125,7 +125,8 @@ stack_socket_drop(int fd)
     time_limit_close(DROP_KEY, fd);
 }
 
-/* Receive one descriptor; -1: there is none, or more than one. */
+/* Receive one descriptor; -1: there is none, or more than one; -EMFILE: there is no
+ * room for it. */
 static int
 receive(int connected)
 {
@@ -144,6 +145,9 @@ receive(int connected)
         return -1;
     }
     header = CMSG_FIRSTHDR(&message);
+    if (header == NULL && (message.msg_flags & MSG_CTRUNC) != 0) {
+        return -EMFILE;
+    }
     if (header == NULL || header->cmsg_level != SOL_SOCKET ||
         header->cmsg_type != SCM_RIGHTS) {
         return -1;
