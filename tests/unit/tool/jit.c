@@ -6,17 +6,34 @@
 #include "record/collect/jit_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 static const uint64_t start_ns = 1000000000;
+static unsigned int stat_fails; /* at this call; 0: at none */
+
+int __real_fstat64(int fd, struct stat *status);
+int __wrap_fstat64(int fd, struct stat *status);
+
+int
+__wrap_fstat64(int fd, struct stat *status)
+{
+    if (stat_fails > 0 && --stat_fails == 0) {
+        errno = EOVERFLOW;
+        return -1;
+    }
+    return __real_fstat64(fd, status);
+}
 
 static const char *
 path_of(pid_t pid)
@@ -97,6 +114,26 @@ open__map_removed__the_one_that_was_kept(void **state)
         assert_string_equal(read_map(&jit, getpid()), "one");
     }
     end(&jits, &jit);
+}
+
+static void
+open__kept_map_fails__its_reason(void **state)
+{
+    struct jit_file file = {.guessed = true, .pid = UINT32_MAX, .target.folder = -1};
+    struct rlimit limit, less;
+
+    (void)state;
+    file.kept = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+    assert_true(file.kept >= 0);
+    stat_fails = 2; /* after that of sym_open_found */
+    assert_int_equal(jit_file_open(1, &file), -EOVERFLOW);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    less = limit;
+    less.rlim_cur = 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
+    assert_int_equal(jit_file_open(1, &file), -EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    close(file.kept);
 }
 
 static void
@@ -294,6 +331,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(open__map_removed__the_one_that_was_kept, remove_map),
+        cmocka_unit_test(open__kept_map_fails__its_reason),
         cmocka_unit_test_teardown(open__map_replaced__the_one_with_the_name,
                                   remove_map),
         cmocka_unit_test_teardown(open__no_room_to_keep_maps__by_name_only, remove_map),

@@ -184,20 +184,21 @@ open_guessed(struct jit_file *asked)
     return error == -EPERM ? -ESRCH : error;
 }
 
-/* Open the perf map that was kept. Returns 0 or a negative errno: -EIO if its
- * size cannot be read. */
+/* Open the perf map that was kept. Returns 0 or a negative errno. */
 static int
 open_kept(struct jit_file *asked)
 {
     const int fd = sym_open_found(asked->kept);
     struct stat status;
+    int error;
 
     if (fd < 0) {
         return fd;
     }
     if (fstat(fd, &status) != 0) {
+        error = errno;
         close(fd);
-        return -EIO;
+        return -error;
     }
     asked->file = (struct sym_perf_file){fd, status.st_dev, status.st_ino,
                                          (uint64_t)status.st_size};
@@ -231,6 +232,8 @@ opening_work(void *argument)
     asked->file.fd = -1;
     if (asked->kept >= 0) {
         opening->error = open_kept(asked);
+    } else if (asked->kept != -1) {
+        opening->error = asked->kept; /* why it could not be duplicated */
     }
 }
 
