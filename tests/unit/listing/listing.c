@@ -6,6 +6,7 @@
  */
 #include "fixture.h"
 
+#include "view/listing/code_view.h"
 #include "view/listing/print.h"
 
 #include <fcntl.h>
@@ -519,6 +520,30 @@ image__of_another_build__source_and_said(void **state)
     profile_delete(made.profile);
 }
 
+/* After as much code as a listing may have, the next part has code that is left out. */
+static void
+code__too_large__not_said_to_be_missing(void **state)
+{
+    struct sample_profile made = make(other_build, 4);
+    const struct part part = {.start = 0x401000, .end = 0x401010, .symbol = true};
+    struct code_view code = {.code_bytes = UINT64_C(16) << 20};
+    struct listing listing;
+    size_t notes;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    list(made.profile, "work", LISTING_BEST, &listing);
+    notes = listing.note_count;
+    code.listing = &listing;
+    assert_false(code_read_part(&code, &part));
+    assert_int_equal(listing.note_count, notes + 1);
+    assert_non_null(strstr(listing.notes[notes].text,
+                           "too large to be listed whole: code from 0x401000 on"));
+    assert_true(listing.outside);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
 static void
 image__gone__found_in_image_dir(void **state)
 {
@@ -886,6 +911,7 @@ main(int argc, char **argv)
         cmocka_unit_test(
             inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
         cmocka_unit_test(image__of_another_build__source_and_said),
+        cmocka_unit_test(code__too_large__not_said_to_be_missing),
         cmocka_unit_test(image__gone__found_in_image_dir),
         cmocka_unit_test(image__kernel_or_jit__buckets_and_why),
         cmocka_unit_test(vdso__of_this_kernel__its_instructions),

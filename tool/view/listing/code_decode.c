@@ -92,6 +92,9 @@ code_read_part(struct code_view *code, const struct part *part)
             part->start + size);
         code->listing->outside = true;
     }
+    if (size == 0) {
+        return false;
+    }
     free(code->bytes);
     code->size = 0;
     code->bytes = malloc((size_t)size + 1);
@@ -100,6 +103,10 @@ code_read_part(struct code_view *code, const struct part *part)
     }
     code->size = sym_image_read(code->image, part->start, code->bytes, (size_t)size);
     code->code_bytes += code->size;
+    if (code->size == 0) {
+        listing_add_note(code->listing, LISTING_NOTE_IMAGE,
+                         "the file has no code at 0x%" PRIx64, part->start);
+    }
     return code->size > 0;
 }
 

@@ -75,7 +75,7 @@ bool code_find_parts(struct code_view *code);
 /* --- code_decode.c --- */
 
 /* code_read_part - set bytes. A part that is too large is cut, with a note. Returns
- * false if the file has no bytes there or memory runs out. */
+ * false after adding a note if no bytes can be shown, or if memory runs out. */
 bool code_read_part(struct code_view *code, const struct part *part);
 
 /* code_decode_part - decode the bytes that code_read_part has read, and set starts and

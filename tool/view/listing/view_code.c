@@ -18,12 +18,7 @@ code_out_of_memory(struct code_view *code)
 static bool
 list_part(struct code_view *code, const struct part *part)
 {
-    if (!code_read_part(code, part)) {
-        listing_add_note(code->listing, LISTING_NOTE_IMAGE,
-                         "the file has no code at 0x%" PRIx64, part->start);
-        return false;
-    }
-    if (!code_decode_part(code, part)) {
+    if (!code_read_part(code, part) || !code_decode_part(code, part)) {
         return false;
     }
     if (!part->symbol) {
