@@ -126,6 +126,7 @@ int
 cmd_diff(int argc, char **argv)
 {
     struct diff_arguments arguments = {.view.report.rows = CMD_ROWS_DEFAULT,
+                                       .input.stacks = true,
                                        .fail_above_percent = -1};
     struct options_words words;
     int status;

@@ -13,6 +13,7 @@
 #include "profile/difference_rows.h"
 #include "profile/estimate.h"
 #include "profile/join.h"
+#include "profile/stack_ends.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -118,16 +119,22 @@ is_tested(const struct diff_row *row)
            hits >= CHANCE_HITS_MIN;
 }
 
+static bool
+total_is_beyond(const struct diff_row *row)
+{
+    return row->total != NULL && row->total->beyond_chance;
+}
+
 /* --- rows --- */
 
-/* Set the hits and units of one side of a row. In the pair each interval of a joined
- * source is a source of its own. */
+/* Set the hits and units of one side of a row from counters. In the pair each interval
+ * of a joined source is a source of its own. */
 static void
-set_counts(const struct diff *diff, size_t number, unsigned side, struct diff_row *row)
+set_counts(const struct diff *diff, size_t number, unsigned side,
+           const uint64_t *counters, struct diff_row *row)
 {
     const struct pair_source *const of = &diff->pair.sources[number];
     struct profile_source source = *of->sides[side];
-    const uint64_t *const counters = report_group_counters(&diff->groups, row->group);
     const size_t column = PAIR_SIDES * number + side;
 
     source.first_part = of->parts_at[side];
@@ -136,7 +143,47 @@ set_counts(const struct diff *diff, size_t number, unsigned side, struct diff_ro
     row->variances[side] = profile_variance(&source, column, counters);
 }
 
-/* Make the rows of a source: the groups that have hits on either side. */
+static bool
+has_hits(const struct diff_row *row)
+{
+    return row->hits[PAIR_OLD] > 0 || row->hits[PAIR_NEW] > 0;
+}
+
+/* Set the numbers of a row from counters. */
+static void
+set_numbers(const struct diff *diff, size_t number, const uint64_t *counters,
+            struct diff_row *row)
+{
+    for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        set_counts(diff, number, side, counters, row);
+    }
+    set_values(&diff->sources[number], diff->options->normalize, row);
+}
+
+/* Return the probability that the change of a total is due to chance, if all stacks
+ * that are not known whole are on the side that has less: so it is that of the least
+ * change. 1: they explain it. */
+static double
+chance_of_total(const struct diff_source *source, bool normalize,
+                const struct diff_row *total)
+{
+    const unsigned less = total->change > 0 ? PAIR_OLD : PAIR_NEW;
+    const bool grew = total->change > 0;
+    struct diff_row least = *total;
+
+    add_clamped(&least.units[less], source->unknown[less]);
+    if (least.units[less] > source->of->totals[less]) {
+        least.units[less] = source->of->totals[less];
+    }
+    set_values(source, normalize, &least);
+    if (grew ? least.change <= 0 : least.change >= 0) {
+        return 1;
+    }
+    return chance_of_row(source, normalize, &least);
+}
+
+/* Make the rows of a source: the groups that have hits on either side, or are on stacks
+ * with hits. */
 static bool
 make_rows(struct diff *diff, size_t number)
 {
@@ -144,24 +191,52 @@ make_rows(struct diff *diff, size_t number)
     const bool normalize = diff->options->normalize;
 
     source->rows = calloc(diff->groups.count + 1, sizeof(*source->rows));
-    if (source->rows == NULL) {
+    if (diff->groups.has_totals) {
+        source->totals = calloc(diff->groups.count + 1, sizeof(*source->totals));
+    }
+    if (source->rows == NULL || (diff->groups.has_totals && source->totals == NULL)) {
         return false;
     }
     for (size_t i = 0; i < diff->groups.count; i++) {
         const struct report_group *group = &diff->groups.groups[i];
+        const uint64_t *const counters = report_group_counters(&diff->groups, group);
         struct diff_row row = {.group = group};
 
-        for (unsigned side = 0; side < PAIR_SIDES; side++) {
-            set_counts(diff, number, side, &row);
+        set_numbers(diff, number, counters, &row);
+        if (source->totals != NULL) {
+            struct diff_row *const total = &source->totals[source->row_count];
+
+            total->group = group;
+            set_numbers(diff, number, counters + diff->groups.width, total);
+            total->chance = chance_of_total(source, normalize, total);
+            row.total = total;
         }
-        if (row.hits[PAIR_OLD] == 0 && row.hits[PAIR_NEW] == 0) {
+        if (!has_hits(&row) && (row.total == NULL || !has_hits(row.total))) {
             continue;
         }
-        set_values(source, normalize, &row);
         row.chance = chance_of_row(source, normalize, &row);
         source->rows[source->row_count++] = row;
     }
     return true;
+}
+
+/* Find how much of each side is on stacks that are not known whole. */
+static bool
+find_unknown(struct diff *diff, size_t number)
+{
+    struct diff_source *const source = &diff->sources[number];
+    bool done = true;
+
+    for (unsigned side = 0; done && diff->pair.stacks && side < PAIR_SIDES; side++) {
+        const struct profile *const profile = diff->pair.sides[side];
+        struct stack_ends ends;
+
+        done = stack_ends_find(
+            profile, (size_t)(source->of->sides[side] - profile->sources), &ends);
+        source->unknown[side] = ends.unknown;
+        stack_ends_finish(&ends);
+    }
+    return done;
 }
 
 static int
@@ -176,36 +251,55 @@ compare_chances(const void *left, const void *right)
 /* Correct the chances of rows for how many rows were tested, and mark the rows whose
  * change is beyond chance. Returns false if memory runs out. */
 static bool
-judge_rows(struct diff_source *source)
+judge_rows(struct diff_row *rows, size_t row_count)
 {
-    double **chances = calloc(source->row_count + 1, sizeof(*chances));
+    double **chances = calloc(row_count + 1, sizeof(*chances));
     size_t count = 0;
 
     if (chances == NULL) {
         return false;
     }
-    for (size_t i = 0; i < source->row_count; i++) {
-        if (is_tested(&source->rows[i])) {
-            chances[count++] = &source->rows[i].chance;
+    for (size_t i = 0; i < row_count; i++) {
+        if (is_tested(&rows[i])) {
+            chances[count++] = &rows[i].chance;
         }
     }
     qsort(chances, count, sizeof(*chances), compare_chances);
     chance_correct(chances, count);
     free(chances);
-    for (size_t i = 0; i < source->row_count; i++) {
-        struct diff_row *row = &source->rows[i];
-
-        row->beyond_chance = is_tested(row) && row->chance < DIFF_LEVEL;
-        source->beyond_count += row->beyond_chance;
+    for (size_t i = 0; i < row_count; i++) {
+        rows[i].beyond_chance = is_tested(&rows[i]) && rows[i].chance < DIFF_LEVEL;
     }
     return true;
 }
 
-/* Return the least amount by which a row changed, by which rows are sorted. */
+/* Judge the rows of a source, and their totals by themselves. */
+static bool
+judge_source(struct diff_source *source)
+{
+    if (!judge_rows(source->rows, source->row_count) ||
+        (source->totals != NULL && !judge_rows(source->totals, source->row_count))) {
+        return false;
+    }
+    for (size_t i = 0; i < source->row_count; i++) {
+        if (source->rows[i].beyond_chance) {
+            source->beyond_count++;
+        } else if (total_is_beyond(&source->rows[i])) {
+            source->total_beyond_count++;
+        }
+    }
+    return true;
+}
+
+/* Return the least amount by which a row changed, by which rows are sorted; by their
+ * totals if only these did. */
 static double
 weight(const struct diff_row *row)
 {
-    return fabs(row->change) - row->error;
+    const struct diff_row *const by =
+        !row->beyond_chance && total_is_beyond(row) ? row->total : row;
+
+    return fabs(by->change) - by->error;
 }
 
 static int
@@ -216,6 +310,9 @@ compare_rows(const void *left, const void *right)
 
     if (a->beyond_chance != b->beyond_chance) {
         return a->beyond_chance ? -1 : 1;
+    }
+    if (!a->beyond_chance && total_is_beyond(a) != total_is_beyond(b)) {
+        return total_is_beyond(a) ? -1 : 1;
     }
     if (weight(a) < weight(b) || weight(a) > weight(b)) {
         return weight(a) > weight(b) ? -1 : 1;
@@ -232,7 +329,7 @@ add_side(struct diff_row *sum, const struct diff_row *row, unsigned side)
     sum->variances[side] += row->variances[side];
 }
 
-/* Sum up all rows, and separately the rows whose change may be due to chance. */
+/* Sum up all rows, and separately those that may not have changed. */
 static void
 sum_rows(const struct diff *diff, struct diff_source *source)
 {
@@ -243,7 +340,7 @@ sum_rows(const struct diff *diff, struct diff_source *source)
 
         for (unsigned side = 0; side < PAIR_SIDES; side++) {
             add_side(&source->whole, row, side);
-            if (!row->beyond_chance) {
+            if (!row->beyond_chance && !total_is_beyond(row)) {
                 add_side(&source->rest, row, side);
             }
         }
@@ -267,7 +364,7 @@ compare_sources(struct diff *diff)
 
         source->of = &diff->pair.sources[i];
         find_intervals(source);
-        if (!make_rows(diff, i) || !judge_rows(source)) {
+        if (!find_unknown(diff, i) || !make_rows(diff, i) || !judge_source(source)) {
             return false;
         }
         qsort(source->rows, source->row_count, sizeof(*source->rows), compare_rows);
@@ -308,6 +405,7 @@ diff_delete(struct diff *diff)
     }
     for (size_t i = 0; diff->sources != NULL && i < diff->source_count; i++) {
         free(diff->sources[i].rows);
+        free(diff->sources[i].totals);
     }
     free(diff->sources);
     report_groups_finish(&diff->groups);
@@ -335,7 +433,8 @@ diff_row_count(const struct diff *diff)
 size_t
 diff_rows_asked(const struct diff *diff, const struct diff_source *source)
 {
-    return diff->options->all ? source->row_count : source->beyond_count;
+    return diff->options->all ? source->row_count
+                              : source->beyond_count + source->total_beyond_count;
 }
 
 size_t
@@ -353,9 +452,18 @@ diff_source_name(const struct diff_source *source)
     return source->of->sides[PAIR_OLD]->name;
 }
 
+double
+diff_unknown_share(const struct diff_source *source, unsigned side)
+{
+    return share_of(source->unknown[side], source->of->totals[side]);
+}
+
 const char *
 diff_row_kind(const struct diff_row *row)
 {
+    if (!has_hits(row) && row->total != NULL) {
+        row = row->total;
+    }
     if (row->hits[PAIR_OLD] == 0 || row->hits[PAIR_NEW] == 0) {
         return row->hits[PAIR_OLD] == 0 ? "new" : "gone";
     }

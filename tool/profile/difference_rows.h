@@ -14,6 +14,10 @@ struct diff_row {
     double variances[PAIR_SIDES]; /* of units */
     /* ns or events, or shares from 0 to 1; hits if the interval is unknown */
     double values[PAIR_SIDES];
+    /* Of the stacks that the row is on, of which more may be not known: change and
+     * error are of what is known, chance is that of the least change. NULL: of no
+     * stacks. */
+    const struct diff_row *total;
     double change; /* new value - old value */
     double error;  /* half the width of the 95% interval around change */
     /* probability of the change by chance, corrected for the number of rows */
@@ -25,11 +29,16 @@ struct diff_source {
     const struct pair_source *of;
     double intervals[PAIR_SIDES]; /* value of one unit; 1 if unknown */
     bool known;                   /* intervals are in ns or events */
-    struct diff_row *rows; /* those beyond chance first, each part sorted by weight */
+    /* Those beyond chance first, then those whose total is; each part sorted by
+     * weight. */
+    struct diff_row *rows;
     size_t row_count;
     size_t beyond_count;
-    struct diff_row whole; /* sum of all that pass the filters; has no group */
-    /* sum of those not beyond chance; has no group and no chance */
+    size_t total_beyond_count;    /* rows whose total is, and they are not */
+    struct diff_row *totals;      /* by group; NULL: there are no stacks */
+    uint64_t unknown[PAIR_SIDES]; /* units of stacks that are not known whole */
+    struct diff_row whole;        /* sum of all that pass the filters; has no group */
+    /* sum of those of which nothing is beyond chance; has no group and no chance */
     struct diff_row rest;
 };
 
@@ -49,7 +58,10 @@ size_t diff_rows_shown(const struct diff *diff, const struct diff_source *source
 /* Return the source's name, such as "time"; both sides have it. */
 const char *diff_source_name(const struct diff_source *source);
 
-/* Return "changed", "new" or "gone". */
+/* Return the share of one side that is on stacks which are not known whole. */
+double diff_unknown_share(const struct diff_source *source, unsigned side);
+
+/* Return "changed", "new" or "gone"; by its total if it has no hits of its own. */
 const char *diff_row_kind(const struct diff_row *row);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "profile/filter.h"
+#include "profile/group.h"
 #include "profile/image_names.h"
 #include "profile/join.h"
 
@@ -28,7 +29,8 @@ struct pair_side {
     bool *comparable;
     uint32_t *images, *processes, *threads, *units, *columns;
     uint32_t *functions;
-    uint64_t *outside; /* counters as those of a row */
+    uint32_t *frames, *calls; /* only with stacks */
+    uint64_t *outside;        /* counters as those of a row */
 };
 
 /* --- sources --- */
@@ -226,19 +228,19 @@ add_images(struct pair_side *side, const struct image_names names[PAIR_SIDES])
     return true;
 }
 
-/* Return at which address a row of one side is compared; 0: at none, as the two builds
- * differ. */
+/* Return at which address a place of one side is compared; 0: at none, as the two
+ * builds differ. */
 static uint64_t
-address_of(const struct pair_side *side, const struct profile_row *row)
+address_of(const struct pair_side *side, uint32_t number, uint64_t address)
 {
-    const struct profile_image *image = &side->profile->images[row->image];
+    const struct profile_image *image = &side->profile->images[number];
 
-    if (!side->comparable[row->image]) {
+    if (!side->comparable[number]) {
         return 0;
     }
     return has_run_addresses(side)
-               ? row->address - image->start + image->offset
-               : profile_bucket_start(side->pair->joined, image, row->address);
+               ? address - image->start + image->offset
+               : profile_bucket_start(side->pair->joined, image, address);
 }
 
 /* --- names --- */
@@ -309,9 +311,60 @@ add_names(struct pair_side *side)
     return add_functions(side);
 }
 
+/* --- stacks --- */
+
+/* Add what code is inlined into. Callers are before what they call. */
+static bool
+add_frames(struct pair_side *side)
+{
+    for (size_t i = 1; i < side->profile->frame_count; i++) {
+        const struct profile_frame *const from = &side->profile->frames[i];
+        const struct profile_frame frame = {.function = side->functions[from->function],
+                                            .line = from->line,
+                                            .caller = side->frames[from->caller]};
+
+        if (!profile_add_frame(side->pair->joined, &frame, &side->frames[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+add_calls(struct pair_side *side)
+{
+    for (size_t i = 1; i < side->profile->call_count; i++) {
+        const struct profile_call *const from = &side->profile->calls[i];
+        struct profile_call call = {.end = from->end};
+
+        if (from->end == NULL) {
+            call = (struct profile_call){
+                .image = side->images[from->image],
+                .address = address_of(side, from->image, from->address),
+                .function = side->functions[from->function],
+                .line = from->line,
+                .inlined = side->frames[from->inlined],
+                .caller = side->calls[from->caller],
+                .by_name = true,
+            };
+        }
+        if (!profile_add_call(side->pair->joined, &call, &side->calls[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool
+add_stacks(struct pair_side *side)
+{
+    return !side->pair->stacks || (add_frames(side) && add_calls(side));
+}
+
 /* --- rows --- */
 
-/* Set the innermost function and, if that was inlined, the outermost one. */
+/* Set the innermost function and, if that was inlined, what it is inlined into: without
+ * stacks only the outermost one. */
 static bool
 set_functions(const struct pair_side *side, const struct profile_row *row,
               struct profile_place *place)
@@ -320,6 +373,10 @@ set_functions(const struct pair_side *side, const struct profile_row *row,
         .function = side->functions[profile_outer_function(side->profile, row)]};
 
     place->function = side->functions[row->function];
+    if (side->pair->stacks) {
+        place->caller = side->frames[row->caller];
+        return true;
+    }
     return row->caller == 0 ||
            profile_add_frame(side->pair->joined, &frame, &place->caller);
 }
@@ -337,7 +394,8 @@ joined_place(const struct pair_side *side, const struct profile_row *row,
         .unit = side->units[row->unit],
         .cpu_plus_1 = row->cpu_plus_1,
         .line = row->line,
-        .address = address_of(side, row),
+        .address = address_of(side, row->image, row->address),
+        .stack = side->pair->stacks ? side->calls[row->stack] : 0,
     };
     return set_functions(side, row, place);
 }
@@ -424,9 +482,12 @@ side_init(struct pair_side *side, const struct report_grouping *grouping)
     side->units = calloc(profile->unit_count + 1, sizeof(*side->units));
     side->columns = calloc(side->pair->source_count + 1, sizeof(*side->columns));
     side->outside = calloc(profile_width(profile) + 1, sizeof(*side->outside));
+    side->frames = calloc(profile->frame_count + 1, sizeof(*side->frames));
+    side->calls = calloc(profile->call_count + 1, sizeof(*side->calls));
     if (side->comparable == NULL || side->images == NULL || side->functions == NULL ||
         side->processes == NULL || side->threads == NULL || side->units == NULL ||
-        side->columns == NULL || side->outside == NULL) {
+        side->columns == NULL || side->outside == NULL || side->frames == NULL ||
+        side->calls == NULL) {
         return false;
     }
     for (size_t i = 0; i < side->pair->source_count; i++) {
@@ -448,6 +509,8 @@ side_finish(struct pair_side *side)
     free(side->units);
     free(side->columns);
     free(side->outside);
+    free(side->frames);
+    free(side->calls);
 }
 
 /* Add the rows of one side that pass to the joined profile. */
@@ -462,7 +525,8 @@ add_side(struct pair *pair, unsigned number, const struct image_names names[PAIR
         .side = number,
     };
     const bool done = side_init(&side, grouping) && compare_builds(&side) &&
-                      add_images(&side, names) && add_names(&side) && add_rows(&side);
+                      add_images(&side, names) && add_names(&side) &&
+                      add_stacks(&side) && add_rows(&side);
 
     side_finish(&side);
     return done;
@@ -507,6 +571,9 @@ pair_init(struct pair *pair, const struct profile *old_profile,
     memset(pair, 0, sizeof(*pair));
     pair->sides[PAIR_OLD] = old_profile;
     pair->sides[PAIR_NEW] = new_profile;
+    pair->stacks = grouping->filter_count == 0 &&
+                   report_shows_totals(old_profile, grouping) &&
+                   report_shows_totals(new_profile, grouping);
     pair->joined = profile_new();
     if (pair->joined != NULL) {
         set_bucket(pair);

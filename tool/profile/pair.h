@@ -6,7 +6,9 @@
  * Two builds have only names in common, so names decide what is the same: images by
  * file name (or by path, if both profiles have the path and several images have that
  * file name), functions by name, lines by file name and number. Addresses are kept
- * where the builds are the same, and are 0 elsewhere.
+ * where the builds are the same, and are 0 elsewhere. Stacks are kept if both have
+ * some and rows of the grouping have totals; not with filters, which are of a row's own
+ * code.
  */
 #ifndef PROFILE_PAIR_H
 #define PROFILE_PAIR_H
@@ -33,6 +35,7 @@ struct pair {
     struct profile *joined;
     struct pair_source *sources;
     size_t source_count; /* 0: the profiles have no source in common */
+    bool stacks;         /* joined has those of both */
 };
 
 /* Join two profiles and apply the filters of grouping. Returns false if memory runs

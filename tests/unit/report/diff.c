@@ -366,6 +366,141 @@ grew__sure_growth_above_the_limit_alone(void **state)
     end(&it);
 }
 
+/* Hits of work, which a function calls, on stacks with this end. */
+static void
+add_called(struct profile *profile, const char *caller, const char *end, uint64_t hits)
+{
+    struct profile_call call = {.end = end};
+    struct profile_place place = {
+        .image = fixture_image(profile, "/usr/bin/work", "aa"),
+        .address = 0x1000,
+        .function = fixture_function(profile, "work", "work"),
+        .process = fixture_process(profile, "work"),
+    };
+
+    assert_true(profile_add_call(profile, &call, &place.stack));
+    call = (struct profile_call){
+        .address = 0x2000 + (uint64_t)caller[0],
+        .image = place.image,
+        .function = fixture_function(profile, caller, caller),
+        .caller = place.stack,
+    };
+    assert_true(profile_add_call(profile, &call, &place.stack));
+    assert_true(profile_add_hits_at(profile, &place, 0, hits));
+    profile->sources[0].counted += hits;
+    profile->sources[0].taken += hits;
+    profile->sources[0].expected += hits;
+}
+
+static char *
+print(const struct fixture *fixture, enum report_format format)
+{
+    struct report_options shown = fixture->shown;
+    char *text = NULL;
+    size_t size;
+    FILE *const out = open_memstream(&text, &size);
+
+    assert_non_null(out);
+    shown.format = format;
+    assert_true(diff_print(out, fixture->diff, &shown));
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void
+totals__of_a_caller_alone__beyond_chance(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    const struct diff_source *source;
+    const struct diff_row *row;
+    char *text;
+
+    (void)state;
+    add_called(it.old_profile, "parse", PROFILE_STACK_WHOLE, 1000);
+    add_called(it.old_profile, "render", PROFILE_STACK_WHOLE, 1000);
+    add_called(it.new_profile, "parse", PROFILE_STACK_WHOLE, 1500);
+    add_called(it.new_profile, "render", PROFILE_STACK_WHOLE, 510);
+    compare(&it);
+    source = &it.diff->sources[0];
+    assert_int_equal(source->row_count, 3);
+    assert_int_equal(source->beyond_count, 0);
+    assert_int_equal(source->total_beyond_count, 2);
+    assert_int_equal(diff_rows_shown(it.diff, source), 2);
+    row = find(it.diff, "parse", "work");
+    assert_hits(row, 0, 0);
+    assert_hits(row->total, 1000, 1500);
+    assert_true(row->total->beyond_chance);
+    assert_string_equal(diff_row_kind(row), "changed");
+    row = find(it.diff, "work", "work");
+    assert_hits(row, 2000, 2010);
+    assert_hits(row->total, 2000, 2010);
+    assert_false(row->total->beyond_chance);
+    text = print(&it, REPORT_TABLE);
+    assert_non_null(strstr(text, "  +500ms  parse     work"));
+    assert_non_null(strstr(text, "1 other row changed no more than chance explains"));
+    assert_non_null(strstr(text, "ntprof: time: a total in parentheses changed"));
+    free(text);
+    text = print(&it, REPORT_JSON);
+    assert_non_null(strstr(text, "\"total_beyond_chance_count\":2,"
+                                 "\"old_unknown_share\":0,\"new_unknown_share\":0"));
+    free(text);
+    text = print(&it, REPORT_CSV);
+    assert_non_null(strstr(text, ",parse,1,1000,1500,1e+09,1.5e+09,500000000,"));
+    free(text);
+    end(&it);
+}
+
+/* What is cut may have been called by it too. */
+static void
+totals__callers_missing__only_beyond_them(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    char *text;
+
+    (void)state;
+    add_called(it.old_profile, "parse", PROFILE_STACK_WHOLE, 1000);
+    add_called(it.old_profile, "quick", PROFILE_STACK_WHOLE, 1000);
+    add_called(it.old_profile, "other", "[cut at 16 kB]", 500);
+    add_called(it.new_profile, "parse", PROFILE_STACK_WHOLE, 1500);
+    add_called(it.new_profile, "quick", PROFILE_STACK_WHOLE, 1700);
+    add_called(it.new_profile, "other", PROFILE_STACK_WHOLE, 100);
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].unknown[PAIR_OLD], 500);
+    assert_int_equal(it.diff->sources[0].unknown[PAIR_NEW], 0);
+    assert_false(find(it.diff, "parse", "work")->total->beyond_chance);
+    assert_true(find(it.diff, "quick", "work")->total->beyond_chance);
+    /* What is missing of the new side, if anything, explains a loss. */
+    assert_true(find(it.diff, "other", "work")->total->beyond_chance);
+    text = print(&it, REPORT_TABLE);
+    assert_non_null(strstr(text, "callers are missing of 20.0% of old, so totals"));
+    free(text);
+    end(&it);
+}
+
+static void
+totals__one_profile_has_no_stacks__not_compared(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    char *text;
+
+    (void)state;
+    add_called(it.old_profile, "parse", PROFILE_STACK_WHOLE, 1000);
+    add(it.new_profile, "/usr/bin/work", "aa", "work", 0x1000, 1000);
+    compare(&it);
+    assert_int_equal(it.diff->sources[0].row_count, 1);
+    assert_null(find(it.diff, "work", "work")->total);
+    text = print(&it, REPORT_TABLE);
+    assert_non_null(strstr(text, "only the old profile has stacks: no totals"));
+    free(text);
+    text = print(&it, REPORT_CSV);
+    assert_null(strstr(text, "total"));
+    free(text);
+    end(&it);
+}
+
 static void
 print__hostile_names__harmless(void **state)
 {
@@ -441,6 +576,9 @@ main(void)
         cmocka_unit_test(sources__in_one_profile_alone__not_compared),
         cmocka_unit_test(threads__numbers_of_a_run__are_not_compared),
         cmocka_unit_test(grew__sure_growth_above_the_limit_alone),
+        cmocka_unit_test(totals__of_a_caller_alone__beyond_chance),
+        cmocka_unit_test(totals__callers_missing__only_beyond_them),
+        cmocka_unit_test(totals__one_profile_has_no_stacks__not_compared),
         cmocka_unit_test(print__hostile_names__harmless),
         cmocka_unit_test(csv__name_that_is_a_formula__escaped),
     };

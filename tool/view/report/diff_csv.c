@@ -33,6 +33,13 @@ put_row(struct csv *csv, const struct diff_source *source, const struct diff_row
         display_function(group->inner, group->image, DISPLAY_FULL, &csv->text);
     }
     csv_put_field(csv);
+    if (row->total != NULL) {
+        csv_print(csv, "%d,%" PRIu64 ",%" PRIu64 ",%.9g,%.9g,%.9g,%.9g,%.6g",
+                  row->total->beyond_chance, row->total->hits[PAIR_OLD],
+                  row->total->hits[PAIR_NEW], row->total->values[PAIR_OLD],
+                  row->total->values[PAIR_NEW], row->total->change, row->total->error,
+                  row->total->chance);
+    }
     csv_end_line(csv);
 }
 
@@ -44,6 +51,10 @@ diff_print_csv(FILE *out, const struct diff *diff)
     csv_print(&csv, "source,kind,beyond_chance,old_hits,new_hits,old,new,change,error,"
                     "chance,module,function,file,line,address,process,thread,cpu,unit,"
                     "innermost");
+    if (diff->pair.stacks) {
+        csv_print(&csv, "total_beyond_chance,total_old_hits,total_new_hits,total_old,"
+                        "total_new,total_change,total_error,total_chance");
+    }
     csv_end_line(&csv);
     for (size_t i = 0; i < diff->source_count; i++) {
         const struct diff_source *source = &diff->sources[i];

@@ -87,6 +87,13 @@ put_row(struct buffer *json, const struct diff_row *row)
     json_put_bool_member(json, "beyond_chance", row->beyond_chance);
     put_numbers(json, row);
     json_put_real_member(json, "chance", row->chance);
+    if (row->total != NULL) {
+        json_begin(json, "total", '{');
+        json_put_bool_member(json, "beyond_chance", row->total->beyond_chance);
+        put_numbers(json, row->total);
+        json_put_real_member(json, "chance", row->total->chance);
+        json_end_member(json, '}');
+    }
     json_put_escaped_member(json, "function", &name);
     json_put_escaped_member(json, "innermost", &inner);
     json_put_text_member(json, "file", group->file);
@@ -152,6 +159,14 @@ put_source(FILE *out, struct buffer *json, const struct diff *diff,
     json_put_number_member(json, "new_total_hits", source->of->total_hits[PAIR_NEW]);
     json_put_number_member(json, "row_count", source->row_count);
     json_put_number_member(json, "beyond_chance_count", source->beyond_count);
+    if (source->totals != NULL) {
+        json_put_number_member(json, "total_beyond_chance_count",
+                               source->total_beyond_count);
+        json_put_real_member(json, "old_unknown_share",
+                             diff_unknown_share(source, PAIR_OLD));
+        json_put_real_member(json, "new_unknown_share",
+                             diff_unknown_share(source, PAIR_NEW));
+    }
     json_begin(json, "whole", '{');
     put_numbers(json, &source->whole);
     json_put_real_member(json, "chance", source->whole.chance);

@@ -3,6 +3,7 @@
  * comparison. */
 #include "profile/chance.h"
 #include "profile/estimate.h"
+#include "profile/stack_ends.h"
 #include "view/report/difference.h"
 #include "view/report/rates.h"
 
@@ -91,6 +92,38 @@ put_source(struct buffer *line, const struct diff *diff,
                            ": a profile does not say what a hit stands for: hits are "
                            "compared as if it were the same\n");
     }
+}
+
+/* Say how far totals may be wrong, or why there are none. */
+static void
+put_unknown(struct buffer *lines, const struct diff *diff,
+            const struct diff_source *source)
+{
+    const bool old_stacks = profile_has_stacks(diff->pair.sides[PAIR_OLD]);
+    const bool new_stacks = profile_has_stacks(diff->pair.sides[PAIR_NEW]);
+    bool unknown = false;
+
+    if (source->totals == NULL) {
+        if (old_stacks != new_stacks) {
+            buffer_print(lines, "ntprof: only the %s profile has stacks: no totals\n",
+                         SIDE_NAMES[old_stacks ? PAIR_OLD : PAIR_NEW]);
+        }
+        return;
+    }
+    buffer_append_text(lines, "ntprof: ");
+    text_escape(lines, diff_source_name(source));
+    for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        if (source->unknown[side] > 0) {
+            buffer_append_text(lines, unknown ? " and " : ": callers are missing of ");
+            stack_ends_put_share(lines, source->unknown[side],
+                                 source->of->totals[side]);
+            buffer_print(lines, "of %s", SIDE_NAMES[side]);
+            unknown = true;
+        }
+    }
+    buffer_print(lines, "%s in parentheses changed no more than %schance explains\n",
+                 unknown ? ", so totals are lower bounds; one" : ": a total",
+                 unknown ? "these or " : "");
 }
 
 /* Report that the rights differ: code that one side could not see appears as new or
@@ -182,6 +215,7 @@ diff_print_notes(FILE *out, const struct diff *diff)
 
     for (size_t i = 0; i < diff->source_count; i++) {
         put_source(&lines, diff, &diff->sources[i]);
+        put_unknown(&lines, diff, &diff->sources[i]);
         put_kernel(&lines, &diff->sources[i]);
     }
     for (unsigned side = 0; side < PAIR_SIDES; side++) {

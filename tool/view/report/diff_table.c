@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { CHANGE = CELL_NUMBERS, ERROR, RELATIVE, OLD, NEW, LAST_NUMBER = NEW };
+enum { CHANGE = CELL_NUMBERS, ERROR, RELATIVE, OLD, NEW, TOTAL, LAST_NUMBER = TOTAL };
 
 struct table {
     const struct diff *diff;
@@ -21,7 +21,7 @@ struct table {
 static const char *
 title(unsigned cell)
 {
-    static const char *const titles[] = {"change", "+-", "by", "old", "new"};
+    static const char *const titles[] = {"change", "+-", "by", "old", "new", "total"};
 
     return titles[cell - CELL_NUMBERS];
 }
@@ -64,12 +64,26 @@ put_change(const struct table *table, struct buffer *out, double change)
     put_difference(table, out, fabs(change));
 }
 
+/* Put the change of a total; in parentheses if it may be none. */
+static void
+put_total(const struct table *table, struct buffer *out, const struct diff_row *total)
+{
+    if (total == NULL) {
+        return;
+    }
+    buffer_append_text(out, total->beyond_chance ? "" : "(");
+    put_change(table, out, total->change);
+    buffer_append_text(out, total->beyond_chance ? "" : ")");
+}
+
 static void
 put_relative(struct buffer *out, const struct diff_row *row)
 {
     const double part = row->change / row->values[PAIR_OLD];
 
-    if (row->hits[PAIR_OLD] == 0 || row->hits[PAIR_NEW] == 0) {
+    if (row->hits[PAIR_OLD] == 0 && row->hits[PAIR_NEW] == 0) {
+        buffer_append_byte(out, '-');
+    } else if (row->hits[PAIR_OLD] == 0 || row->hits[PAIR_NEW] == 0) {
         buffer_append_text(out, diff_row_kind(row));
     } else if (part >= 10) {
         buffer_print(out, "x%.3g", part + 1);
@@ -94,6 +108,9 @@ put_number(const struct table *table, struct buffer *text, const struct diff_row
         break;
     case OLD:
         put_value(table, text, row->values[PAIR_OLD]);
+        break;
+    case TOTAL:
+        put_total(table, text, row->total);
         break;
     default:
         put_value(table, text, row->values[PAIR_NEW]);
@@ -138,8 +155,11 @@ choose_columns(struct table *table)
     if (!grid_reserve(&table->grid, LAST_NUMBER + 1 - CELL_NUMBERS)) {
         return false;
     }
-    for (unsigned cell = CHANGE; cell <= LAST_NUMBER; cell++) {
+    for (unsigned cell = CHANGE; cell <= NEW; cell++) {
         grid_add(&table->grid, cell, 0);
+    }
+    if (table->source->totals != NULL) {
+        grid_add(&table->grid, TOTAL, 0);
     }
     for (size_t i = 0; i < keys->count; i++) {
         for (const unsigned *cell = grid_cells_of(keys->list[i]); *cell != CELL_NUMBERS;
@@ -155,10 +175,13 @@ choose_columns(struct table *table)
 static const char *
 color_of(const struct table *table, const struct diff_row *row)
 {
-    if (!table->grid.options->color || !row->beyond_chance) {
+    const struct diff_row *const by =
+        row->beyond_chance || row->total == NULL ? row : row->total;
+
+    if (!table->grid.options->color || !by->beyond_chance) {
         return "";
     }
-    return row->change > 0 ? GRID_RED : GRID_GREEN;
+    return by->change > 0 ? GRID_RED : GRID_GREEN;
 }
 
 /* Print how many rows are left out because chance explains their changes, in one line.
@@ -167,7 +190,8 @@ static bool
 print_rest(struct table *table)
 {
     const struct diff_source *source = table->source;
-    const size_t rest = source->row_count - source->beyond_count;
+    const size_t rest =
+        source->row_count - source->beyond_count - source->total_beyond_count;
 
     if (rest == 0 || table->diff->options->all) {
         return true;
@@ -180,7 +204,7 @@ print_rest(struct table *table)
     fprintf(table->grid.out,
             "%zu %srow%s changed no more than chance explains, together by %s "
             "(--all shows them)\n",
-            rest, source->beyond_count > 0 ? "other " : "", rest == 1 ? "" : "s",
+            rest, rest < source->row_count ? "other " : "", rest == 1 ? "" : "s",
             (const char *)table->grid.text.data);
     return true;
 }
