@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "fixture.h"
+
+#include "symbols/client/kernel_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char kallsyms[] = "ffffffff81000000 T _stext\n"
+                               "ffffffff81000100 t work\n"
+                               "ffffffff81000500 t work.cold\n"
+                               "ffffffff81001000 T _etext\n"
+                               "ffffffffc0000000 t work\t[first]\n"
+                               "ffffffffc0000100 t work.cold\t[first]\n"
+                               "ffffffffc0100000 t bpf_prog_1_x\t[bpf]\n";
+static const char modules[] = "first 8192 1 - Live 0xffffffffc0000000 (OE)\n";
+static const char state[] = "state\n";
+
+static const char *
+cache_folder(void)
+{
+    return fixture_path("cache");
+}
+
+static const char *
+cache_file(void)
+{
+    return fixture_path("cache/kernel");
+}
+
+static void
+read_text(struct kernel_table *table)
+{
+    FILE *const symbols =
+        fmemopen((void *)(uintptr_t)kallsyms, sizeof(kallsyms) - 1, "r");
+    FILE *const others = fmemopen((void *)(uintptr_t)modules, sizeof(modules) - 1, "r");
+
+    assert_non_null(symbols);
+    assert_non_null(others);
+    *table = (struct kernel_table){.core = {0}};
+    assert_int_equal(kernel_table_read(table, symbols, others), 0);
+    fclose(symbols);
+    fclose(others);
+}
+
+/* A cache of the text above, in a new folder. */
+static void
+write_cache(void)
+{
+    struct kernel_table table;
+
+    assert_int_equal(fixture_run("rm -rf %s", cache_folder()), 0);
+    read_text(&table);
+    kernel_cache_write(cache_folder(), state, &table);
+    kernel_table_finish(&table);
+}
+
+static bool
+is_read(const char *wanted_state)
+{
+    struct kernel_table table = {.core = {0}};
+    const bool read = kernel_cache_read(cache_folder(), wanted_state, &table);
+
+    kernel_table_finish(&table);
+    return read;
+}
+
+static void
+table__written_and_read__names_the_same(void **test)
+{
+    static const struct {
+        uint64_t address;
+        const char *name, *module;
+    } rows[] = {
+        {0xffffffff81000508, "work", ""},
+        {0xffffffffc0000108, "work", "first"},
+        {0xffffffffc0000008, "work", "first"},
+        {0xffffffffc0100008, NULL, ""}, /* programs of BPF come and go */
+    };
+    struct stat status;
+
+    (void)test;
+    write_cache();
+    assert_int_equal(stat(cache_folder(), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0700);
+    assert_int_equal(stat(cache_file(), &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct sym_wanted wanted = {&rows[i / 2].address, 1, 1};
+        struct kernel_table table = {.core = {0}};
+        struct sym_map *map;
+        struct sym_name name;
+        const char *module;
+        uint64_t begin;
+        uint64_t end;
+
+        assert_true(kernel_cache_read(cache_folder(), state, &table));
+        map = kernel_table_map(&table, i % 2 == 0 ? NULL : &wanted, &begin, &end);
+        assert_non_null(map);
+        assert_int_equal(begin, 0xffffffff81000000);
+        assert_int_equal(end, 0xffffffff81001000);
+        assert_int_equal(sym_map_lookup(map, rows[i / 2].address, &name, &module),
+                         rows[i / 2].name != NULL);
+        assert_string_equal(module, rows[i / 2].module);
+        if (rows[i / 2].name != NULL) {
+            assert_string_equal(name.name, rows[i / 2].name);
+        }
+        sym_map_close(map);
+    }
+}
+
+static void
+table__of_another_state__not_read(void **test)
+{
+    (void)test;
+    write_cache();
+    assert_true(is_read(state));
+    assert_false(is_read("state"));
+    assert_false(is_read("State\n"));
+    assert_false(is_read("state\nmodule\n"));
+    assert_false(is_read(""));
+}
+
+/* Others may have put it there, or may read or change it. */
+static void
+file__not_the_callers_alone__not_read(void **test)
+{
+    static const char *const commands[] = {
+        "chmod 640 %s/kernel",
+        "chmod 602 %s/kernel",
+        "chmod 750 %s",
+        "chmod 701 %s",
+        "ln %s/kernel %s/other",
+        "mv %s/kernel %s/other; ln -s other %s/kernel",
+        "mv %s %s-other; ln -s cache-other %s",
+        "rm %s/kernel; mkfifo -m 600 %s/kernel",
+        "rm %s/kernel; mkdir -m 700 %s/kernel",
+        "rm %s/kernel; mknod -m 600 %s/kernel c 1 5",
+        "chown 65534 %s/kernel",
+        "chown 65534 %s",
+    };
+    const size_t count = sizeof(commands) / sizeof(commands[0]);
+
+    (void)test;
+    for (size_t i = 0; i < (geteuid() == 0 ? count : count - 3); i++) {
+        const char *const folder = cache_folder();
+
+        write_cache();
+        assert_true(is_read(state));
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        assert_int_equal(fixture_run(commands[i], folder, folder, folder), 0);
+#pragma GCC diagnostic pop
+        assert_false(is_read(state));
+        assert_int_equal(fixture_run("rm -rf %s-other", folder), 0);
+    }
+}
+
+/* A folder that is not the caller's alone is not written to. */
+static void
+folder__not_the_callers_alone__not_written(void **test)
+{
+    struct kernel_table table;
+
+    (void)test;
+    assert_int_equal(
+        fixture_run("rm -rf %s; mkdir -m 755 %s", cache_folder(), cache_folder()), 0);
+    read_text(&table);
+    kernel_cache_write(cache_folder(), state, &table);
+    kernel_table_finish(&table);
+    assert_int_equal(access(cache_file(), F_OK), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
+static size_t
+read_file(unsigned char *bytes, size_t size)
+{
+    FILE *const file = fopen(cache_file(), "rb");
+    size_t got;
+
+    assert_non_null(file);
+    got = fread(bytes, 1, size, file);
+    fclose(file);
+    return got;
+}
+
+static void
+write_file(const unsigned char *bytes, size_t size)
+{
+    FILE *const file = fopen(cache_file(), "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void
+file__of_any_other_length__not_read(void **test)
+{
+    static unsigned char bytes[4096];
+    size_t size;
+
+    (void)test;
+    write_cache();
+    size = read_file(bytes, sizeof(bytes) - 1);
+    assert_in_range(size, 100, sizeof(bytes) - 2);
+    for (size_t i = 0; i <= size + 1; i++) {
+        write_file(bytes, i);
+        assert_int_equal(is_read(state), i == size);
+    }
+}
+
+/* Reads a cache, and looks up all that it has if it is read. */
+static void
+look_at_all(void)
+{
+    struct kernel_table table = {.core = {0}};
+    struct sym_map *map;
+    uint64_t begin;
+    uint64_t end;
+
+    if (!kernel_cache_read(cache_folder(), state, &table)) {
+        kernel_table_finish(&table);
+        return;
+    }
+    map = kernel_table_map(&table, NULL, &begin, &end);
+    assert_non_null(map);
+    for (size_t i = 0; i < map->table.range_count; i++) {
+        struct sym_name name;
+        const char *module;
+
+        assert_true(sym_map_lookup(map, map->table.ranges[i].start, &name, &module));
+        assert_in_range(strlen(name.name) + strlen(module), 1, 100);
+    }
+    sym_map_close(map);
+}
+
+static void
+file__with_any_byte_changed__no_harm(void **test)
+{
+    static const unsigned char changes[] = {1, 0x80, 0xff};
+    static unsigned char bytes[4096];
+    size_t size;
+
+    (void)test;
+    write_cache();
+    size = read_file(bytes, sizeof(bytes));
+    for (size_t i = 0; i < 3 * size; i++) {
+        bytes[i / 3] ^= changes[i % 3];
+        write_file(bytes, size);
+        look_at_all();
+        bytes[i / 3] ^= changes[i % 3];
+    }
+}
+
+/* What a command wrote before it was killed is in nobody's way, and a new cache takes
+ * the place of the old one. */
+static void
+cache__written_twice__one_file(void **test)
+{
+    struct kernel_table table;
+
+    (void)test;
+    write_cache();
+    assert_int_equal(
+        fixture_run("touch %s/.kernel-%ld", cache_folder(), (long)getpid()), 0);
+    read_text(&table);
+    kernel_cache_write(cache_folder(), "another\n", &table);
+    kernel_table_finish(&table);
+    assert_false(is_read(state));
+    assert_true(is_read("another\n"));
+    assert_int_equal(fixture_run("test \"$(ls -A %s)\" = kernel", cache_folder()), 0);
+}
+
+static void
+state__of_this_boot__the_same_twice(void **test)
+{
+    char *const once = kernel_cache_state();
+    char *const twice = kernel_cache_state();
+
+    (void)test;
+    if (once != NULL && twice != NULL) { /* no module is being loaded */
+        assert_string_equal(once, twice);
+        assert_true(strlen(once) >= 36);
+    }
+    free(once);
+    free(twice);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table__written_and_read__names_the_same),
+        cmocka_unit_test(table__of_another_state__not_read),
+        cmocka_unit_test(file__not_the_callers_alone__not_read),
+        cmocka_unit_test(folder__not_the_callers_alone__not_written),
+        cmocka_unit_test(file__of_any_other_length__not_read),
+        cmocka_unit_test(file__with_any_byte_changed__no_harm),
+        cmocka_unit_test(cache__written_twice__one_file),
+        cmocka_unit_test(state__of_this_boot__the_same_twice),
+    };
+
+    return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);
+}
