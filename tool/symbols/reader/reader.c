@@ -424,13 +424,21 @@ sym_reader_frames(struct sym_reader *image, uint64_t address,
     return count;
 }
 
+/* Whether code is a stub that a linker made, which no unit has. That an address is in
+ * no unit is known only when all line tables were read. */
+static bool
+is_stub(const struct sym_range *range)
+{
+    return range != NULL && range->tag == SYM_TAG_STUB;
+}
+
 bool
 sym_reader_lookup_address(struct sym_reader *image, uint64_t address,
                           struct sym_name *name)
 {
-    const struct sym_frame *frames;
+    const struct sym_frame *frames = NULL;
     struct sym_range *range;
-    size_t count;
+    size_t count = 0;
 
     *name = (struct sym_name){
         .file = "", .definition = "", .address = address, .at = address};
@@ -442,7 +450,9 @@ sym_reader_lookup_address(struct sym_reader *image, uint64_t address,
         name->start = range->origin;
         find_code(image, range, &name->code_start, &name->code_end);
     }
-    count = sym_reader_frames(image, address, &frames);
+    if (!is_stub(range)) {
+        count = sym_reader_frames(image, address, &frames);
+    }
     return sym_name_join(name, frames, count, image->joined);
 }
 
@@ -470,15 +480,22 @@ sym_reader_named_address(struct sym_reader *image, uint64_t address, uint64_t by
 {
     struct last_line last = {.start = address};
     const struct sym_range *range;
+    uint64_t end;
 
     if (bytes > 1 && address <= UINT64_MAX - bytes) {
         load(image);
-        range = sym_table_find_before(&image->table, address + bytes);
+        end = address + bytes;
+        range = sym_table_find_before(&image->table, end);
         if (range != NULL && range->start > address) {
             last.start = range->start;
         }
-        (void)sym_reader_line_rows(image, last.start, address + bytes, keep_last_line,
-                                   &last);
+        /* Behind the last function is padding, which no unit has. */
+        if (range != NULL && range->end > last.start && range->end < end) {
+            end = range->end;
+        }
+        if (!is_stub(range)) {
+            (void)sym_reader_line_rows(image, last.start, end, keep_last_line, &last);
+        }
     }
     return last.start;
 }
