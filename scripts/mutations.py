@@ -18,9 +18,9 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 # name: file, text, what replaces it, test
 MUTATIONS = {
     "stop-does-not-wait": (
-        "src/ke/pool.c", "    Ke->Hal.Table->Synchronize(Ke->Hal.Context);\n", "", "sim-waits"),
+        "src/ke/pool.c", "    KiWaitForHits(Ke);\n", "", "sim-waits"),
     "end-of-a-process-does-not-wait": (
-        "src/ke/profobj.c", "    Ke->Hal.Table->Synchronize(Ke->Hal.Context);\n", "", "sim-waits"),
+        "src/ke/profobj.c", "    KiWaitForHits(Ke);\n", "", "sim-waits"),
     "second-throttle-counts-twice": (
         "src/hal/linux/statistics.c", "    perf_throttles_end(throttles, stream_id, time_ns);\n", "",
         "unit-linux-statistics"),
