@@ -165,7 +165,8 @@ set_words(struct annotate_arguments *arguments, const struct options_words *word
 int
 cmd_annotate(int argc, char **argv)
 {
-    struct annotate_arguments arguments = {.context = CONTEXT_DEFAULT};
+    struct annotate_arguments arguments = {
+        .context = CONTEXT_DEFAULT, .input.stacks = true, .settings.below = true};
     struct options_words words;
     int status;
 

@@ -497,6 +497,92 @@ line_asked_for__around__hits_of_all_functions(void **state)
     profile_delete(made.profile);
 }
 
+/* --- stacks --- */
+
+/* Hits elsewhere, on a stack that is twice at a byte of the instruction at 0x401009, of
+ * line 12, and hits of the function itself. */
+static struct sample_profile
+make_called(void)
+{
+    struct sample_profile made = make(sample, 2);
+    struct profile_call call = {.end = PROFILE_STACK_WHOLE};
+    struct profile_place place = {.image = made.image, .address = 0x408000};
+
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 70);
+    assert_true(profile_add_call(made.profile, &call, &place.stack));
+    for (int i = 0; i < 2; i++) {
+        call = (struct profile_call){
+            .image = made.image,
+            .address = 0x40100a,
+            .function = made.work,
+            .line = 12,
+            .caller = place.stack,
+        };
+        assert_true(profile_add_call(made.profile, &call, &place.stack));
+    }
+    assert_true(profile_add_hits_at(made.profile, &place, 0, 40));
+    place.address += 2;
+    assert_true(profile_add_hits_at(made.profile, &place, 0, 2));
+    return made;
+}
+
+static void
+calls__on_stacks__hits_below_their_lines_once(void **state)
+{
+    static const enum listing_view views[] = {LISTING_BEST, LISTING_SOURCE_ONLY};
+    const struct annotator_settings settings = {.below = true};
+    struct sample_profile made = make_called();
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct listing listing;
+        const struct listing_line *line;
+        uint64_t below = 0;
+
+        list_with(&settings, made.profile, "work", views[i], &listing);
+        assert_int_equal(listing.has_instructions, views[i] == LISTING_BEST);
+        line = listing.has_instructions ? fixture_at(&listing, 0x401009)
+                                        : fixture_line(&listing, 12);
+        assert_int_equal(listing_line_below(&listing, line, 0), 42);
+        assert_int_equal(listing_line_hits(&listing, line, 0), 0);
+        for (size_t k = 0; k < listing.count; k++) {
+            below += listing_line_below(&listing, &listing.lines[k], 0);
+        }
+        assert_int_equal(below, 42);
+        assert_int_equal(listing.own[0], 70);
+        assert_int_equal(sum(&listing, 0), 70);
+        listing_fold(&listing, 0, 0);
+        assert_false(line->hidden);
+        listing_finish(&listing);
+    }
+    profile_delete(made.profile);
+}
+
+static void
+calls__on_stacks__printed_in_a_column(void **state)
+{
+    const struct listing_print_options options = {.source = 0};
+    const struct annotator_settings settings = {.below = true};
+    struct sample_profile made = make_called();
+    struct listing listing;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    list_with(&settings, made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    assert_true(listing_print_text(out, made.profile, &listing, &options));
+    assert_true(listing_print_json(out, made.profile, &listing));
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "  below    line  source"));
+    assert_non_null(strstr(text, "  0.00%     0     42      12  "));
+    assert_non_null(strstr(text, "\"below\":[42,0]"));
+    free(text);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
 /* --- what is not there --- */
 
 static void
@@ -911,6 +997,8 @@ main(int argc, char **argv)
         cmocka_unit_test(
             inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
         cmocka_unit_test(image__of_another_build__source_and_said),
+        cmocka_unit_test(calls__on_stacks__hits_below_their_lines_once),
+        cmocka_unit_test(calls__on_stacks__printed_in_a_column),
         cmocka_unit_test(code__too_large__not_said_to_be_missing),
         cmocka_unit_test(image__gone__found_in_image_dir),
         cmocka_unit_test(image__kernel_or_jit__buckets_and_why),

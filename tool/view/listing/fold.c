@@ -8,15 +8,16 @@
 /* Shorter gaps are shown, since the line that replaces them would save nothing. */
 enum { GAP_LINES_MIN = 3 };
 
-/* Return what decides whether a line is shown: its hits of all sources, so that no line
- * with hits of any source is hidden. */
+/* Return what decides whether a line is shown: its hits of all sources, and those below
+ * it, so that no line with hits of any source is hidden. */
 static uint64_t
 weight(const struct listing *listing, const struct listing_line *line)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < listing->source_count; i++) {
-        if (__builtin_add_overflow(sum, listing_line_hits(listing, line, i), &sum)) {
+        if (__builtin_add_overflow(sum, listing_line_hits(listing, line, i), &sum) ||
+            __builtin_add_overflow(sum, listing_line_below(listing, line, i), &sum)) {
             return UINT64_MAX;
         }
     }

@@ -136,6 +136,7 @@ listing_add_line(struct listing *listing, enum listing_kind kind)
         .hits_at = LISTING_NO_HITS,
         .shared_at = LISTING_NO_HITS,
         .inlined_at = LISTING_NO_HITS,
+        .below_at = LISTING_NO_HITS,
     };
     return line;
 }
@@ -242,6 +243,13 @@ listing_line_inlined(const struct listing *listing, const struct listing_line *l
                      size_t source)
 {
     return hits_at(listing, line->inlined_at, source);
+}
+
+uint64_t
+listing_line_below(const struct listing *listing, const struct listing_line *line,
+                   size_t source)
+{
+    return hits_at(listing, line->below_at, source);
 }
 
 uint64_t

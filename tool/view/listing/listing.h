@@ -151,6 +151,7 @@ struct annotator_settings {
     enum listing_decoder decoder;
     const char *objdump; /* program to start; NULL: "objdump" */
     bool intel;          /* x86 instructions in Intel syntax, otherwise AT&T */
+    bool below;          /* set below_at, which takes a walk over all stacks */
 };
 
 /* annotator - the open files of listings. Each call may use another profile. */
@@ -222,10 +223,13 @@ struct listing_line {
     size_t hits_at;
     size_t shared_at;  /* source lines: hits that may belong to other lines */
     size_t inlined_at; /* source lines: hits of functions inlined there */
-    bool has_code;     /* source lines: some known instruction belongs to it */
-    bool missing;      /* source lines: the text could not be read */
-    bool chosen;       /* the line or address that was requested */
-    bool hidden;       /* set by listing_fold */
+    /* Instructions; without these source lines: hits of what is called there, by the
+     * stacks of the profile, each stack once. They are no hits of the target. */
+    size_t below_at;
+    bool has_code; /* source lines: some known instruction belongs to it */
+    bool missing;  /* source lines: the text could not be read */
+    bool chosen;   /* the line or address that was requested */
+    bool hidden;   /* set by listing_fold */
     /* On the first of several hidden lines, their number; else 0. */
     uint32_t gap_lines;
 };
@@ -270,7 +274,7 @@ struct listing {
     size_t bucket_count;
     struct listing_note *notes;
     size_t note_count;
-    uint64_t *hits; /* indexed by hits_at and shared_at */
+    uint64_t *hits; /* indexed by hits_at and its like */
     size_t source_count;
     uint64_t *own;     /* hits of the target, one for each source */
     uint64_t *inlined; /* of own, those of functions inlined into the target */
@@ -308,6 +312,10 @@ uint64_t listing_line_shared(const struct listing *listing,
  * there. */
 uint64_t listing_line_inlined(const struct listing *listing,
                               const struct listing_line *line, size_t source);
+
+/* listing_line_below - return the hits of what a line calls. */
+uint64_t listing_line_below(const struct listing *listing,
+                            const struct listing_line *line, size_t source);
 
 /* listing_bucket_hits - return the hits of a line's bucket, which may be at another
  * line of its bracket; 0 if it is in none. */

@@ -171,6 +171,7 @@ put_line(struct buffer *json, const struct listing *listing,
         json_put_number_member(json, "line", line->line);
         json_put_bool_member(json, "chosen", line->chosen);
         put_hits(json, "hits", listing, line->hits_at);
+        put_hits(json, "below", listing, line->below_at);
     }
     if (source) {
         json_put_bool_member(json, "has_code", line->has_code);

@@ -20,10 +20,13 @@
 /* Number of targets that are listed; more are only counted. */
 enum { TARGETS_SHOWN = 20 };
 
-/* column - hits of a source, or its hits of inlined functions. */
+/* What a column has of a line: its hits, those of functions inlined there, or those
+ * below it. */
+enum column_kind { COLUMN_HITS, COLUMN_INLINED, COLUMN_BELOW };
+
 struct column {
     size_t source;
-    bool inlined;
+    enum column_kind kind;
     size_t width;
 };
 
@@ -65,16 +68,26 @@ static uint64_t
 column_hits(const struct printer *printer, const struct column *column,
             const struct listing_line *line)
 {
-    return column->inlined
-               ? listing_line_inlined(printer->listing, line, column->source)
-               : listing_line_hits(printer->listing, line, column->source);
+    switch (column->kind) {
+    case COLUMN_INLINED:
+        return listing_line_inlined(printer->listing, line, column->source);
+    case COLUMN_BELOW:
+        return listing_line_below(printer->listing, line, column->source);
+    case COLUMN_HITS:
+        break;
+    }
+    return listing_line_hits(printer->listing, line, column->source);
 }
 
+/* Return whether any line has a number in a column of this kind. */
 static bool
-any_inlined(const struct listing *listing)
+has_any(const struct listing *listing, enum column_kind kind)
 {
     for (size_t i = 0; i < listing->count; i++) {
-        if (listing->lines[i].inlined_at != LISTING_NO_HITS) {
+        const struct listing_line *const line = &listing->lines[i];
+
+        if ((kind == COLUMN_BELOW ? line->below_at : line->inlined_at) !=
+            LISTING_NO_HITS) {
             return true;
         }
     }
@@ -82,32 +95,38 @@ any_inlined(const struct listing *listing)
 }
 
 static void
-add_column(struct printer *printer, size_t source, bool inlined)
+add_column(struct printer *printer, size_t source, enum column_kind kind)
 {
-    const struct column column = {.source = source, .inlined = inlined};
+    const struct column column = {.source = source, .kind = kind};
 
     printer->columns[printer->column_count++] = column;
 }
 
-/* Choose the columns of hits: one for each shown source; if there is only one, another
- * for hits of inlined functions. Returns false if memory runs out. */
+/* Choose the columns of hits: one for each shown source; if there is only one, others
+ * for hits below lines and those of inlined functions. Returns false if memory runs
+ * out. */
 static bool
 choose_columns(struct printer *printer)
 {
     const struct listing *listing = printer->listing;
 
-    printer->columns = calloc(listing->source_count + 2, sizeof(*printer->columns));
+    printer->columns = calloc(listing->source_count + 3, sizeof(*printer->columns));
     if (printer->columns == NULL) {
         return false;
     }
     for (size_t i = 0; i < listing->source_count; i++) {
         if (printer->options->source == LISTING_ALL_SOURCES ||
             printer->options->source == i) {
-            add_column(printer, i, false);
+            add_column(printer, i, COLUMN_HITS);
         }
     }
-    if (printer->column_count == 1 && any_inlined(listing)) {
-        add_column(printer, main_source(printer), true);
+    if (printer->column_count == 1) {
+        if (has_any(listing, COLUMN_BELOW)) {
+            add_column(printer, main_source(printer), COLUMN_BELOW);
+        }
+        if (has_any(listing, COLUMN_INLINED)) {
+            add_column(printer, main_source(printer), COLUMN_INLINED);
+        }
     }
     return true;
 }
@@ -116,8 +135,8 @@ static void
 put_title(const struct printer *printer, const struct column *column,
           struct buffer *out)
 {
-    if (column->inlined) {
-        buffer_append_text(out, "inlined");
+    if (column->kind != COLUMN_HITS) {
+        buffer_append_text(out, column->kind == COLUMN_BELOW ? "below" : "inlined");
     } else if (printer->listing->source_count == 1) {
         buffer_append_text(out, "hits");
     } else {
@@ -205,7 +224,7 @@ put_numbers(struct printer *printer, const struct listing_line *line)
         const struct column *column = &printer->columns[i];
         const uint64_t hits = column_hits(printer, column, line);
 
-        if (any && (hits > 0 || (i == 0 && !column->inlined))) {
+        if (any && (hits > 0 || i == 0)) {
             buffer_print(text, "  %*" PRIu64, (int)column->width, hits);
         } else {
             buffer_print(text, "  %*s", (int)column->width, "");

@@ -126,6 +126,7 @@ list_image(struct view *view, uint32_t image)
     }
     if (any) {
         mark_targets(&code);
+        view_below_code(view, image, code.shift, code.first_line);
     }
     free(code.rows);
     free(code.parts);

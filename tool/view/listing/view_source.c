@@ -523,6 +523,7 @@ view_source(struct view *view)
         for (size_t i = 0; i < source.file_count; i++) {
             list_file(&source, &source.files[i]);
         }
+        view_below_source(view);
     }
     hash_index_finish(&source.index);
     free(source.lines);

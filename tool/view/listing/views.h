@@ -52,6 +52,15 @@ bool view_code(struct view *view);
  * added then. */
 bool view_source(struct view *view);
 
+/* view_below_code - add the hits below the instructions of an image, if the settings
+ * ask for them. These are the lines from first_line on. shift: what to add to addresses
+ * of the profile. */
+void view_below_code(struct view *view, uint32_t image, uint64_t shift,
+                     size_t first_line);
+
+/* view_below_source - add those below the source lines. */
+void view_below_source(struct view *view);
+
 /* view_buckets - list buckets by address. */
 void view_buckets(struct view *view);
 
