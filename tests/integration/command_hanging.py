@@ -13,10 +13,6 @@ import harness
 from command_agent import AgentTest
 from harness import free_port, text, wait_for
 
-if "ASAN_OPTIONS" in os.environ:
-    # To look for leaks it stops all threads, and waits for ever for one in a call that hangs.
-    os.environ["ASAN_OPTIONS"] += ":detect_leaks=0"
-
 JITTER = """#define _GNU_SOURCE
 #include <sched.h>
 #include <string.h>
@@ -50,6 +46,8 @@ class HangingTest(AgentTest):
     """A file system that stops answering, as NFS and FUSE do, costs names and nothing else."""
 
     def setUp(self):
+        if "ASAN_OPTIONS" in os.environ:
+            self.skipTest("at the end AddressSanitizer waits for threads, also for those in calls that hang")
         super().setUp()
         self.mount = self.folder / "mount"
         self.mount.mkdir()
