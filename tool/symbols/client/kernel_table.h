@@ -7,7 +7,6 @@
 #include "base/buffer.h"
 #include "symbols/border/name_map.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +17,7 @@ struct kernel_symbol {
     uint32_t name;
     uint32_t module; /* 0: "", which names begin with */
     uint8_t rank;
-    bool sought; /* the function of a part that is wanted: only its address counts */
+    uint8_t sought;    /* 1: the function of a wanted part: only its address counts */
     uint8_t unused[6]; /* 0 */
 };
 
