@@ -50,6 +50,8 @@ map(int fd, size_t bytes)
     memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED) {
+        /* It is sealed against writing, or was opened without the right to it. */
+        errno = errno == EPERM || errno == EACCES ? EINVAL : errno;
         return NULL;
     }
     if (madvise(memory, bytes, MADV_DONTDUMP) != 0 ||
