@@ -257,6 +257,33 @@ file__with_any_byte_changed__no_harm(void **test)
     }
 }
 
+/* Each symbol copies its name, and each part of a name that ends with .cold. */
+static void
+file__with_a_longer_name_than_linux_has__not_read(void **test)
+{
+    char line[2100] = "ffffffff81000010 T ";
+    const size_t begins = strlen(line);
+
+    (void)test;
+    for (size_t bytes = 1000; bytes <= 2000; bytes += 1000) {
+        struct kernel_table table = {.core = {0}};
+        char text[2200];
+        FILE *file;
+
+        memset(line + begins, 'n', bytes);
+        line[begins + bytes] = '\0';
+        snprintf(text, sizeof(text), "%s%s\n%s", "ffffffff81000000 T _stext\n", line,
+                 "ffffffff81001000 T _etext\n");
+        file = fmemopen(text, strlen(text), "r");
+        assert_non_null(file);
+        assert_int_equal(kernel_table_read(&table, file, NULL), 0);
+        fclose(file);
+        kernel_cache_write(cache_folder(), state, &table);
+        kernel_table_finish(&table);
+        assert_int_equal(is_read(state), bytes < 1024);
+    }
+}
+
 /* What a command wrote before it was killed is in nobody's way, and a new cache takes
  * the place of the old one. */
 static void
@@ -301,6 +328,7 @@ main(void)
         cmocka_unit_test(folder__not_the_callers_alone__not_written),
         cmocka_unit_test(file__of_any_other_length__not_read),
         cmocka_unit_test(file__with_any_byte_changed__no_harm),
+        cmocka_unit_test(file__with_a_longer_name_than_linux_has__not_read),
         cmocka_unit_test(cache__written_twice__one_file),
         cmocka_unit_test(state__of_this_boot__the_same_twice),
     };

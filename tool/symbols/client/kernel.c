@@ -305,6 +305,9 @@ sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *want
 /* Where the functions are kept from one command to the next, until the next boot. */
 #define CACHE_FOLDER "/run/ntprof"
 
+/* At most so many of the first symbols are at 0 where addresses are shown. */
+enum { LINES_AT_0_MAX = 256 };
+
 /* Read all functions from /proc. Returns as kernel_table_read. */
 static int
 read_proc(struct kernel_table *table)
@@ -333,8 +336,8 @@ shows_addresses(void)
     FILE *const kallsyms = fopen("/proc/kallsyms", "re");
     unsigned long long address = 0;
 
-    /* Symbols of processors' own data come first, the first of them at 0. */
-    for (int i = 0; i < 2 && address == 0 && kallsyms != NULL; i++) {
+    /* Symbols of processors' own data come first, and the first of them are at 0. */
+    for (int i = 0; i < LINES_AT_0_MAX && address == 0 && kallsyms != NULL; i++) {
         if (fscanf(kallsyms, "%llx%*[^\n]", &address) != 1) {
             break;
         }
@@ -345,18 +348,20 @@ shows_addresses(void)
     return address != 0;
 }
 
-/* Whether all wanted buckets are in texts of a table, which a cache has all symbols
- * of. */
+/* Whether all wanted buckets are in the core's text, which a cache has all symbols of.
+ * It does not have those of all modules: Linux tells where each begins, but an end that
+ * may be that of other code. */
 static bool
-has_texts(const struct kernel_table *table, const struct sym_wanted *wanted)
+is_in_core(const struct kernel_table *table, const struct sym_wanted *wanted)
 {
+    const struct kernel_text *const core = &table->core;
     bool all = true;
 
     for (size_t i = 0; all && i < wanted->count; i++) {
         const uint64_t place = wanted->places[i];
-        const struct kernel_text *const text = kernel_table_text(table, place);
 
-        all = text != NULL && wanted->bytes - 1 < text->end - place;
+        all = place >= core->start && place < core->end &&
+              wanted->bytes - 1 < core->end - place;
     }
     return all;
 }
@@ -372,7 +377,7 @@ read_cached(struct kernel_table *table, const struct sym_wanted *wanted,
     char *state_now;
     int error;
 
-    if (right && has_texts(table, wanted) && shows_addresses()) {
+    if (right && is_in_core(table, wanted) && shows_addresses()) {
         return 0;
     }
     kernel_table_finish(table);

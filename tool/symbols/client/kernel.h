@@ -9,7 +9,8 @@
 #include <stdio.h>
 
 /*
- * Read the kernel's functions, and their modules, from /proc/kallsyms.
+ * Read the kernel's functions, and their modules, from /proc/kallsyms; with wanted, for
+ * root, from where a former command kept them, or they are kept there.
  *
  *   wanted      only symbols that cover these buckets are kept, and nothing else may be
  *               looked up; NULL: all are kept

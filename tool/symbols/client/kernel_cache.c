@@ -172,6 +172,27 @@ fits(const struct header *header, uint64_t file_bytes)
            header->symbols_bytes % sizeof(struct kernel_symbol) == 0;
 }
 
+/* Linux's names have at most 511 characters, also of modules. */
+enum { NAME_BYTES_MAX = 1024 };
+
+/* Whether names are strings, none of which is long, the first one "". */
+static bool
+are_names(const struct buffer *names)
+{
+    size_t start = 0;
+
+    if (names->size == 0 || names->data[0] != '\0') {
+        return false;
+    }
+    for (size_t i = 0; i < names->size; i++) {
+        if (i - start >= NAME_BYTES_MAX) {
+            return false;
+        }
+        start = names->data[i] == '\0' ? i + 1 : start;
+    }
+    return start == names->size;
+}
+
 /* Whether a table is as kernel_table.h says. */
 static bool
 is_valid(const struct kernel_table *table)
@@ -180,8 +201,7 @@ is_valid(const struct kernel_table *table)
     size_t count;
     const struct kernel_symbol *const symbols = kernel_table_symbols(table, &count);
 
-    if (names->size == 0 || names->data[0] != '\0' ||
-        names->data[names->size - 1] != '\0') {
+    if (!are_names(names)) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {

@@ -15,7 +15,6 @@
 #include <string.h>
 
 /* Linux writes up to a page of /proc/kallsyms at once. */
-#define CHUNK_BYTES 8192
 
 /* line - one line of kallsyms, its strings cut out in place. */
 struct line {
@@ -227,13 +226,11 @@ int
 kernel_table_read(struct kernel_table *table, FILE *kallsyms, FILE *modules)
 {
     struct reader reader = {.table = table};
-    char chunk[CHUNK_BYTES];
     char *text = NULL;
     size_t room = 0;
     ssize_t length;
     struct line line;
 
-    setvbuf(kallsyms, chunk, _IOFBF, sizeof(chunk));
     while (!table->names.failed && (length = getline(&text, &room, kallsyms)) > 0) {
         if (cut_line(text, (size_t)length, &line)) {
             add_line(&reader, &line);
