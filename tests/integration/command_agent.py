@@ -42,6 +42,13 @@ class AgentTest(CommandTest):
             self.assertIsNone(child.poll(), self.said())
         return child
 
+    def kill_agent(self, child):
+        """Its children, which see that it has ended a moment later, have its spool until then."""
+        children = harness.children_of(child.pid)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        wait_for(lambda: not any(harness.is_alive(pid) for pid in children), "the end of its children")
+
     def said(self):
         return text(self.log.read_bytes()) if self.log.exists() else ""
 
@@ -118,8 +125,7 @@ class Windows(AgentTest):
     def test_sigkill__loses_no_finished_window_and_the_next_has_another_epoch(self):
         child = self.start_agent()
         before = self.wait_windows(2)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        self.kill_agent(child)
         (self.spool / ".00000000000000000001-x.pb.gz.new").write_bytes(b"half")
         child = self.start_agent()
         self.wait_windows(len(before) + 1)
@@ -346,16 +352,14 @@ class Stores(AgentTest):
         self.init()
         child = self.start_agent()
         kept = self.wait_windows(2)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
+        self.kill_agent(child)
         copies = [(path.name, path.read_bytes()) for path in kept]
         for _ in range(2):  # the second time as if the agent had died before it removed them
             for name, content in copies:
                 (self.spool / name).write_bytes(content)
             child = self.start_agent("--store", self.url)
             wait_for(lambda: not [name for name, _ in copies if (self.spool / name).exists()], "an empty spool")
-            child.send_signal(signal.SIGKILL)
-            child.wait()
+            self.kill_agent(child)
         hits = 0
         for name, content in copies:
             path = self.folder / "copy.pb.gz"
