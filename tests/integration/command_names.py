@@ -15,7 +15,7 @@ SOURCE = """\
 volatile unsigned sink;
 static inline __attribute__((always_inline)) unsigned inner(unsigned x)
 {
-    for (unsigned i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < 5000; i++) {
         sink += x * i;
     }
     return sink;
@@ -31,7 +31,7 @@ __attribute__((noinline)) unsigned outer(unsigned x)
 int main(void)
 {
     unsigned sum = 0;
-    for (unsigned i = 0; i < 100000; i++) {
+    for (unsigned i = 0; i < 40000; i++) {
         sum += outer(i);
     }
     return sum == 1;
