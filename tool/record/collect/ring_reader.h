@@ -11,8 +11,8 @@
 struct ring_reader;
 
 /*
- * Map a ring. Returns NULL with errno set: EINVAL if it is none of this size, otherwise
- * because memory ran out.
+ * Map a ring. Returns NULL with errno set: EINVAL if it is none of this size or may not
+ * be written, otherwise because memory ran out.
  *
  *   fd  is closed in any case, so that nobody gets it from this process
  */
