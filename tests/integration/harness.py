@@ -314,6 +314,12 @@ def children_faults():
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
 
 
+def processor_time_s(pid):
+    """Processor seconds of a process that runs."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def text(raw):
     return raw.decode("utf-8", "replace")
 
