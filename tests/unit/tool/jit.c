@@ -258,6 +258,30 @@ remember__process_exited__by_its_parent(void **state)
     end(&jits, &jit);
 }
 
+/* Nothing is known of the user of the child. */
+static void
+open__process_exited_and_map_is_of_another_user__not_said_to_be_wrong(void **state)
+{
+    const uint32_t ancestors[] = {(uint32_t)getpid()};
+    const pid_t child = exited_pid();
+    struct jit jit;
+    struct jits jits = begin(&jit, 1);
+
+    (void)state;
+    write_map(child, "child");
+    if (chown(path_of(child), 12345, 12345) != 0) {
+        unlink(path_of(child));
+        print_message("only root may give a file away\n");
+        skip();
+    }
+    jit_remember(&jits, &jit, (uint32_t)child, ancestors, 1, start_ns);
+    assert_true(jit.known);
+    assert_null(read_map(&jit, child));
+    assert_int_equal(errno, ESRCH);
+    unlink(path_of(child));
+    end(&jits, &jit);
+}
+
 static void
 remember__nobody_is_left__what_is_ours(void **state)
 {
@@ -339,6 +363,8 @@ main(void)
             find_map__map_created_later__found_when_a_search_is_due, remove_map),
         cmocka_unit_test_teardown(take__map_is_open__moved, remove_map),
         cmocka_unit_test(remember__process_exited__by_its_parent),
+        cmocka_unit_test(
+            open__process_exited_and_map_is_of_another_user__not_said_to_be_wrong),
         cmocka_unit_test(remember__nobody_is_left__what_is_ours),
         cmocka_unit_test_teardown(open__user_changed__read_again, remove_map),
         cmocka_unit_test_teardown(remember__file_system_does_not_answer__opens_nothing,

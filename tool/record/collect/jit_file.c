@@ -67,6 +67,7 @@ read_target(const uint32_t *pids, size_t count, struct sym_perf_target *target)
     for (size_t i = 1; i < count; i++) {
         if (sym_perf_target_read(pids[i], target) == 0) {
             target->pid = pids[0];
+            target->ancestor = true;
             if (!target->inside) {
                 return 0;
             }
@@ -158,12 +159,17 @@ read_user(uint32_t pid, struct sym_perf_target *target)
 }
 
 /* Open the perf map by its name, which fails with -EPERM if it is not owned by the user
- * of the process: once more if that user has changed. Returns 0 or a negative errno. */
+ * of the process: once more if that user has changed. User and /tmp of an ancestor may
+ * be others than the process's: -ESRCH instead of -EPERM and -ENOENT. Returns 0 or a
+ * negative errno. */
 static int
 open_by_name(struct jit_file *asked)
 {
     int error = sym_perf_file_open(&asked->target, &asked->file);
 
+    if (asked->target.ancestor && (error == -EPERM || error == -ENOENT)) {
+        return -ESRCH;
+    }
     if (error == -EPERM && read_user(asked->pid, &asked->target)) {
         error = sym_perf_file_open(&asked->target, &asked->file);
     }

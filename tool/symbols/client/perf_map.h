@@ -25,6 +25,7 @@ struct sym_perf_target {
     bool inside;       /* that is a namespace inside ours */
     uint32_t uid;      /* its effective user */
     uint32_t root_uid; /* root of its user namespace, by our numbers */
+    bool ancestor;     /* all but pid is of an ancestor that stands for it */
 };
 
 /* Read what leads to the perf map of a running process. Returns 0, or -ESRCH if it has
