@@ -39,7 +39,7 @@ typedef struct ntprof_source_info {
     uint64_t interval_default;
     uint64_t interval_minimum;
     uint64_t interval_maximum;
-    double interval_measured; /* events that the kernel counted for a hit; 0: no hit */
+    double interval_measured; /* between hits taken, on average; 0: no hit */
     uint64_t expected;        /* hits that the kernel's event count gives */
     uint64_t taken;           /* hits delivered */
     uint64_t counted;         /* of them: matched at least one started profile */

@@ -103,8 +103,8 @@ typedef struct _HAL_SOURCE_STATISTICS {
     ULONG Unit; /* NTPROF_UNIT_... */
     BOOLEAN KernelIncluded;
     ULONG64 IntervalAsked; /* 0: none was set */
-    ULONG64 Events;        /* 100 ns or events that the kernel counted */
-    ULONG64 Expected;      /* hits that Events makes at the interval, plus Throttled */
+    ULONG64 Events;        /* 100 ns or events, throttled ones included */
+    ULONG64 Expected;      /* hits that Events makes at the interval */
     ULONG64 Lost;
     ULONG64 Throttled;
     ULONG64 Missed;

@@ -17,19 +17,25 @@ scale(uint64_t a, uint64_t b, uint64_t c)
     return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* Return how many hits throttling prevented. counts: in, of the period in which the
- * source was throttled for throttled_ns. */
+/* Return a + b, or the most that there is. */
 static uint64_t
-throttled_hits(uint64_t throttled_ns, const struct perf_counts *counts, uint64_t period,
-               bool is_time)
+add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Return how many events passed while the source was throttled. counts: in, of the
+ * period in which it was for throttled_ns. */
+static uint64_t
+throttled_events(uint64_t throttled_ns, const struct perf_counts *counts, bool is_time)
 {
     if (is_time) {
-        return throttled_ns / period;
+        return throttled_ns;
     }
     /* At the rate at which events came while they were counted. */
     return counts->running_ns == 0
                ? 0
-               : scale(throttled_ns, counts->events, counts->running_ns) / period;
+               : scale(throttled_ns, counts->events, counts->running_ns);
 }
 
 void
@@ -48,11 +54,12 @@ perf_tally_close_period(struct perf_tally *tally, const struct perf_counts *open
     const struct perf_counts counts = {.events = tally->events + open->events,
                                        .running_ns =
                                            tally->running_ns + open->running_ns};
+    const uint64_t throttled =
+        throttled_events(tally->throttled_ns + open->silent_ns, &counts, is_time);
 
-    tally->done_events += counts.events;
+    tally->done_events = add(tally->done_events, add(counts.events, throttled));
     tally->done_expected += counts.events / interval;
-    tally->done_throttled += throttled_hits(tally->throttled_ns + open->silent_ns,
-                                            &counts, interval, is_time);
+    tally->done_throttled += throttled / interval;
     tally->events = 0;
     tally->running_ns = 0;
     tally->throttled_ns = 0;
@@ -77,12 +84,15 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
                        bool kernel_included, HAL_SOURCE_STATISTICS *statistics)
 {
     struct perf_tally closed = *tally;
+    uint64_t discarded; /* events of the hits that were not passed on */
     uint64_t accounted_for;
     uint64_t difference;
 
     perf_tally_close_period(&closed, open, period, is_time);
+    discarded = scale(tally->discarded, period, 1);
     *statistics = (HAL_SOURCE_STATISTICS){
-        .Events = closed.done_events,
+        .Events = closed.done_events -
+                  (discarded < closed.done_events ? discarded : closed.done_events),
         .Throttled = closed.done_throttled,
         .Lost = closed.lost + open->lost,
     };

@@ -18,7 +18,7 @@
 
 struct perf_tally {
     /* Closed periods */
-    uint64_t done_events;    /* occurrences of the source */
+    uint64_t done_events;    /* occurrences of the source, throttled ones included */
     uint64_t done_expected;  /* hits, without throttled ones, which are added later */
     uint64_t done_throttled; /* hits */
     /* How many perf events there have been for the source, inherited ones included: the
@@ -66,7 +66,9 @@ void perf_tally_close_period(struct perf_tally *tally, const struct perf_counts 
  * the clock can be excluded. Expected = taken + Lost + Throttled + Missed + Unfinished
  * + Excluded always holds: if the counts make fewer hits than were seen, because
  * intervals are in progress, Expected is raised. Lost records that are no hits (of
- * mappings, of threads) are not in Lost. Events are native.
+ * mappings, of threads) are not in Lost. Events are native, and those that Expected
+ * follows from: with those that passed while the source was throttled, which the kernel
+ * does not count, and without those of hits that were not passed on.
  */
 void perf_statistics_add_up(const struct perf_tally *tally,
                             const struct perf_counts *open, uint64_t period,

@@ -25,14 +25,14 @@ settle__rows__add_up(void **state)
         {100000, 0, 0, 90, true, {100000, 100, 0, 0, 10, 0, 0}},
         {100000, 0, 0, 90, false, {100000, 100, 0, 0, 0, 0, 10}},
         {100000, 7, 0, 90, true, {100000, 100, 7, 0, 3, 0, 0}},
-        {100000, 0, 20000, 100, true, {100000, 120, 0, 20, 0, 0, 0}},
-        {100000, 5, 20000, 90, false, {100000, 120, 5, 20, 0, 0, 5}},
+        {100000, 0, 20000, 100, true, {120000, 120, 0, 20, 0, 0, 0}},
+        {100000, 5, 20000, 90, false, {120000, 120, 5, 20, 0, 0, 5}},
         /* more than expected: periods that had begun */
         {99000, 0, 0, 100, true, {99000, 100, 0, 0, 0, 0, 0}},
-        {99000, 5, 3000, 100, true, {99000, 103, 0, 3, 0, 0, 0}},
+        {99000, 5, 3000, 100, true, {102000, 103, 0, 3, 0, 0, 0}},
         /* more lost than hits there can have been: records of mappings */
         {100000, 5000, 0, 90, true, {100000, 100, 10, 0, 0, 0, 0}},
-        {100000, 5000, 20000, 90, true, {100000, 120, 10, 20, 0, 0, 0}},
+        {100000, 5000, 20000, 90, true, {120000, 120, 10, 20, 0, 0, 0}},
     };
 
     (void)state;
@@ -118,12 +118,34 @@ throttled__other_than_time__by_the_rate_of_events(void **state)
 
     (void)state;
     perf_statistics_add_up(&tally, &open, 1000, false, 1000, true, &statistics);
+    assert_int_equal(statistics.Events, 1500000);
     assert_int_equal(statistics.Throttled, 500);
     assert_int_equal(statistics.Expected, 1500);
     perf_statistics_add_up(&tally, &still, 1000, false, 0, true, &statistics);
     assert_int_equal(statistics.Throttled, 0);
     perf_statistics_add_up(&tally, &huge, 1000, false, 0, true, &statistics);
+    assert_int_equal(statistics.Events, UINT64_MAX);
     assert_int_equal(statistics.Throttled, UINT64_MAX / 1000);
+}
+
+/* A person gets the rate of Events to taken: the hits not taken must explain it. */
+static void
+events__hits_not_passed_on__not_in_them(void **state)
+{
+    const struct perf_tally tally = {.discarded = 20, .throttled_ns = 30000};
+    const struct perf_tally all = {.discarded = 200};
+    const struct perf_counts open = {.events = 100000, .running_ns = 100000};
+    HAL_SOURCE_STATISTICS statistics;
+
+    (void)state;
+    perf_statistics_add_up(&tally, &open, 1000, true, 70, true, &statistics);
+    assert_int_equal(statistics.Events, 110000);
+    assert_int_equal(statistics.Expected, 110);
+    assert_int_equal(statistics.Throttled, 30);
+    assert_int_equal(statistics.Missed, 10);
+    perf_statistics_add_up(&all, &open, 1000, true, 0, true, &statistics);
+    assert_int_equal(statistics.Events, 0);
+    assert_int_equal(statistics.Expected, 0);
 }
 
 static void
@@ -212,6 +234,7 @@ main(void)
         cmocka_unit_test(settle__after_change_of_interval__each_stretch_by_its_own),
         cmocka_unit_test(settle__clock_that_stood_still__throttled),
         cmocka_unit_test(throttled__other_than_time__by_the_rate_of_events),
+        cmocka_unit_test(events__hits_not_passed_on__not_in_them),
         cmocka_unit_test(throttles__begin_and_end__time_between),
         cmocka_unit_test(throttles__begun_twice__time_counts_once),
         cmocka_unit_test(throttles__end_never_shows__counts_the_longest),
