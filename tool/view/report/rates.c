@@ -184,7 +184,9 @@ put_causes(struct buffer *lines, const struct profile *profile,
     } causes[] = {
         {source->throttled, "throttled by the kernel"},
         {source->lost, "lost, as rings were full"},
-        {source->missed, "missed, as timers were late"},
+        {source->missed, report_is_time(source)
+                             ? "missed, as timers were late"
+                             : "missed: counted by the kernel, but not reported"},
         {source->unfinished, "cut short at the end of threads"},
         {source->excluded, "in kernel mode, cut short or missed: not seen"},
     };
