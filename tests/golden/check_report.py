@@ -237,7 +237,10 @@ class Checker:
             report = json.loads(self.run("report", "--json", "--rows", "0", "--by", keys, kind).stdout)
             kept = [{key: value for key, value in row.items() if not key.startswith("total")}
                     for row in report["rows"] if row["hits"]]
-            return sorted(kept, key=repr), report["sources"]
+            of_stacks = ("stack_bytes", "contexts", "contexts_max")
+            sources = [{key: value for key, value in source.items() if key not in of_stacks}
+                       for source in report["sources"]]
+            return sorted(kept, key=repr), sources
 
         for keys in ("function", "inline", "line", "image", "address", "bucket", "process", "source",
                      "process,function", "source,function", "image,line"):

@@ -458,7 +458,6 @@ make_stacks(void)
     const uint32_t whole = add_call(profile, &call);
     uint32_t by_main, by_parse, inlined, cut;
 
-    (void)time;
     call.end = "[cut at 16 kB]";
     cut = add_call(profile, &call);
     call = (struct profile_call){.image = app,
@@ -524,6 +523,9 @@ make_stacks(void)
                                         .function = clear,
                                         .stack = add_call(profile, &call)},
                  "app", 60);
+    profile->sources[time].stack_bytes = 16384;
+    profile->sources[time].contexts = 1234;
+    profile->sources[time].contexts_max = 262144;
     return profile;
 }
 

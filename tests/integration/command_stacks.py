@@ -158,6 +158,21 @@ class Stacks(CommandTest):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         return json.loads(result.stdout)
 
+    def stack_words(self, name):
+        """What the comment of source time says of stacks."""
+        found = [value.decode("utf-8", "surrogateescape").split(" ")
+                 for number, value in fields(gzip.decompress((self.folder / name).read_bytes()))
+                 if number == 6 and value.startswith(b"ntprof.source time ")]
+        self.assertEqual(len(found), 1)
+        words = {"ends": collections.Counter()}
+        for key, _, value in (word.partition("=") for word in found[0][2:]):
+            if key == "stack_end":
+                hits, _, end = value.partition(":")
+                words["ends"][end.replace(r"\x20", " ")] += int(hits)
+            elif key in ("stack_bytes", "contexts", "contexts_max"):
+                words[key] = int(value)
+        return words
+
     def check(self, said):
         """Whatever was recorded: each hit has an end, and is where it is without stacks."""
         line = LINE.search(said)
@@ -175,6 +190,12 @@ class Stacks(CommandTest):
             if sample.labels["stack"].startswith("["):
                 self.assertEqual(sample.functions[-1], sample.labels["stack"])
         self.assertEqual(sum(ends.values()), time["counted"])
+        # which the comment of the source has as well, with what the line says
+        words = self.stack_words(FILE)
+        self.assertEqual(words.pop("ends"), +ends)
+        self.assertEqual({key: time[key] for key in words}, words)
+        contexts = [int(number.replace(",", "")) for number in line.groups()]
+        self.assertEqual([words["contexts"], words["contexts_max"]], contexts)
         # counter of a bucket = sum of its rows, which the table by address has
         by_address = collections.Counter()
         for sample in samples:
@@ -340,6 +361,9 @@ class Views(Stacks):
         for sample in samples:
             once[tuple(sample.functions)] += sample.hits
         self.assertEqual(sums, once + once)
+        alone, both = self.stack_words(FILE), self.stack_words("sum.pb.gz")
+        self.assertEqual(both, {"ends": ends + ends, "stack_bytes": alone["stack_bytes"],
+                                "contexts": 2 * alone["contexts"], "contexts_max": 2 * alone["contexts_max"]})
         result = self.ntprof("report", "sum.pb.gz")
         share = f"{100 * ends['whole'] / sum(ends.values()):.1f}"
         self.assertIn(f"ntprof: stacks: {share}% whole", text(result.stdout + result.stderr))

@@ -78,6 +78,9 @@ read_source_word(struct profile_source *source, uint64_t *column, char *word)
         {"missed", &source->missed},
         {"unfinished", &source->unfinished},
         {"excluded", &source->excluded},
+        {"stack_bytes", &source->stack_bytes},
+        {"contexts", &source->contexts},
+        {"contexts_max", &source->contexts_max},
     };
     char *value = strchr(word, '=');
 

@@ -19,6 +19,7 @@
 #include "profile/pprof.h"
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
+#include "profile/stack_ends.h"
 
 #include "base/string_set.h"
 #include "base/text.h"
@@ -655,12 +656,40 @@ put_comment_text(struct encoder *encoder, const char *key, const char *text)
     put_comment(encoder);
 }
 
+/* Append words about the stacks of a source: what was recorded of them, and of each end
+ * its hits and name. These add up to counted. */
+static void
+put_stack_words(struct encoder *encoder, const struct encoded_source *encoded)
+{
+    const struct profile_source *const source = encoded->source;
+    struct buffer *line = &encoder->text;
+    struct stack_ends ends;
+    bool has_stacks;
+
+    if (!stack_ends_find(encoder->profile, encoded->hits, &ends)) {
+        encoder->failed = true;
+    }
+    /* Events have none, beside time that has. */
+    has_stacks = ends.count > 1 || (ends.count == 1 &&
+                                    strcmp(ends.list[0].name, PROFILE_STACK_NONE) != 0);
+    if (source->contexts_max != 0) {
+        buffer_print(line, " stack_bytes=%" PRIu64 " contexts=%" PRIu64,
+                     source->stack_bytes, source->contexts);
+        buffer_print(line, " contexts_max=%" PRIu64, source->contexts_max);
+    }
+    for (size_t i = 0; has_stacks && i < ends.count; i++) {
+        buffer_print(line, " stack_end=%" PRIu64 ":", ends.list[i].hits);
+        text_escape_word(line, ends.list[i].name);
+    }
+    stack_ends_finish(&ends);
+}
+
 /* Write the comment that describes a source: words key=value. Its column is that of the
  * sample type with the hits. */
 static void
-put_comment_source(struct encoder *encoder, const struct profile_source *source,
-                   size_t column)
+put_comment_source(struct encoder *encoder, const struct encoded_source *encoded)
 {
+    const struct profile_source *const source = encoded->source;
     struct buffer *line = &encoder->text;
 
     buffer_print(line, "%s ", COMMENT_SOURCE);
@@ -669,8 +698,8 @@ put_comment_source(struct encoder *encoder, const struct profile_source *source,
     text_escape_word(line, source->nt_name);
     buffer_append_text(line, " unit=");
     text_escape_word(line, source->unit);
-    buffer_print(line, " column=%zu kernel_included=%d user_left_out=%d", column,
-                 source->kernel_included, source->user_left_out);
+    buffer_print(line, " column=%zu kernel_included=%d user_left_out=%d",
+                 encoded->column, source->kernel_included, source->user_left_out);
     buffer_print(line, " asked=%" PRIu64 " granted=%" PRIu64 " measured=%.17g",
                  source->asked, source->granted, source->measured);
     buffer_print(line, " expected=%" PRIu64 " taken=%" PRIu64 " counted=%" PRIu64,
@@ -680,6 +709,9 @@ put_comment_source(struct encoder *encoder, const struct profile_source *source,
     buffer_print(line, " outside_kernel=%" PRIu64, source->outside_kernel);
     buffer_print(line, " missed=%" PRIu64 " unfinished=%" PRIu64 " excluded=%" PRIu64,
                  source->missed, source->unfinished, source->excluded);
+    if (profile_has_stacks(encoder->profile)) {
+        put_stack_words(encoder, encoded);
+    }
     put_comment(encoder);
 }
 
@@ -721,8 +753,7 @@ put_comments(struct encoder *encoder)
         put_comment_label(encoder, &profile->labels[i]);
     }
     for (size_t i = 0; i < encoder->source_count; i++) {
-        put_comment_source(encoder, encoder->sources[i].source,
-                           encoder->sources[i].column);
+        put_comment_source(encoder, &encoder->sources[i]);
     }
 }
 

@@ -858,6 +858,11 @@ profile_remove_stacks(struct profile *profile)
         }
         profile->rows[profile->row_count++] = row;
     }
+    for (size_t i = 0; i < profile->source_count; i++) {
+        profile->sources[i].stack_bytes = 0;
+        profile->sources[i].contexts = 0;
+        profile->sources[i].contexts_max = 0;
+    }
     hash_index_clear(&private->by_call);
     profile->call_count = 0;
     return add_new_call(profile, &(struct profile_call){0}, &(uint32_t){0});

@@ -35,6 +35,9 @@ struct profile_source {
     uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,
         excluded;
     uint64_t outside_kernel; /* at most outside; 0 in older profiles */
+    /* Of recordings with stacks: bytes of a copy at most (of several the least), and
+     * rows with callers, of their bound. 0: not known. */
+    uint64_t stack_bytes, contexts, contexts_max;
     /* Of the sum of several intervals: the columns that it is the sum of. A row's
      * number is then its time or events in units of granted, and the hits are in the
      * columns from first_part on. */

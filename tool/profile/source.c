@@ -15,8 +15,8 @@ counted_events(const struct profile_source *source)
     return isfinite(events) && events > 0 ? round(events) : 0;
 }
 
-/* All statistics are sums but measured, a mean, which is computed anew from the events
- * of both. */
+/* All statistics are sums but stack_bytes, the least, and measured, a mean, which is
+ * computed anew from the events of both. */
 bool
 profile_source_add(struct profile_source *sum, const struct profile_source *more)
 {
@@ -30,6 +30,7 @@ profile_source_add(struct profile_source *sum, const struct profile_source *more
         {&sum->lost, more->lost},         {&sum->throttled, more->throttled},
         {&sum->missed, more->missed},     {&sum->unfinished, more->unfinished},
         {&sum->excluded, more->excluded}, {&sum->outside_kernel, more->outside_kernel},
+        {&sum->contexts, more->contexts}, {&sum->contexts_max, more->contexts_max},
     };
 
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
@@ -38,6 +39,10 @@ profile_source_add(struct profile_source *sum, const struct profile_source *more
         }
     }
     sum->measured = sum->taken > 0 ? events / (double)sum->taken : 0;
+    if (sum->stack_bytes == 0 ||
+        (more->stack_bytes != 0 && more->stack_bytes < sum->stack_bytes)) {
+        sum->stack_bytes = more->stack_bytes;
+    }
     sum->kernel_included &= more->kernel_included;
     sum->user_left_out &= more->user_left_out;
     return true;

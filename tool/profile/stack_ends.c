@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,8 +110,31 @@ put_end(struct buffer *line, uint64_t hits, uint64_t all, const char *name)
     buffer_finish(&words);
 }
 
+/* Append a number with commas between thousands. */
+static void
+put_number(struct buffer *line, uint64_t number)
+{
+    if (number >= 1000) {
+        put_number(line, number / 1000);
+        buffer_print(line, ",%03" PRIu64, number % 1000);
+    } else {
+        buffer_print(line, "%" PRIu64, number);
+    }
+}
+
 void
-stack_ends_put(const struct stack_ends *ends, struct buffer *line)
+stack_ends_put_contexts(struct buffer *line, uint64_t contexts, uint64_t contexts_max)
+{
+    buffer_append_text(line, " (");
+    put_number(line, contexts);
+    buffer_append_text(line, " of ");
+    put_number(line, contexts_max);
+    buffer_append_text(line, " contexts)");
+}
+
+void
+stack_ends_put(const struct stack_ends *ends, const struct profile_source *source,
+               struct buffer *line)
 {
     uint64_t others = ends->hits;
 
@@ -125,5 +149,8 @@ stack_ends_put(const struct stack_ends *ends, struct buffer *line)
     if (ends->count > ENDS_LISTED) {
         buffer_append_text(line, ", ");
         put_end(line, others, ends->hits, "otherwise");
+    }
+    if (source->contexts_max != 0) {
+        stack_ends_put_contexts(line, source->contexts, source->contexts_max);
     }
 }

@@ -36,7 +36,14 @@ void stack_ends_finish(struct stack_ends *ends);
 /* Append a share with one decimal, and a blank. all: not 0. */
 void stack_ends_put_share(struct buffer *line, uint64_t hits, uint64_t all);
 
-/* Append how many stacks have which end, as "97.6% whole, 2.4% cut at 16 kB". */
-void stack_ends_put(const struct stack_ends *ends, struct buffer *line);
+/* Append how many rows with callers there are of their bound, as
+ * " (7,420 of 262,144 contexts)". */
+void stack_ends_put_contexts(struct buffer *line, uint64_t contexts,
+                             uint64_t contexts_max);
+
+/* Append how many stacks of a source have which end, as "97.6% whole, 2.4% cut at
+ * 16 kB", and its contexts if they are known. */
+void stack_ends_put(const struct stack_ends *ends, const struct profile_source *source,
+                    struct buffer *line);
 
 #endif

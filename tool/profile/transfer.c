@@ -66,7 +66,8 @@ send_sources(struct sender *sender)
             source->granted,         source->expected,       source->taken,
             source->counted,         source->outside,        source->lost,
             source->throttled,       source->missed,         source->unfinished,
-            source->excluded,        source->outside_kernel,
+            source->excluded,        source->outside_kernel, source->stack_bytes,
+            source->contexts,        source->contexts_max,
         };
 
         put_name(sender, source->name);
@@ -290,6 +291,9 @@ receive_source(struct receiver *receiver, uint32_t *index)
     source.unfinished = wire_get(wire);
     source.excluded = wire_get(wire);
     source.outside_kernel = wire_get(wire);
+    source.stack_bytes = wire_get(wire);
+    source.contexts = wire_get(wire);
+    source.contexts_max = wire_get(wire);
     return source.outside <= source.taken && source.outside_kernel <= source.outside &&
            profile_add_source(receiver->profile, &source, index);
 }

@@ -335,18 +335,6 @@ static const char *const end_words[STACK_ENDS] = {
 
 _Static_assert(STACK_FRAMES_MAX == 512, "in end_words");
 
-/* Append a number with commas between thousands. */
-static void
-put_number(struct buffer *line, uint64_t number)
-{
-    if (number >= 1000) {
-        put_number(line, number / 1000);
-        buffer_print(line, ",%03" PRIu64, number % 1000);
-    } else {
-        buffer_print(line, "%" PRIu64, number);
-    }
-}
-
 /* Append the share of the hits whose stacks end in one way, of all hits with stacks. */
 static void
 put_end(struct buffer *line, enum stack_end end, uint64_t hits, uint64_t all,
@@ -380,11 +368,9 @@ describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes
             before = ", ";
         }
     }
-    buffer_append_text(&line, all == 0 ? "stacks: none (" : " (");
-    put_number(&line, contexts);
-    buffer_append_text(&line, " of ");
-    put_number(&line, contexts_max);
-    buffer_append_text(&line, " contexts)\n");
+    buffer_append_text(&line, all == 0 ? "stacks: none" : "");
+    stack_ends_put_contexts(&line, contexts, contexts_max);
+    buffer_append_text(&line, "\n");
     done = buffer_text(&line) != NULL && fputs(buffer_text(&line), out) >= 0;
     buffer_finish(&line);
     return done;

@@ -348,6 +348,20 @@ recording_describe_limits(const struct recording *recording, struct profile *pro
     return describe_limits(info, pace, recording->options->region);
 }
 
+/* Describe the stacks of source time, if they were recorded. */
+static void
+recording_describe_stacks(const struct recording *recording, struct profile *profile,
+                          const ntprof_session_info *info, uint64_t contexts)
+{
+    const size_t at = recording_time_source(recording);
+
+    if (recording->options->stacks && at < profile->source_count) {
+        profile->sources[at].stack_bytes = info->stack_bytes;
+        profile->sources[at].contexts = contexts;
+        profile->sources[at].contexts_max = recording->options->contexts;
+    }
+}
+
 /* Get what is known of the way in which hits are made. */
 static void
 recording_get_info(const struct recording *recording, ntprof_session_info *info)
@@ -379,6 +393,7 @@ recording_describe(const struct recording *recording, struct profile *profile,
     gaps->unread = info.unread;
     gaps->children_run = recording->children_run;
     recording_describe_time(recording, gaps, interim);
+    recording_describe_stacks(recording, profile, &info, gaps->contexts);
     profile->command = describe_command(recording->words);
     profile->hal = strdup(info.backend);
     profile->limits = recording_describe_limits(recording, profile, &info);

@@ -181,6 +181,9 @@ fixture_stacks(void)
     fixture_stack_hits(profile, cut, 3);
     fixture_stack_hits(profile, whole, 2);
     fixture_statistics(profile, 0, 296);
+    profile->sources[0].stack_bytes = 16384;
+    profile->sources[0].contexts = 7;
+    profile->sources[0].contexts_max = 262144;
     return profile;
 }
 
@@ -209,6 +212,9 @@ fixture_assert_sources_equal(const struct profile *a, const struct profile *b)
         assert_int_equal(x->unfinished, y->unfinished);
         assert_int_equal(x->outside_kernel, y->outside_kernel);
         assert_int_equal(x->excluded, y->excluded);
+        assert_int_equal(x->stack_bytes, y->stack_bytes);
+        assert_int_equal(x->contexts, y->contexts);
+        assert_int_equal(x->contexts_max, y->contexts_max);
     }
 }
 

@@ -71,6 +71,11 @@ put_source(struct buffer *json, const struct profile_source *source)
     json_put_number_member(json, "missed", source->missed);
     json_put_number_member(json, "unfinished", source->unfinished);
     json_put_number_member(json, "excluded", source->excluded);
+    if (source->contexts_max != 0) {
+        json_put_number_member(json, "stack_bytes", source->stack_bytes);
+        json_put_number_member(json, "contexts", source->contexts);
+        json_put_number_member(json, "contexts_max", source->contexts_max);
+    }
     json_put_bool_member(json, "kernel_included", source->kernel_included);
     json_put_bool_member(json, "user_left_out", source->user_left_out);
 }

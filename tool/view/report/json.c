@@ -31,6 +31,11 @@ put_statistics(struct buffer *json, const struct profile_source *source)
     json_put_number_member(json, "missed", source->missed);
     json_put_number_member(json, "unfinished", source->unfinished);
     json_put_number_member(json, "excluded", source->excluded);
+    if (source->contexts_max != 0) {
+        json_put_number_member(json, "stack_bytes", source->stack_bytes);
+        json_put_number_member(json, "contexts", source->contexts);
+        json_put_number_member(json, "contexts_max", source->contexts_max);
+    }
 }
 
 /* List the statistics of each interval, if there are several. */

@@ -462,7 +462,7 @@ print_ends(const struct table *table)
     bool done = stack_ends_find(table->profile, 0, &ends);
 
     if (done) {
-        stack_ends_put(&ends, &line);
+        stack_ends_put(&ends, &table->profile->sources[0], &line);
         done = buffer_text(&line) != NULL;
     }
     if (done) {

@@ -269,7 +269,7 @@ print_text(struct printer *printer)
             100 * share_of(printer, root->total), printer->hits);
     text_escape(&line, printer->profile->sources[0].name);
     buffer_append_text(&line, "\nntprof: stacks: ");
-    stack_ends_put(&printer->ends, &line);
+    stack_ends_put(&printer->ends, &printer->profile->sources[0], &line);
     done = done && buffer_text(&line) != NULL;
     if (done) {
         fprintf(printer->out, "%s\n", buffer_text(&line));
