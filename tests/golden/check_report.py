@@ -19,7 +19,7 @@ import validate_schema
 
 HERE = pathlib.Path(__file__).parent
 KINDS = ["usual", "several", "user", "few", "hostile", "kernel", "empty", "foreign", "events",
-         "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-removed"]
+         "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-several", "stacks-removed"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {
@@ -61,7 +61,7 @@ CASES = {
     "hostile-function.txt": ("hostile", []),
     "hostile-address.txt": ("hostile", ["--by", "address"]),
     **{f"short-{kind}.txt": (kind, ["--rows", "1"]) for kind in KINDS
-       if kind not in ("threads", "wide", "stacks", "stacks-removed")},
+       if kind not in ("threads", "wide", "stacks", "stacks-several", "stacks-removed")},
     "stacks-function.txt": ("stacks", []),
     "stacks-inline.txt": ("stacks", ["--by", "inline"]),
     "stacks-line.txt": ("stacks", ["--by", "line"]),
@@ -85,6 +85,7 @@ CASES = {
     "stacks-tree.json": ("stacks", ["--json", "--tree", "--min", "7%", "--skip-image", "libc*"]),
     "stacks-tree.csv": ("stacks", ["--csv", "--tree=up", "--min", "50%"]),
     "stacks-function.json": ("stacks", ["--json", "--rows", "3"]),
+    "stacks-several.json": ("stacks-several", ["--json", "--rows", "3"]),
     "stacks-function.csv": ("stacks", ["--csv"]),
     "usual-function.json": ("usual", ["--json"]),
     "several-function.json": ("several", ["--json", "--rows", "3"]),

@@ -435,12 +435,15 @@ add_on_stack(struct profile *profile, struct profile_place place, const char *pr
  *   400: malloc parse parse main         100: work cut
  *   250: hot inlined in work, main        60: clear_page_erms malloc parse main
  *   150: malloc work main                 40: main
+ *
+ * With several, a tenth of them are page faults, too.
  */
 static struct profile *
-make_stacks(void)
+make_stacks_of(bool several)
 {
     struct profile *profile = begin("");
     const uint32_t time = add_source(profile, "time", 10030);
+    const uint32_t faults = several ? add_source(profile, "page-faults", 1) : time;
     const uint32_t app = add_image(profile, "/opt/app/app", "aa11", 0x1000, 0x1000);
     const uint32_t libc = add_image(profile, "/usr/lib/x86_64-linux-gnu/libc.so.6",
                                     "00ff00ff00ff", 0x26000, 0x26000);
@@ -523,10 +526,28 @@ make_stacks(void)
                                         .function = clear,
                                         .stack = add_call(profile, &call)},
                  "app", 60);
+    for (size_t i = 0; several && i < profile->row_count; i++) {
+        profile->rows[i].hits[faults] = profile->rows[i].hits[time] / 10;
+        profile->sources[faults].counted += profile->rows[i].hits[faults];
+    }
+    profile->sources[faults].taken = profile->sources[faults].counted;
+    profile->sources[faults].expected = profile->sources[faults].counted;
     profile->sources[time].stack_bytes = 16384;
     profile->sources[time].contexts = 1234;
     profile->sources[time].contexts_max = 262144;
     return profile;
+}
+
+static struct profile *
+make_stacks(void)
+{
+    return make_stacks_of(false);
+}
+
+static struct profile *
+make_stacks_several(void)
+{
+    return make_stacks_of(true);
 }
 
 /* The same without stacks. */
@@ -598,6 +619,7 @@ make(const char *kind, const char *path)
         {"lost-kernel", make_lost_kernel},
         {"lost-kernel-alone", make_lost_kernel_alone},
         {"stacks", make_stacks},
+        {"stacks-several", make_stacks_several},
         {"stacks-removed", make_stacks_removed},
     };
     struct pprof_error error;

@@ -191,16 +191,20 @@ put_sources(struct buffer *json, const struct report_groups *groups)
 
 /* --- by source --- */
 
+/* Put what a row has of each source: count is of its hits or of its totals. */
 static void
-put_hits_by_source(struct buffer *json, const struct report_groups *groups,
-                   const struct report_group *group)
+put_counts(struct buffer *json, const char *key, const struct report_groups *groups,
+           const struct report_group *group,
+           struct report_count (*count)(const struct report_groups *groups,
+                                        const struct report_group *group,
+                                        size_t source))
 {
     const struct profile *profile = groups->profile;
 
-    json_begin(json, "by_source", '{');
+    json_begin(json, key, '{');
     for (size_t i = 0; i < profile->source_count; i++) {
         json_put_text(json, profile->sources[i].name);
-        buffer_print(json, ":%" PRIu64 ",", report_group_hits(groups, group, i));
+        buffer_print(json, ":%" PRIu64 ",", count(groups, group, i).hits);
     }
     json_end_member(json, '}');
 }
@@ -317,12 +321,13 @@ put_numbers(struct buffer *json, const struct report_groups *groups,
     const struct profile *profile = groups->profile;
     const size_t main = report_group_main_source(groups, group);
     const bool any = main < profile->source_count;
+    const bool several = profile->source_count > 1 && group->source == NULL;
     const struct report_count count =
         any ? report_group_count(groups, group, main) : (struct report_count){0};
 
     json_put_number_member(json, "hits", count.hits);
-    if (profile->source_count > 1 && group->source == NULL) {
-        put_hits_by_source(json, groups, group);
+    if (several) {
+        put_counts(json, "by_source", groups, group, report_group_count);
         put_ratios(json, groups, group);
     }
     json_put_real_member(
@@ -335,6 +340,9 @@ put_numbers(struct buffer *json, const struct report_groups *groups,
                                report_group_total(groups, group, main).hits);
         buffer_print(json, "\"total_share\":%.6f,",
                      report_group_total_share(groups, group, main));
+        if (several) {
+            put_counts(json, "total_by_source", groups, group, report_group_total);
+        }
     }
 }
 
