@@ -75,7 +75,7 @@ relation_find(const struct relation *relation, const struct profile *profile,
             chosen = true;
             found = !callers && passed;
             *walk = last;
-        } else if (!relation->skipped[at.number]) {
+        } else if (relation->skipped == NULL || !relation->skipped[at.number]) {
             if (callers && chosen && !found) {
                 found = true;
                 *walk = at;

@@ -19,7 +19,7 @@ struct relation {
     enum report_relation_kind kind;
     bool inlined;  /* functions that were inlined are callers and callees too */
     bool *chosen;  /* by number */
-    bool *skipped; /* by number */
+    bool *skipped; /* by number; NULL: none is */
     bool any;      /* a function is chosen */
 };
 

@@ -59,8 +59,10 @@ static bool
 row_is(const struct profile *profile, const struct profile_row *row,
        const struct top_target *target)
 {
-    return tui_target_is(&target->outer, profile, row->image,
-                         profile_outer_function(profile, row)) &&
+    const uint32_t outer = profile_outer_function(profile, row);
+
+    return tui_target_is(&target->outer, &profile->images[row->image],
+                         &profile->functions[outer]) &&
            (!target->inlined ||
             (row->caller != 0 && tui_is_function(&profile->functions[row->function],
                                                  &target->inner, false)));

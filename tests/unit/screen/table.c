@@ -365,7 +365,7 @@ check_related(const struct tui_table *table, enum tui_relation relation,
 }
 
 static void
-table_take__calls__each_stack_once_by_the_innermost_call(void **state)
+table_take__calls__each_stack_once_by_the_outermost_call(void **state)
 {
     struct tui_table table;
     struct profile *look = look_new();
@@ -383,20 +383,19 @@ table_take__calls__each_stack_once_by_the_innermost_call(void **state)
     look_add_stack(look, "/bin/b", "mfx", PROFILE_STACK_WHOLE, 128);
     look_add(look, "/bin/a", "f", 0x2000, 0, 256); /* without a stack */
     take(&table, look);
-    check_related(&table, TUI_CALLER, "m", 7, 7);
-    check_related(&table, TUI_CALLER, "g", 8, 8);
+    check_related(&table, TUI_CALLER, "m", 15, 15);
     check_related(&table, TUI_CALLER, "[no caller]", 16, 16);
     check_related(&table, TUI_CALLER, "[cut at 16 kB]", 32, 32);
     check_related(&table, TUI_ITSELF, "f", 1, 1);
     check_related(&table, TUI_CALLEE, "x", 54, 54);
-    check_related(&table, TUI_CALLEE, "z", 8, 8);
-    assert_int_equal(table.count, 7);
+    check_related(&table, TUI_CALLEE, "g", 8, 8);
+    assert_int_equal(table.count, 6);
     assert_int_equal(table.recent_sums[0], 63);
     look = look_new();
     look_add_stack(look, "/bin/a", "mfx", PROFILE_STACK_WHOLE, 3);
     take(&table, look);
-    check_related(&table, TUI_CALLER, "m", 3, 10);
-    check_related(&table, TUI_CALLER, "g", 0, 8);
+    check_related(&table, TUI_CALLER, "m", 3, 18);
+    check_related(&table, TUI_CALLEE, "g", 0, 8);
     check_related(&table, TUI_CALLEE, "x", 3, 57);
     assert_int_equal(table.recent_sums[0], 3);
     assert_int_equal(table.total_sums[0], 66);
@@ -468,7 +467,7 @@ main(void)
         cmocka_unit_test(table_take__hits_beyond_64_bits__stay_at_the_largest),
         cmocka_unit_test(table_take__other_sources__refused_and_nothing_changed),
         cmocka_unit_test(table_take__idle_processors__in_sums_of_their_own),
-        cmocka_unit_test(table_take__calls__each_stack_once_by_the_innermost_call),
+        cmocka_unit_test(table_take__calls__each_stack_once_by_the_outermost_call),
         cmocka_unit_test(table_aim__at_a_row_of_itself__rows_of_that),
         cmocka_unit_test(
             table_take__hits_in_no_row__of_all_hits_unless_rows_are_selected),

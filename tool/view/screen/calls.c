@@ -1,66 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.c - goes through the calls of a profile once, callers before what they call. */
+/* calls.c - callers and callees of a target, by the rule of reports. */
 #include "view/screen/calls.h"
 
 #include <stdlib.h>
-
-/* tui_stack - what is known of the stacks that have a call as their innermost one. */
-struct tui_stack {
-    uint32_t caller; /* of the target: index of its call or end; 0: it is not there */
-    uint32_t callee; /* index of the call that the target called; 0: none yet */
-};
-
-uint32_t
-tui_call_function(const struct profile *profile, uint32_t call)
-{
-    const struct profile_row place = {
-        .function = profile->calls[call].function,
-        .caller = profile->calls[call].inlined,
-    };
-
-    return profile_outer_function(profile, &place);
-}
-
-/* Return whether a call is in the target's code. */
-static bool
-is_target(const struct tui_calls *calls, uint32_t call)
-{
-    const struct profile_call *const known = &calls->profile->calls[call];
-
-    return known->end == NULL &&
-           tui_target_is(calls->target, calls->profile, known->image,
-                         tui_call_function(calls->profile, call));
-}
-
-/* Return the caller of a target that was called by this call: it, or if it is the
- * target's own, the caller of that. */
-static uint32_t
-caller_by(const struct tui_calls *calls, uint32_t call)
-{
-    const struct tui_stack *const stack = &calls->stacks[call];
-
-    return stack->caller != 0 && stack->callee == 0 ? stack->caller : call;
-}
 
 bool
 tui_calls_find(struct tui_calls *calls, const struct profile *profile,
                const struct tui_target *target)
 {
-    *calls = (struct tui_calls){
-        profile, target, calloc(profile->call_count + 1, sizeof(struct tui_stack))};
-    if (calls->stacks == NULL) {
+    const struct profile_image *image;
+
+    *calls = (struct tui_calls){.profile = profile};
+    if (!identities_find(profile, &calls->identities)) {
         return false;
     }
-    for (uint32_t i = 1; i < profile->call_count; i++) {
-        const uint32_t outside = profile->calls[i].caller;
-        struct tui_stack *const stack = &calls->stacks[i];
+    calls->relation.chosen = calloc(calls->identities.count + 1, sizeof(bool));
+    if (calls->relation.chosen == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < calls->identities.count; i++) {
+        const struct profile_function *const function =
+            identity_function(&calls->identities, i, &image);
 
-        *stack = calls->stacks[outside];
-        if (is_target(calls, i)) {
-            *stack = (struct tui_stack){.caller = caller_by(calls, outside)};
-        } else if (stack->caller != 0 && stack->callee == 0) {
-            stack->callee = i;
-        }
+        calls->relation.chosen[i] = tui_target_is(target, image, function);
     }
     return true;
 }
@@ -68,31 +30,32 @@ tui_calls_find(struct tui_calls *calls, const struct profile *profile,
 void
 tui_calls_finish(struct tui_calls *calls)
 {
-    free(calls->stacks);
+    relation_finish(&calls->relation);
+    identities_finish(&calls->identities);
     *calls = (struct tui_calls){0};
 }
 
-bool
-tui_calls_link(const struct tui_calls *calls, const struct profile_row *row,
-               struct tui_link *link)
+struct tui_related
+tui_calls_related(const struct tui_calls *calls, enum report_relation_kind kind,
+                  const struct profile_row *row)
 {
     const struct profile *const profile = calls->profile;
-    const struct tui_stack *const stack = &calls->stacks[row->stack];
+    struct relation relation = calls->relation;
+    struct tui_related related = {0};
+    struct stack_walk walk;
 
-    *link = (struct tui_link){
-        .caller = stack->caller,
-        .callee_image = row->image,
-        .callee_function = profile_outer_function(profile, row),
-    };
-    if (row->stack == 0) {
-        return false;
+    relation.kind = kind;
+    related.found = relation_find(&relation, profile, &calls->identities, row, &walk);
+    if (related.found == RELATION_OUTERMOST) {
+        related.end = profile_end_of(profile, row->stack);
+    } else if (related.found == RELATION_FUNCTION && stack_walk_is_end(&walk)) {
+        related.end = profile->calls[walk.call].end;
+    } else if (related.found != RELATION_NONE) {
+        const struct profile_row *const place =
+            related.found == RELATION_ITSELF ? row : &walk.place;
+
+        related.image = place->image;
+        related.function = profile_outer_function(profile, place);
     }
-    if (tui_target_is(calls->target, profile, row->image, link->callee_function)) {
-        link->itself = true;
-        link->caller = caller_by(calls, row->stack);
-    } else if (stack->callee != 0) {
-        link->callee_image = profile->calls[stack->callee].image;
-        link->callee_function = tui_call_function(profile, stack->callee);
-    }
-    return link->caller != 0;
+    return related;
 }

@@ -3,42 +3,39 @@
  * calls.h - the caller and the callee of one function, its target, on each stack of a
  * profile that it is on.
  *
- * They are functions in whose machine code the calls are. Of a function that is on a
- * stack several times, the innermost call counts; a function that calls itself directly
- * is not its own caller or callee.
+ * They are functions in whose machine code the calls are, found as by report
+ * --callers-of and --callees-of (profile/relation.h).
  */
 #ifndef VIEW_SCREEN_CALLS_H
 #define VIEW_SCREEN_CALLS_H
 
+#include "profile/relation.h"
 #include "view/screen/target.h"
 
-/* tui_calls - what is known of a profile's stacks. All zero: nothing. */
+/* tui_calls - which functions of a profile are the target. All zero: none is known. */
 struct tui_calls {
     const struct profile *profile;
-    const struct tui_target *target;
-    struct tui_stack *stacks; /* by index of the innermost call */
+    struct identities identities;
+    struct relation relation;
 };
 
-/* tui_link - indexes are those of the profile. */
-struct tui_link {
-    uint32_t caller; /* of the call from which the target was called, or of an end */
-    bool itself;     /* the hit is in the target, and there is no callee */
-    uint32_t callee_image;
-    uint32_t callee_function;
+/* tui_related - a caller or a callee. */
+struct tui_related {
+    enum relation_found found;
+    const char *end;   /* how the stack ends, if that is in place of a caller */
+    uint32_t image;    /* else: index in the profile, also of the target itself */
+    uint32_t function; /* the same */
 };
 
-/* Find out which stacks the target is on. Profile and target must outlive calls.
- * Returns false if memory runs out. */
+/* Find out which functions are the target. The profile must outlive calls. Returns
+ * false if memory runs out; finish must be called in any case. */
 bool tui_calls_find(struct tui_calls *calls, const struct profile *profile,
                     const struct tui_target *target);
 void tui_calls_finish(struct tui_calls *calls);
 
-/* Get caller and callee of the target on the stack of a row. Returns false if it is not
- * on it. */
-bool tui_calls_link(const struct tui_calls *calls, const struct profile_row *row,
-                    struct tui_link *link);
-
-/* Return the function in whose machine code a call is, by its index. */
-uint32_t tui_call_function(const struct profile *profile, uint32_t call);
+/* Get the caller or the callee on the stack of a row, which must have one. */
+struct tui_related tui_calls_related(const struct tui_calls *calls,
+                                     enum report_relation_kind kind,
+                                     const struct profile_row *row);
 
 #endif

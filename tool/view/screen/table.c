@@ -377,38 +377,42 @@ find_end_key(struct taking *taking, const char *end, struct tui_row *key)
            profile_add_function(taking->table->seen, &named, &key->function);
 }
 
+/* Add the hits of a row to a caller or a callee. Returns false if memory runs out. */
+static bool
+add_related(struct taking *taking, const struct tui_related *related,
+            enum tui_relation relation, const uint64_t *hits)
+{
+    struct tui_row key = {.relation = relation};
+    const bool found =
+        related->end != NULL
+            ? find_end_key(taking, related->end, &key)
+            : take_image(taking, related->image, &key.image) &&
+                  take_function(taking, related->function, &key.function);
+
+    key.inner = key.function;
+    return found && add_to_row(taking->table, &key, hits);
+}
+
 /* Add the hits of a row to the caller and the callee of the target, if that is on the
  * row's stack. Returns false if memory runs out. */
 static bool
 take_calls(struct taking *taking, const struct profile_row *row)
 {
-    struct tui_row caller = {.relation = TUI_CALLER};
-    struct tui_row callee = {.relation = TUI_CALLEE};
-    const struct profile_call *call;
-    struct tui_link link;
-    bool found;
+    const struct tui_calls *const calls = &taking->calls;
+    struct tui_related caller, callee;
 
-    if (!tui_calls_link(&taking->calls, row, &link)) {
+    if (row->stack == 0) {
         return true;
     }
-    if (link.itself) {
-        callee.relation = TUI_ITSELF;
+    caller = tui_calls_related(calls, REPORT_CALLERS, row);
+    if (caller.found == RELATION_NONE) {
+        return true;
     }
-    call = &taking->recent->calls[link.caller];
-    found =
-        call->end != NULL
-            ? find_end_key(taking, call->end, &caller)
-            : take_image(taking, call->image, &caller.image) &&
-                  take_function(taking, tui_call_function(taking->recent, link.caller),
-                                &caller.function);
-    if (!found || !take_image(taking, link.callee_image, &callee.image) ||
-        !take_function(taking, link.callee_function, &callee.function)) {
-        return false;
-    }
-    caller.inner = caller.function;
-    callee.inner = callee.function;
-    return add_to_row(taking->table, &caller, row->hits) &&
-           add_to_row(taking->table, &callee, row->hits);
+    callee = tui_calls_related(calls, REPORT_CALLEES, row);
+    return add_related(taking, &caller, TUI_CALLER, row->hits) &&
+           add_related(taking, &callee,
+                       callee.found == RELATION_ITSELF ? TUI_ITSELF : TUI_CALLEE,
+                       row->hits);
 }
 
 /* Add a row of a look. Returns false if memory runs out. */

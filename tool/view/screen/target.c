@@ -18,12 +18,10 @@ tui_is_function(const struct profile_function *left,
 }
 
 bool
-tui_target_is(const struct tui_target *target, const struct profile *profile,
-              uint32_t image, uint32_t function)
+tui_target_is(const struct tui_target *target, const struct profile_image *image,
+              const struct profile_function *function)
 {
-    const struct profile_image *const known = &profile->images[image];
-
-    return strcmp(known->path, target->image) == 0 &&
-           tui_is_function(&profile->functions[function], &target->function,
-                           strcmp(known->build_id, target->build_id) == 0);
+    return strcmp(image->path, target->image) == 0 &&
+           tui_is_function(function, &target->function,
+                           strcmp(image->build_id, target->build_id) == 0);
 }

@@ -17,9 +17,8 @@ struct tui_target {
 bool tui_is_function(const struct profile_function *left,
                      const struct profile_function *right, bool same_build);
 
-/* Return whether an image and a function of a profile, by their indexes, are the
- * target. */
-bool tui_target_is(const struct tui_target *target, const struct profile *profile,
-                   uint32_t image, uint32_t function);
+/* Return whether a function in an image is the target. */
+bool tui_target_is(const struct tui_target *target, const struct profile_image *image,
+                   const struct profile_function *function);
 
 #endif
