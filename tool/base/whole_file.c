@@ -567,6 +567,14 @@ whole_file_open(struct whole_file *file, const char *path, const char *noun,
     return good;
 }
 
+void
+whole_file_keep_private(struct whole_file *file)
+{
+    if (!file->in_place) {
+        (void)fchmod(file->fd, 0600);
+    }
+}
+
 /* To check that a file can be made, make the new file and remove it. */
 bool
 whole_file_check(const char *path, const char *noun, struct whole_file_error *error)

@@ -47,6 +47,10 @@ struct whole_file {
 bool whole_file_open(struct whole_file *file, const char *path, const char *noun,
                      struct whole_file_error *error);
 
+/* Let nobody but the caller read or change the file, whatever the mode of the old one
+ * is. Call it before anything is written. */
+void whole_file_keep_private(struct whole_file *file);
+
 /*
  * Complete the file and rename it to its place; with keep_it, the old file becomes
  * path.old by a hard link. Returns false if everything is as it was before, except what

@@ -490,6 +490,29 @@ replaced_file__of_another_user__its_mode_is_not_taken(void **state)
     assert_int_equal(status.st_uid, 0);
 }
 
+static void
+private_file__whatever_the_old_mode_is__is_the_callers_alone(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    struct stat status;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        links_refused = i % 2 != 0; /* also if it is copied */
+        unlink("f");
+        if (i / 2 != 0) {
+            assert_int_equal(close(creat("f", 0644)), 0);
+        }
+        write_text(&file, "f", "text");
+        whole_file_keep_private(&file);
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_int_equal(stat("f", &status), 0);
+        assert_int_equal(status.st_mode & 07777, 0600);
+        assert_holds("f", "text");
+    }
+}
+
 static atomic_bool exchange;
 
 static void *
@@ -652,6 +675,7 @@ main(void)
         IN_FOLDER(pipe__of_another_user__refused_before_it_is_opened),
         IN_FOLDER(replaced_file__its_mode_is_kept),
         IN_FOLDER(replaced_file__of_another_user__its_mode_is_not_taken),
+        IN_FOLDER(private_file__whatever_the_old_mode_is__is_the_callers_alone),
         IN_FOLDER(
             link_of_ones_own__exchanged_for_another_users__that_is_never_followed),
         IN_FOLDER(path_through_the_root_of_a_process__leads_there),
