@@ -68,13 +68,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint64_t places[] = {0, 0x10, 0x1000, 0xffffffff81000508,
                                       0xffffffffc0000108};
+    static const char boot[KERNEL_BOOT_BYTES] = "boot\n";
     const struct sym_wanted wanted = {places, sizeof(places) / sizeof(places[0]), 8};
 
     write_file(data, size);
     for (int i = 0; i < 2; i++) {
         struct kernel_table table = {.core = {0}};
 
-        if (kernel_cache_read(folder, "state\n", &table)) {
+        if (kernel_cache_read(folder, boot, &table)) {
             look_around(&table, i == 0 ? NULL : &wanted, size);
         } else {
             kernel_table_finish(&table);

@@ -18,7 +18,7 @@ static const char kallsyms[] = "ffffffff81000000 T _stext\n"
                                "ffffffffc0000100 t work.cold\t[first]\n"
                                "ffffffffc0100000 t bpf_prog_1_x\t[bpf]\n";
 static const char modules[] = "first 8192 1 - Live 0xffffffffc0000000 (OE)\n";
-static const char state[] = "state\n";
+static const char boot[KERNEL_BOOT_BYTES] = "boot\n";
 
 static const char *
 cache_folder(void)
@@ -55,15 +55,15 @@ write_cache(void)
 
     assert_int_equal(fixture_run("rm -rf %s", cache_folder()), 0);
     read_text(&table);
-    kernel_cache_write(cache_folder(), state, &table);
+    kernel_cache_write(cache_folder(), boot, &table);
     kernel_table_finish(&table);
 }
 
 static bool
-is_read(const char *wanted_state)
+is_read(const char *wanted_boot)
 {
     struct kernel_table table = {.core = {0}};
-    const bool read = kernel_cache_read(cache_folder(), wanted_state, &table);
+    const bool read = kernel_cache_read(cache_folder(), wanted_boot, &table);
 
     kernel_table_finish(&table);
     return read;
@@ -74,12 +74,11 @@ table__written_and_read__names_the_same(void **test)
 {
     static const struct {
         uint64_t address;
-        const char *name, *module;
+        const char *name;
     } rows[] = {
-        {0xffffffff81000508, "work", ""},
-        {0xffffffffc0000108, "work", "first"},
-        {0xffffffffc0000008, "work", "first"},
-        {0xffffffffc0100008, NULL, ""}, /* programs of BPF come and go */
+        {0xffffffff81000508, "work"},
+        {0xffffffffc0000108, NULL}, /* modules and programs of BPF come and go */
+        {0xffffffffc0100008, NULL},
     };
     struct stat status;
 
@@ -98,14 +97,14 @@ table__written_and_read__names_the_same(void **test)
         uint64_t begin;
         uint64_t end;
 
-        assert_true(kernel_cache_read(cache_folder(), state, &table));
+        assert_true(kernel_cache_read(cache_folder(), boot, &table));
         map = kernel_table_map(&table, i % 2 == 0 ? NULL : &wanted, &begin, &end);
         assert_non_null(map);
         assert_int_equal(begin, 0xffffffff81000000);
         assert_int_equal(end, 0xffffffff81001000);
         assert_int_equal(sym_map_lookup(map, rows[i / 2].address, &name, &module),
                          rows[i / 2].name != NULL);
-        assert_string_equal(module, rows[i / 2].module);
+        assert_string_equal(module, "");
         if (rows[i / 2].name != NULL) {
             assert_string_equal(name.name, rows[i / 2].name);
         }
@@ -114,15 +113,34 @@ table__written_and_read__names_the_same(void **test)
 }
 
 static void
-table__of_another_state__not_read(void **test)
+table__of_another_boot__not_read(void **test)
 {
+    static const char others[][KERNEL_BOOT_BYTES] = {"", "boot", "Boot\n", "boot\n\n"};
+
     (void)test;
     write_cache();
-    assert_true(is_read(state));
-    assert_false(is_read("state"));
-    assert_false(is_read("State\n"));
-    assert_false(is_read("state\nmodule\n"));
-    assert_false(is_read(""));
+    assert_true(is_read(boot));
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_false(is_read(others[i]));
+    }
+}
+
+/* Without the bounds of the core it is not known what would last. */
+static void
+table__without_a_core__not_written(void **test)
+{
+    static const char text[] = "ffffffff81000100 t work\n";
+    FILE *const file = fmemopen((void *)(uintptr_t)text, sizeof(text) - 1, "r");
+    struct kernel_table table = {.core = {0}};
+
+    (void)test;
+    assert_int_equal(fixture_run("rm -rf %s", cache_folder()), 0);
+    assert_non_null(file);
+    assert_int_equal(kernel_table_read(&table, file, NULL), 0);
+    fclose(file);
+    kernel_cache_write(cache_folder(), boot, &table);
+    kernel_table_finish(&table);
+    assert_int_equal(access(cache_file(), F_OK), -1);
 }
 
 /* Others may have put it there, or may read or change it. */
@@ -150,12 +168,12 @@ file__not_the_callers_alone__not_read(void **test)
         const char *const folder = cache_folder();
 
         write_cache();
-        assert_true(is_read(state));
+        assert_true(is_read(boot));
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
         assert_int_equal(fixture_run(commands[i], folder, folder, folder), 0);
 #pragma GCC diagnostic pop
-        assert_false(is_read(state));
+        assert_false(is_read(boot));
         assert_int_equal(fixture_run("rm -rf %s-other", folder), 0);
     }
 }
@@ -170,7 +188,7 @@ folder__not_the_callers_alone__not_written(void **test)
     assert_int_equal(
         fixture_run("rm -rf %s; mkdir -m 755 %s", cache_folder(), cache_folder()), 0);
     read_text(&table);
-    kernel_cache_write(cache_folder(), state, &table);
+    kernel_cache_write(cache_folder(), boot, &table);
     kernel_table_finish(&table);
     assert_int_equal(access(cache_file(), F_OK), -1);
     assert_int_equal(errno, ENOENT);
@@ -210,7 +228,7 @@ file__of_any_other_length__not_read(void **test)
     assert_in_range(size, 100, sizeof(bytes) - 2);
     for (size_t i = 0; i <= size + 1; i++) {
         write_file(bytes, i);
-        assert_int_equal(is_read(state), i == size);
+        assert_int_equal(is_read(boot), i == size);
     }
 }
 
@@ -223,7 +241,7 @@ look_at_all(void)
     uint64_t begin;
     uint64_t end;
 
-    if (!kernel_cache_read(cache_folder(), state, &table)) {
+    if (!kernel_cache_read(cache_folder(), boot, &table)) {
         kernel_table_finish(&table);
         return;
     }
@@ -278,44 +296,44 @@ file__with_a_longer_name_than_linux_has__not_read(void **test)
         assert_non_null(file);
         assert_int_equal(kernel_table_read(&table, file, NULL), 0);
         fclose(file);
-        kernel_cache_write(cache_folder(), state, &table);
+        kernel_cache_write(cache_folder(), boot, &table);
         kernel_table_finish(&table);
-        assert_int_equal(is_read(state), bytes < 1024);
+        assert_int_equal(is_read(boot), bytes < 1024);
     }
 }
 
 /* What a command wrote before it was killed is in nobody's way, and a new cache takes
- * the place of the old one. */
+ * the place of the old one, whatever mode that has got. */
 static void
 cache__written_twice__one_file(void **test)
 {
+    static const char another[KERNEL_BOOT_BYTES] = "another\n";
     struct kernel_table table;
+    const char *const folder = cache_folder();
 
     (void)test;
     write_cache();
-    assert_int_equal(
-        fixture_run("touch %s/.kernel-%ld", cache_folder(), (long)getpid()), 0);
+    assert_int_equal(fixture_run("touch %s/.kernel.ntprof-aaaaaa", folder), 0);
+    assert_int_equal(fixture_run("chmod 644 %s/kernel", folder), 0);
     read_text(&table);
-    kernel_cache_write(cache_folder(), "another\n", &table);
+    kernel_cache_write(folder, another, &table);
     kernel_table_finish(&table);
-    assert_false(is_read(state));
-    assert_true(is_read("another\n"));
-    assert_int_equal(fixture_run("test \"$(ls -A %s)\" = kernel", cache_folder()), 0);
+    assert_false(is_read(boot));
+    assert_true(is_read(another));
+    assert_int_equal(fixture_run("test \"$(ls -A %s)\" = kernel", folder), 0);
 }
 
 static void
-state__of_this_boot__the_same_twice(void **test)
+boot__asked_twice__the_same(void **test)
 {
-    char *const once = kernel_cache_state();
-    char *const twice = kernel_cache_state();
+    char once[KERNEL_BOOT_BYTES];
+    char twice[KERNEL_BOOT_BYTES];
 
     (void)test;
-    if (once != NULL && twice != NULL) { /* no module is being loaded */
-        assert_string_equal(once, twice);
-        assert_true(strlen(once) >= 36);
-    }
-    free(once);
-    free(twice);
+    assert_true(kernel_cache_boot(once));
+    assert_true(kernel_cache_boot(twice));
+    assert_memory_equal(once, twice, sizeof(once));
+    assert_int_equal(strlen(once), 37); /* with the end of the line */
 }
 
 int
@@ -323,14 +341,15 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table__written_and_read__names_the_same),
-        cmocka_unit_test(table__of_another_state__not_read),
+        cmocka_unit_test(table__of_another_boot__not_read),
+        cmocka_unit_test(table__without_a_core__not_written),
         cmocka_unit_test(file__not_the_callers_alone__not_read),
         cmocka_unit_test(folder__not_the_callers_alone__not_written),
         cmocka_unit_test(file__of_any_other_length__not_read),
         cmocka_unit_test(file__with_any_byte_changed__no_harm),
         cmocka_unit_test(file__with_a_longer_name_than_linux_has__not_read),
         cmocka_unit_test(cache__written_twice__one_file),
-        cmocka_unit_test(state__of_this_boot__the_same_twice),
+        cmocka_unit_test(boot__asked_twice__the_same),
     };
 
     return cmocka_run_group_tests(tests, fixture_make_folder, fixture_remove_folder);

@@ -302,7 +302,8 @@ sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *want
 
 /* --- files --- */
 
-/* Where the functions are kept from one command to the next, until the next boot. */
+/* Where the core's functions are kept from one command to the next, until the next
+ * boot. */
 #define CACHE_FOLDER "/run/ntprof"
 
 /* At most so many of the first symbols are at 0 where addresses are shown. */
@@ -348,9 +349,8 @@ shows_addresses(void)
     return address != 0;
 }
 
-/* Whether all wanted buckets are in the core's text, which a cache has all symbols of.
- * It does not have those of all modules: Linux tells where each begins, but an end that
- * may be that of other code. */
+/* Whether all wanted buckets are in the core's text, of which a cache has the
+ * symbols. */
 static bool
 is_in_core(const struct kernel_table *table, const struct sym_wanted *wanted)
 {
@@ -366,15 +366,14 @@ is_in_core(const struct kernel_table *table, const struct sym_wanted *wanted)
     return all;
 }
 
-/* Read the functions that are wanted, from the cache if it has them all; or else all
- * from /proc, and then the cache is written unless it was right. state: that of the
- * cache. Returns as kernel_table_read. */
+/* Read the functions that are wanted, from the cache of a boot if it has them all; or
+ * else all from /proc, and then the cache is written unless it was right. Returns as
+ * kernel_table_read. */
 static int
 read_cached(struct kernel_table *table, const struct sym_wanted *wanted,
-            const char *state)
+            const char *boot)
 {
-    const bool right = kernel_cache_read(CACHE_FOLDER, state, table);
-    char *state_now;
+    const bool right = kernel_cache_read(CACHE_FOLDER, boot, table);
     int error;
 
     if (right && is_in_core(table, wanted) && shows_addresses()) {
@@ -384,12 +383,7 @@ read_cached(struct kernel_table *table, const struct sym_wanted *wanted,
     *table = (struct kernel_table){.core = {0}};
     error = read_proc(table);
     if (error == 0 && !right) {
-        /* If a module came or went meanwhile, the table may be of neither state. */
-        state_now = kernel_cache_state();
-        if (state_now != NULL && strcmp(state_now, state) == 0) {
-            kernel_cache_write(CACHE_FOLDER, state, table);
-        }
-        free(state_now);
+        kernel_cache_write(CACHE_FOLDER, boot, table);
     }
     return error;
 }
@@ -398,12 +392,11 @@ struct sym_map *
 sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *end)
 {
     const bool is_root = getuid() == 0 && geteuid() == 0;
-    char *const state = is_root && wanted != NULL ? kernel_cache_state() : NULL;
+    char boot[KERNEL_BOOT_BYTES];
+    const bool cached = is_root && wanted != NULL && kernel_cache_boot(boot);
     struct kernel_table table = {.core = {0}};
-    const int error =
-        state != NULL ? read_cached(&table, wanted, state) : read_proc(&table);
+    const int error = cached ? read_cached(&table, wanted, boot) : read_proc(&table);
 
-    free(state);
     if (error != 0) {
         kernel_table_finish(&table);
         errno = -error;

@@ -8,92 +8,38 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A larger file is not read. Real ones have 5 MB. */
+/* A larger file is not read. Real ones have 4 MB. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 26)
 
-/* header - of the file. The state, texts, symbols and names follow. */
+/* header - of the file. The symbols and names follow. */
 struct header {
     char magic[16];
-    uint64_t state_bytes;
-    uint64_t texts_bytes;
+    char boot[KERNEL_BOOT_BYTES];
     uint64_t symbols_bytes;
     uint64_t names_bytes;
     struct kernel_text core;
 };
 
-static const char magic[16] = "ntprof kernel 1";
+static const char magic[16] = "ntprof kernel 2";
 
-/* --- states --- */
-
-/* Append the boot's number. Returns false if it cannot be read. */
-static bool
-add_boot(struct buffer *state)
+bool
+kernel_cache_boot(char boot[KERNEL_BOOT_BYTES])
 {
     FILE *const file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    char line[64] = "";
-    const bool read = file != NULL && fgets(line, sizeof(line), file) != NULL;
+    bool read;
 
+    memset(boot, 0, KERNEL_BOOT_BYTES);
+    read = file != NULL && fgets(boot, KERNEL_BOOT_BYTES, file) != NULL;
     if (file != NULL) {
         fclose(file);
     }
-    buffer_append_text(state, line);
     return read;
-}
-
-/* Append what is known of a module by its line in /proc/modules, without how many use
- * it: a module that is loaded again has another folder in /sys. Returns false if the
- * line is none, or of a module that is being loaded or removed. */
-static bool
-add_module(struct buffer *state, const char *line)
-{
-    char path[256];
-    char name[128];
-    char size[32];
-    char phase[16];
-    char address[32];
-    struct stat status;
-
-    if (sscanf(line, "%127s %31s %*s %*s %15s %31s", name, size, phase, address) != 4 ||
-        strcmp(phase, "Live") != 0 || strchr(name, '/') != NULL) {
-        return false;
-    }
-    snprintf(path, sizeof(path), "/sys/module/%s", name);
-    if (stat(path, &status) != 0) {
-        return false;
-    }
-    buffer_print(state, "%s %s %s %llu\n", name, size, address,
-                 (unsigned long long)status.st_ino);
-    return true;
-}
-
-char *
-kernel_cache_state(void)
-{
-    FILE *const modules = fopen("/proc/modules", "re"); /* NULL: there are none */
-    struct buffer state = {.data = NULL};
-    bool known = add_boot(&state);
-    char *line = NULL;
-    size_t room = 0;
-
-    while (known && modules != NULL && getline(&line, &room, modules) > 0) {
-        known = add_module(&state, line);
-    }
-    free(line);
-    if (modules != NULL) {
-        known &= ferror(modules) == 0;
-        fclose(modules);
-    }
-    if (!known || buffer_text(&state) == NULL) {
-        buffer_finish(&state);
-        return NULL;
-    }
-    return (char *)state.data;
 }
 
 /* --- files --- */
@@ -153,26 +99,21 @@ read_buffer(int fd, struct buffer *buffer, uint64_t size)
 
 /* --- reading --- */
 
-/* Whether the parts that a header names are together what is behind it. */
+/* Whether a header is of this boot, and the parts that it names are together what is
+ * behind it. */
 static bool
-fits(const struct header *header, uint64_t file_bytes)
+fits(const struct header *header, const char *boot, uint64_t file_bytes)
 {
-    const uint64_t sizes[] = {header->state_bytes, header->texts_bytes,
-                              header->symbols_bytes, header->names_bytes};
-    uint64_t left = file_bytes - sizeof(*header);
+    const uint64_t behind = file_bytes - sizeof(*header);
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        if (sizes[i] > left) {
-            return false;
-        }
-        left -= sizes[i];
-    }
-    return left == 0 && memcmp(header->magic, magic, sizeof(magic)) == 0 &&
-           header->texts_bytes % sizeof(struct kernel_text) == 0 &&
+    return memcmp(header->magic, magic, sizeof(magic)) == 0 &&
+           memcmp(header->boot, boot, sizeof(header->boot)) == 0 &&
+           header->symbols_bytes <= behind &&
+           header->names_bytes == behind - header->symbols_bytes &&
            header->symbols_bytes % sizeof(struct kernel_symbol) == 0;
 }
 
-/* Linux's names have at most 511 characters, also of modules. */
+/* Linux's names have at most 511 characters. */
 enum { NAME_BYTES_MAX = 1024 };
 
 /* Whether names are strings, none of which is long, the first one "". */
@@ -205,7 +146,7 @@ is_valid(const struct kernel_table *table)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (symbols[i].name >= names->size || symbols[i].module >= names->size ||
+        if (symbols[i].name >= names->size || symbols[i].module != 0 ||
             symbols[i].rank > SYM_RANK_GLOBAL || symbols[i].sought ||
             (i > 0 && symbols[i].address < symbols[i - 1].address)) {
             return false;
@@ -214,20 +155,8 @@ is_valid(const struct kernel_table *table)
     return true;
 }
 
-/* Whether the next bytes are those of a text. */
 static bool
-read_same(int fd, const char *text, uint64_t size)
-{
-    char *const read_text = size == strlen(text) ? malloc((size_t)size + 1) : NULL;
-    const bool same = read_text != NULL && read_all(fd, read_text, (size_t)size) &&
-                      memcmp(read_text, text, (size_t)size) == 0;
-
-    free(read_text);
-    return same;
-}
-
-static bool
-read_table(int fd, const char *state, struct kernel_table *table)
+read_table(int fd, const char *boot, struct kernel_table *table)
 {
     struct header header;
     struct stat status;
@@ -236,25 +165,23 @@ read_table(int fd, const char *state, struct kernel_table *table)
         status.st_size < (off_t)sizeof(header) ||
         (uint64_t)status.st_size > FILE_BYTES_MAX ||
         !read_all(fd, &header, sizeof(header)) ||
-        !fits(&header, (uint64_t)status.st_size) ||
-        !read_same(fd, state, header.state_bytes)) {
+        !fits(&header, boot, (uint64_t)status.st_size)) {
         return false;
     }
     table->core = header.core;
-    return read_buffer(fd, &table->texts, header.texts_bytes) &&
-           read_buffer(fd, &table->symbols, header.symbols_bytes) &&
+    return read_buffer(fd, &table->symbols, header.symbols_bytes) &&
            read_buffer(fd, &table->names, header.names_bytes) && is_valid(table);
 }
 
 bool
-kernel_cache_read(const char *folder, const char *state, struct kernel_table *table)
+kernel_cache_read(const char *folder, const char *boot, struct kernel_table *table)
 {
     const int folder_fd = open_folder(folder);
     const int fd = folder_fd < 0
                        ? -1
                        : openat(folder_fd, "kernel",
                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const bool read = fd >= 0 && read_table(fd, state, table);
+    const bool read = fd >= 0 && read_table(fd, boot, table);
 
     if (fd >= 0) {
         close(fd);
@@ -269,82 +196,77 @@ kernel_cache_read(const char *folder, const char *state, struct kernel_table *ta
 
 /* --- writing --- */
 
-/* Append the symbols in texts. */
+/* Copy the symbols of the core. If memory runs out, symbols or names have failed. */
 static void
-add_lasting(struct buffer *symbols, const struct kernel_table *table)
+copy_core(struct kernel_table *core, const struct kernel_table *table)
 {
+    uint32_t module = 0;
     size_t count;
     const struct kernel_symbol *const all = kernel_table_symbols(table, &count);
 
+    core->core = table->core;
     for (size_t i = 0; i < count; i++) {
-        if (kernel_table_text(table, all[i].address) != NULL) {
-            buffer_append(symbols, &all[i], sizeof(all[i]));
+        struct kernel_symbol symbol = all[i];
+
+        if (symbol.module == 0 && symbol.address >= core->core.start &&
+            symbol.address < core->core.end) {
+            kernel_table_add(core, &symbol, kernel_table_name(table, all[i].name), "",
+                             &module);
         }
     }
 }
 
-static bool
-write_table(int fd, const char *state, const struct kernel_table *table)
+static void
+write_table(FILE *file, const char *boot, const struct kernel_table *table)
 {
-    struct buffer symbols = {.data = NULL};
-    struct header header = {.state_bytes = strlen(state),
-                            .texts_bytes = table->texts.size,
+    struct header header = {.symbols_bytes = table->symbols.size,
                             .names_bytes = table->names.size,
                             .core = table->core};
-    bool written;
 
     memcpy(header.magic, magic, sizeof(magic));
-    add_lasting(&symbols, table);
-    header.symbols_bytes = symbols.size;
-    written = !symbols.failed && whole_file_write(fd, &header, sizeof(header)) &&
-              whole_file_write(fd, state, (size_t)header.state_bytes) &&
-              whole_file_write(fd, table->texts.data, table->texts.size) &&
-              whole_file_write(fd, symbols.data, symbols.size) &&
-              whole_file_write(fd, table->names.data, table->names.size);
-    buffer_finish(&symbols);
+    memcpy(header.boot, boot, sizeof(header.boot));
+    (void)fwrite(&header, sizeof(header), 1, file);
+    (void)fwrite(table->symbols.data, 1, table->symbols.size, file);
+    (void)fwrite(table->names.data, 1, table->names.size, file);
+}
+
+/* Write the file, in a folder of the caller's alone. */
+static bool
+write_file(const char *path, const char *boot, const struct kernel_table *table,
+           struct whole_file_error *error)
+{
+    struct kernel_table core = {.core = {0}};
+    struct whole_file file;
+    bool written = false;
+
+    copy_core(&core, table);
+    if (!core.symbols.failed && !core.names.failed && core.symbols.size > 0 &&
+        whole_file_check(path, "cache", error) &&
+        whole_file_open(&file, path, "cache", error)) {
+        whole_file_keep_private(&file);
+        write_table(file.stream, boot, &core);
+        written = whole_file_replace(&file, false, error);
+    }
+    kernel_table_finish(&core);
     return written;
 }
 
-/* Give a file without a name that of the cache. Returns false with errno. */
-static bool
-name_file(int folder, int fd)
-{
-    char way[40];
-    char name[40];
-
-    snprintf(way, sizeof(way), "/proc/self/fd/%d", fd);
-    snprintf(name, sizeof(name), ".kernel-%ld", (long)getpid());
-    /* Of a command that was killed between the two: it had this number. */
-    (void)unlinkat(folder, name, 0);
-    if (linkat(AT_FDCWD, way, folder, name, AT_SYMLINK_FOLLOW) != 0) {
-        return false;
-    }
-    if (renameat(folder, name, folder, "kernel") != 0) {
-        (void)unlinkat(folder, name, 0);
-        return false;
-    }
-    return true;
-}
-
 void
-kernel_cache_write(const char *folder, const char *state,
+kernel_cache_write(const char *folder, const char *boot,
                    const struct kernel_table *table)
 {
     const bool made = mkdir(folder, 0700) == 0 || errno == EEXIST;
     const int folder_fd = made ? open_folder(folder) : -1;
-    const int fd = folder_fd < 0
-                       ? -1
-                       : openat(folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
-    const bool written =
-        fd >= 0 && write_table(fd, state, table) && name_file(folder_fd, fd);
+    struct whole_file_error error = {""};
+    char path[PATH_MAX];
+    bool written = false;
 
-    COMMAND_LOG("symbols of the kernel: %s %s/kernel%s%s",
-                written ? "written to" : "not written to", folder, written ? "" : ": ",
-                written ? "" : strerror(errno));
-    if (fd >= 0) {
-        close(fd);
-    }
     if (folder_fd >= 0) {
+        snprintf(path, sizeof(path), "%s/kernel", folder);
+        written = write_file(path, boot, table, &error);
         close(folder_fd);
     }
+    COMMAND_LOG("symbols of the kernel: %s %s/kernel%s%s",
+                written ? "written to" : "not written to", folder, written ? "" : ": ",
+                error.text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_cache.h - keeps the kernel's functions for later commands of root: Linux takes
+ * kernel_cache.h - keeps the core's functions for later commands of root: Linux takes
  * 30 ms to write /proc/kallsyms. Only the files of that name and kernel.c include it.
  *
  * The file is read as one that anybody may have written, although nobody but root can:
@@ -13,27 +13,27 @@
 
 #include "symbols/client/kernel_table.h"
 
-/*
- * Return what a table depends on, for free(): the boot, and each module with where it
- * is and which time it was loaded. Returns NULL if that cannot be known, as while a
- * module is being loaded.
- */
-char *kernel_cache_state(void);
+/* Bytes of the number of a boot, zeros behind it included. */
+enum { KERNEL_BOOT_BYTES = 40 };
+
+/* Get the number of this boot, as long as which the core stays the same. Returns false
+ * if it cannot be read. */
+bool kernel_cache_boot(char boot[KERNEL_BOOT_BYTES]);
 
 /*
- * Read the table of a state, as kernel_cache_write wrote it.
+ * Read the table of a boot, as kernel_cache_write wrote it.
  *
  *   table  all zero; for kernel_table_finish, also on failure
  *
  * Returns false if there is none, or none that is believed.
  */
-bool kernel_cache_read(const char *folder, const char *state,
+bool kernel_cache_read(const char *folder, const char *boot,
                        struct kernel_table *table);
 
-/* Write the table of a state to a folder, which is made if it is not there: the symbols
- * in texts only, since others, of BPF programs and trampolines, come and go. A failure
+/* Write the table of a boot to a folder, which is made if it is not there: the symbols
+ * of the core only, since modules, BPF programs and trampolines come and go. A failure
  * costs later commands their time. */
-void kernel_cache_write(const char *folder, const char *state,
+void kernel_cache_write(const char *folder, const char *boot,
                         const struct kernel_table *table);
 
 #endif
