@@ -138,7 +138,7 @@ NTSTATUS
 ExDuplicateObject(KSYSTEM *System, KPROCESSOR_MODE Mode, const EX_DUPLICATE_OBJECT *P)
 {
     BOOLEAN SourceIsOwn;
-    NTSTATUS Status = ExpEnter(System, TRUE);
+    NTSTATUS Status = ExpEnter(System, /* Known */ TRUE);
 
     if (!NT_SUCCESS(Status)) {
         return Status;

@@ -153,8 +153,9 @@ ExpReferenceProcessId(KSYSTEM *System, ULONG64 ProcessId, BOOLEAN Watched,
 NTSTATUS
 ExReferenceProcessById(KSYSTEM *System, ULONG64 ProcessId, EPROCESS **Process)
 {
-    return ProcessId == 0 ? STATUS_INVALID_CID
-                          : ExpReferenceProcessId(System, ProcessId, FALSE, Process);
+    return ProcessId == 0
+               ? STATUS_INVALID_CID
+               : ExpReferenceProcessId(System, ProcessId, /* Watched */ FALSE, Process);
 }
 
 NTSTATUS
@@ -192,7 +193,7 @@ ExOpenProcess(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 ProcessHandle,
 {
     ACCESS_MASK Access;
     EPROCESS *Process;
-    NTSTATUS Status = ExpEnter(System, TRUE);
+    NTSTATUS Status = ExpEnter(System, /* Known */ TRUE);
 
     if (!NT_SUCCESS(Status)) {
         return Status;
@@ -268,7 +269,8 @@ ExpProcessStarts(KSYSTEM *System, const ntprof_notification *Notification)
         ExpProcessEnds(System, Notification->pid);
     }
     /* Without memory, NtOpenProcess will not find the process after it has ended. */
-    if (!NT_SUCCESS(ExpReferenceProcessId(System, Notification->pid, TRUE, &Process))) {
+    if (!NT_SUCCESS(ExpReferenceProcessId(System, Notification->pid, /* Watched */ TRUE,
+                                          &Process))) {
         return;
     }
     if (Process->StreamReference) {

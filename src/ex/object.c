@@ -11,11 +11,11 @@ static NTSTATUS
 ExpOnObject(KSYSTEM *System, EPROFILE *Profile,
             NTSTATUS (*Work)(KSYSTEM *System, EPROFILE *Profile))
 {
-    NTSTATUS Status = ExpEnter(System, TRUE);
+    NTSTATUS Status = ExpEnter(System, /* Known */ TRUE);
 
     if (NT_SUCCESS(Status)) {
         KeFlushHits(&System->Ke);
-        Status = ExpEnter(System, TRUE);
+        Status = ExpEnter(System, /* Known */ TRUE);
     }
     return NT_SUCCESS(Status) ? Work(System, Profile) : Status;
 }

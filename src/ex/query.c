@@ -168,7 +168,7 @@ ExQueryObject(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE Handle,
               ULONG InformationLength, ULONG64 ReturnLength)
 {
     EXP_OBJECT_INFORMATION Found = {.Layout = ExpLayout(System, Mode)};
-    NTSTATUS Status = ExpEnter(System, TRUE);
+    NTSTATUS Status = ExpEnter(System, /* Known */ TRUE);
 
     if (!NT_SUCCESS(Status)) {
         return Status;

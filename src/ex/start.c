@@ -209,7 +209,7 @@ ExpOnProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
              NTSTATUS (*Work)(KSYSTEM *System, EPROFILE *Profile))
 {
     void *Profile;
-    NTSTATUS Status = ExpEnter(System, TRUE);
+    NTSTATUS Status = ExpEnter(System, /* Known */ TRUE);
 
     /* A wrong handle costs nothing: the hits of all processors are read only for a
      * right one. */
@@ -222,7 +222,7 @@ ExpOnProfile(KSYSTEM *System, KPROCESSOR_MODE Mode, HANDLE ProfileHandle,
     ObDereferenceObject(&System->Ob, Profile);
     /* This may deliver notifications that change any object, also the handle. */
     KeFlushHits(&System->Ke);
-    Status = ExpEnter(System, TRUE);
+    Status = ExpEnter(System, /* Known */ TRUE);
     if (NT_SUCCESS(Status)) {
         Status = ExpReferenceProfile(System, Mode, ProfileHandle, &Profile);
     }

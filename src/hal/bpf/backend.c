@@ -240,7 +240,7 @@ probe(HAL_PROBE *probed)
 {
     struct bpf *bpf = NULL;
 
-    if (create(false, &bpf, probed) == 0) {
+    if (create(/* user_only */ false, &bpf, probed) == 0) {
         bpf_delete(bpf);
     }
 }

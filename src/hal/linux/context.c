@@ -143,7 +143,7 @@ probe_uprobe(const struct perf_context *context, struct perf_source *source)
     result = perf_uprobe_make(source->uprobe, &source->config, source->reason,
                               sizeof(source->reason));
     if (result == 0) {
-        result = perf_event_try(source, false, false);
+        result = perf_event_try(source, /* kernel */ false, /* all */ false);
         perf_uprobe_tried(source->uprobe, result == 0);
         if (result < 0) {
             snprintf(source->reason, sizeof(source->reason),
@@ -177,7 +177,7 @@ probe_source(struct perf_context *context, struct perf_source *source)
         return;
     }
     if (context->kernel) {
-        result = perf_event_try(source, true, all);
+        result = perf_event_try(source, /* kernel */ true, all);
         /* Other errors are not about kernel mode: they would come without it too. */
         source->kernel_included = result != -EACCES && result != -EPERM;
     }
@@ -188,7 +188,7 @@ probe_source(struct perf_context *context, struct perf_source *source)
                      context->kernel_reason);
             return;
         }
-        result = perf_event_try(source, false, all);
+        result = perf_event_try(source, /* kernel */ false, all);
     }
     if (!perf_source_answer(source, result)) {
         source->kernel_included = false;

@@ -328,7 +328,7 @@ perf_uprobe_delete(struct perf_uprobe *uprobe)
     if (uprobe == NULL) {
         return;
     }
-    perf_uprobe_tried(uprobe, false);
+    perf_uprobe_tried(uprobe, /* works */ false);
     free(uprobe->image);
     free(uprobe);
 }

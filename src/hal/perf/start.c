@@ -67,7 +67,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
     assert(perf_assert_state(perf));
     result = perf_context_require(&perf->context, source);
     if (result == 0) {
-        result = perf_make_rings(perf, false);
+        result = perf_make_rings(perf, /* large */ false);
     }
     if (result < 0) {
         return result;

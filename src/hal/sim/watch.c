@@ -62,7 +62,7 @@ sim_release_watch(struct sim *sim, struct sim_process *process)
     }
     watch->processes--;
     if (watch->processes == 0) {
-        sim_arm_watch(sim, watch, false);
+        sim_arm_watch(sim, watch, /* armed */ false);
         delete_watch(sim, watch);
     }
 }
@@ -144,7 +144,7 @@ watch_process(struct sim *sim, const HAL_WATCH *wanted)
     sim_notify_pending_starts(sim);
     notified_before = sim_is_watched(sim, process);
     fill_watch(sim, watch, process->watch, wanted);
-    sim_arm_watch(sim, watch, true);
+    sim_arm_watch(sim, watch, /* armed */ true);
     sim_release_watch(sim, process);
     process->watch = watch;
     if (!notified_before) {
@@ -206,10 +206,10 @@ watch_all(struct sim *sim, const HAL_WATCH *wanted)
         return STATUS_INSUFFICIENT_RESOURCES;
     }
     fill_watch(sim, watch, before, wanted);
-    sim_arm_watch(sim, watch, true);
+    sim_arm_watch(sim, watch, /* armed */ true);
     sim->all = watch;
     if (before != NULL) {
-        sim_arm_watch(sim, before, false);
+        sim_arm_watch(sim, before, /* armed */ false);
         delete_watch(sim, before);
     } else {
         notify_all_starts(sim);

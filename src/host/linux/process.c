@@ -214,7 +214,7 @@ host_check_process_access(void *Context, const HOST_PROCESS *Process)
      * an event makes the same check. If there is no such call (ENOSYS), nothing shows
      * that the caller may read the process: access is denied, as by EACCES. */
     if (error == -ENOENT || error == -ESRCH || error == -ENODATA) {
-        error = host_event_open(pid, -1, false);
+        error = host_event_open(pid, -1, /* kernel */ false);
         error = error == -ENOSYS ? -EACCES : error;
     }
     /* The pid may have been reused during the check. */

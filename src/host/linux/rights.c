@@ -62,6 +62,7 @@ NTSTATUS
 host_check_restricted_caller(void *Context, ULONG Rule)
 {
     (void)Rule;
-    return rights_status(Context, HOST_REFUSED_KERNEL, host_event_open(0, -1, true),
+    return rights_status(Context, HOST_REFUSED_KERNEL,
+                         host_event_open(0, -1, /* kernel */ true),
                          STATUS_ACCESS_DENIED);
 }
