@@ -42,7 +42,7 @@ void
 json_put_escaped(struct buffer *json, const struct buffer *text)
 {
     buffer_append_byte(json, '"');
-    json_put_characters(json, text->data, text->size, false);
+    json_put_characters(json, text->data, text->size, /* in_html */ false);
     buffer_append_byte(json, '"');
     json->failed |= text->failed;
 }

@@ -222,7 +222,7 @@ start_worker(void)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&worker->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (apart_start("ntprof-files", worker_main, worker, true) == NULL) {
+    if (apart_start("ntprof-files", worker_main, worker, /* detached */ true) == NULL) {
         pthread_cond_destroy(&worker->changed);
         free(worker);
         return NULL;

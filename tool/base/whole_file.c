@@ -558,7 +558,7 @@ bool
 whole_file_open(struct whole_file *file, const char *path, const char *noun,
                 struct whole_file_error *error)
 {
-    const bool good = begin(file, path, noun, false, error) &&
+    const bool good = begin(file, path, noun, /* check */ false, error) &&
                       (open_stream(file) || fail_write(file, error));
 
     if (!good) {
@@ -580,7 +580,7 @@ bool
 whole_file_check(const char *path, const char *noun, struct whole_file_error *error)
 {
     struct whole_file file;
-    const bool good = begin(&file, path, noun, true, error);
+    const bool good = begin(&file, path, noun, /* check */ true, error);
 
     if (good && !file.in_place) {
         assert(file.place.name != NULL);

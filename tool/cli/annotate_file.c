@@ -95,7 +95,7 @@ annotate(const struct profile *profile, struct annotate_arguments *arguments)
         !annotate_choose(profile, arguments, &target)) {
         return CMD_FAILED;
     }
-    if (names_open(&names, "annotate", &arguments->names, false)) {
+    if (names_open(&names, "annotate", &arguments->names, /* quiet */ false)) {
         arguments->settings.symbols = &names.settings;
         status = list(profile, arguments, &target, source, &names);
         arguments->settings.symbols = NULL;

@@ -66,7 +66,7 @@ write_export(const struct profile *profile, const struct export_arguments *argum
         whole_file_discard(&file);
         return cmd_fail("export", "%s", messages.error);
     }
-    if (!whole_file_replace(&file, false, &error)) {
+    if (!whole_file_replace(&file, /* keep_it */ false, &error)) {
         /* The reader of a pipe may close it at any time. */
         return errno == EPIPE ? CMD_OK : cmd_fail("export", "%s", error.text);
     }

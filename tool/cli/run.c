@@ -114,7 +114,7 @@ run_record(const struct record_options *options)
     struct recording recording;
     struct child child;
     int exit_status = CMD_FAILED;
-    const bool ran = recording_open(&recording, options, false) &&
+    const bool ran = recording_open(&recording, options, /* machine */ false) &&
                      run_start(&recording, &child, &exit_status);
 
     if (ran) {

@@ -80,7 +80,7 @@ check_store(const char *url)
     if (!store_is_url(url)) {
         return cmd_refuse("serve", url, "is no store; " STORE_URL_FORMS);
     }
-    store = store_open(url, false, &error);
+    store = store_open(url, /* write */ false, &error);
     if (store == NULL) {
         cmd_fail("serve", "%s", error.text);
     }

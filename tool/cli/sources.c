@@ -85,7 +85,7 @@ print_sources(ntprof_session *session, bool json)
     }
     doctor_query_breakpoints(session, &info);
     if (json) {
-        print_json(&info, false);
+        print_json(&info, /* first */ false);
         printf("\n]}\n");
     } else {
         print_row(&info);

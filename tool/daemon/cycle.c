@@ -228,7 +228,7 @@ static void
 describe_window_gaps(struct agent *agent, const struct profile *profile,
                      const struct window_end *end, struct buffer *text)
 {
-    char *const gaps = describe_gaps(&agent->gaps, profile, false);
+    char *const gaps = describe_gaps(&agent->gaps, profile, /* interim */ false);
     struct spool_statistics spool;
     struct metrics sender = {.refused = 0};
 

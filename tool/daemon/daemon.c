@@ -131,9 +131,9 @@ start(struct agent *agent)
         return false;
     }
     return open_spool(agent) &&
-           recording_open(&agent->recording, &settings->record, true) && watch(agent) &&
-           recording_begin(&agent->recording, settings->words) && start_sender(agent) &&
-           agent_serve(agent);
+           recording_open(&agent->recording, &settings->record, /* machine */ true) &&
+           watch(agent) && recording_begin(&agent->recording, settings->words) &&
+           start_sender(agent) && agent_serve(agent);
 }
 
 static void

@@ -211,7 +211,8 @@ static bool
 open_store(struct sender *sender, struct pprof_error *error)
 {
     if (sender->store == NULL) {
-        sender->store = store_open_stoppable(sender->url, true, &sender->stop, error);
+        sender->store =
+            store_open_stoppable(sender->url, /* write */ true, &sender->stop, error);
         sender->opened_ns = clock_now_ns();
     }
     if (sender->store == NULL) {
@@ -298,7 +299,7 @@ sender_main(void *argument)
     if (!failing) {
         (void)send(sender, &failing);
     }
-    close_store(sender, true);
+    close_store(sender, /* failing */ true);
     pthread_mutex_lock(&sender->lock);
     sender->ended = true;
     pthread_cond_signal(&sender->gone);
@@ -344,7 +345,8 @@ sender_start(struct sender *sender, struct spool *spool, const char *url,
     pthread_cond_init(&sender->wake, &monotonic);
     pthread_cond_init(&sender->gone, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    sender->apart = apart_start("ntprof-sender", sender_main, sender, false);
+    sender->apart =
+        apart_start("ntprof-sender", sender_main, sender, /* detached */ false);
     error = sender->apart == NULL ? -errno : 0;
     if (error != 0) {
         release(sender);

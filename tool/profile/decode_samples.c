@@ -369,7 +369,7 @@ add_values(struct decoder *decoder, const struct profile_place *place,
     const size_t count = COUNT(decoder->values, *values);
     const size_t rows = decoder->profile->row_count;
     /* Names distinguish rows too: not all tools store addresses. */
-    struct profile_row *row = profile_row_at(decoder->profile, place, true);
+    struct profile_row *row = profile_row_at(decoder->profile, place, /* exact */ true);
 
     if (row == NULL) {
         return decoder_fail_memory(decoder);

@@ -414,7 +414,7 @@ add_stack(struct grouper *grouper, struct row_filter *filter,
 
     while (stack_walk_next(&walk)) {
         if (row_filter_passes_on_stack(filter, &walk) &&
-            !add_row(grouper, group_of_walk(grouper, &walk), row, true)) {
+            !add_row(grouper, group_of_walk(grouper, &walk), row, /* total */ true)) {
             return false;
         }
     }
@@ -617,7 +617,7 @@ add_filtered_row(struct grouper *grouper, struct row_filter *filter,
         add_all_clamped(groups->selected, row->hits, grouper->row_width);
     }
     return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) ||
-           add_row(grouper, group, row, false);
+           add_row(grouper, group, row, /* total */ false);
 }
 
 void

@@ -44,7 +44,7 @@ static bool
 is_user_left_out(const struct profile *profile)
 {
     for (size_t i = 0; i < profile->source_count; i++) {
-        if (outside_in(profile, &profile->sources[i], false) > 0 &&
+        if (outside_in(profile, &profile->sources[i], /* kernel */ false) > 0 &&
             !profile->sources[i].user_left_out) {
             return false;
         }

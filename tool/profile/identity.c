@@ -198,13 +198,14 @@ find_parts_of_rows(struct identity_finder *finder, struct identities *identities
         const struct profile_row *const row = &profile->rows[i];
         const uint32_t outer = profile_outer_function(profile, row);
 
-        if (!add_part(finder, part_of(finder, row->image, outer, false),
+        if (!add_part(finder, part_of(finder, row->image, outer, /* inlined */ false),
                       &identities->outer[i])) {
             return false;
         }
         identities->inner[i] = identities->outer[i];
         if (row->caller != 0 &&
-            !add_part(finder, part_of(finder, row->image, row->function, true),
+            !add_part(finder,
+                      part_of(finder, row->image, row->function, /* inlined */ true),
                       &identities->inner[i])) {
             return false;
         }
@@ -223,12 +224,14 @@ find_parts_of_code(struct identity_finder *finder, uint32_t image, uint32_t func
     const struct profile_frame *const frames = finder->profile->frames;
 
     for (uint32_t at = inlined; at != 0; at = frames[at].caller) {
-        if (!add_part(finder, part_of(finder, image, function, true), outer)) {
+        if (!add_part(finder, part_of(finder, image, function, /* inlined */ true),
+                      outer)) {
             return false;
         }
         function = frames[at].function;
     }
-    return add_part(finder, part_of(finder, image, function, false), outer);
+    return add_part(finder, part_of(finder, image, function, /* inlined */ false),
+                    outer);
 }
 
 /* Find the parts of calls, and those between the inner and the outer function of a row,

@@ -436,7 +436,7 @@ add_row(struct pair_side *side, const struct profile_row *row)
 
     if (passes) {
         joined = joined_place(side, row, &place)
-                     ? profile_row_at(side->pair->joined, &place, true)
+                     ? profile_row_at(side->pair->joined, &place, /* exact */ true)
                      : NULL;
         if (joined == NULL) {
             return false;

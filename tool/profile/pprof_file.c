@@ -106,7 +106,7 @@ write_profile(const struct profile *profile, const char *path, bool keep,
 bool
 pprof_write(const struct profile *profile, const char *path, struct pprof_error *error)
 {
-    return write_profile(profile, path, true, error);
+    return write_profile(profile, path, /* keep */ true, error);
 }
 
 bool

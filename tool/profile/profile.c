@@ -746,7 +746,7 @@ profile_add_hits_at(struct profile *profile, const struct profile_place *place,
     if (source >= profile->source_count) {
         return false;
     }
-    row = profile_row_at(profile, place, false);
+    row = profile_row_at(profile, place, /* exact */ false);
     if (row == NULL) {
         return false;
     }

@@ -14,8 +14,8 @@ number_function(struct stack_walk *walk)
         return;
     }
     if (walk->inlined && walk->place.caller != 0) {
-        walk->number =
-            identity_number(identities, walk->place.image, walk->place.function, true);
+        walk->number = identity_number(identities, walk->place.image,
+                                       walk->place.function, /* inlined */ true);
     } else if (walk->call != 0) {
         walk->number = identities->calls[walk->call];
     } else {

@@ -442,7 +442,7 @@ recording_repeat(struct recording *recording)
     struct collector_gaps gaps;
     struct profile *const profile = collector_repeat(recording->collector, &gaps);
 
-    return recording_describe(recording, profile, &gaps, true);
+    return recording_describe(recording, profile, &gaps, /* interim */ true);
 }
 
 /* Keep the file from before the recording as FILE.old, but not those that this
@@ -473,7 +473,7 @@ recording_snapshot(struct recording *recording, struct pprof_error *error)
     if (recording->session != NULL) {
         ntprof_session_use(recording->session);
     }
-    profile = recording_collect(recording, true);
+    profile = recording_collect(recording, /* interim */ true);
     if (profile == NULL) {
         *error = (struct pprof_error){.text = "out of memory for the profile"};
         return false;
@@ -641,7 +641,7 @@ recording_print_path(const struct recording *recording)
 bool
 recording_conclude(struct recording *recording, recording_print *print)
 {
-    struct profile *const profile = recording_collect(recording, false);
+    struct profile *const profile = recording_collect(recording, /* interim */ false);
     bool printed;
 
     if (profile == NULL) {
@@ -685,7 +685,7 @@ recording_end_report(struct recording *recording, bool printed)
     spare_close(&recording->spare);
     recording->replaces_report = false;
     recording->report = NULL;
-    if (!whole_file_replace(&recording->report_file, false, &error)) {
+    if (!whole_file_replace(&recording->report_file, /* keep_it */ false, &error)) {
         cmd_fail(recording->command, "--report: %s", error.text);
         return false;
     }
@@ -730,7 +730,7 @@ recording_deliver(struct recording *recording, recording_print *print)
     bool printed = true;
 
     names_begin(&recording->names);
-    profile = recording_collect(recording, false);
+    profile = recording_collect(recording, /* interim */ false);
     names_end(&recording->names);
     if (profile == NULL) {
         cmd_fail(recording->command, "out of memory: the profile is lost");

@@ -258,7 +258,8 @@ serve_make_page(const struct serve_settings *settings, const struct serve_query 
     char line[sizeof(page.error.text) + 1];
 
     if (store_url_parse(settings->url, now_ns, &page.url, &page.error)) {
-        page.store = store_open_stoppable(settings->url, false, stop, &page.error);
+        page.store =
+            store_open_stoppable(settings->url, /* write */ false, stop, &page.error);
     }
     if (page.store == NULL) {
         snprintf(line, sizeof(line), "%s\n", page.error.text);

@@ -64,8 +64,9 @@ row_is(const struct profile *profile, const struct profile_row *row,
     return tui_target_is(&target->outer, &profile->images[row->image],
                          &profile->functions[outer]) &&
            (!target->inlined ||
-            (row->caller != 0 && tui_is_function(&profile->functions[row->function],
-                                                 &target->inner, false)));
+            (row->caller != 0 &&
+             tui_is_function(&profile->functions[row->function], &target->inner,
+                             /* same_build */ false)));
 }
 
 /* Returns NULL if the function is not in the profile, such as after a JIT renamed
@@ -178,7 +179,7 @@ top_show_list(struct top *top, struct top_job *job)
 void
 top_list_finish(struct top *top)
 {
-    tui_screen_list(&top->screen, NULL, true);
+    tui_screen_list(&top->screen, NULL, /* again */ true);
     top_delete_listing(top->listing);
     profile_delete(top->profile);
     annotator_delete(top->annotator);

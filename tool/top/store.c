@@ -84,7 +84,7 @@ top_store_begin(struct top_store *store)
 {
     struct pprof_error error;
 
-    if (!names_open(&store->names, "top", &store->options.names, true)) {
+    if (!names_open(&store->names, "top", &store->options.names, /* quiet */ true)) {
         return false;
     }
     store->first = read_selection(store, &error);

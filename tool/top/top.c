@@ -68,7 +68,7 @@ show_store(struct top *top, struct top_loop *loop)
     top->screen.whole = true;
     return top_loop_run(top, loop) &&
            (top->stored == NULL ||
-            report_print_statistics(stderr, top->stored, NULL, false));
+            report_print_statistics(stderr, top->stored, NULL, /* verbose */ false));
 }
 
 /* Make what both show; record and store borrow it. Returns NULL after an error line. */

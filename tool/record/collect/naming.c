@@ -370,8 +370,8 @@ void
 namer_expect(const struct namer *namer, const struct sym_wanted *wanted)
 {
     if (namer->elf != NULL && !namer->delayed) {
-        sym_image_expect(namer->elf, true, wanted->places, wanted->count,
-                         wanted->bytes);
+        sym_image_expect(namer->elf, /* by_offset */ true, wanted->places,
+                         wanted->count, wanted->bytes);
     }
 }
 
@@ -681,7 +681,7 @@ postpone_names(const struct naming *naming, struct namer *namer)
         return false;
     }
     if (sym_image_is_ended(namer->elf)) {
-        namer_give_up(namer, false);
+        namer_give_up(namer, /* maps */ false);
         namer->delays++;
     }
     namer->delayed = true;
@@ -767,7 +767,7 @@ naming_add_rows(struct naming *naming, struct profile *profile, struct image *im
     }
     namer_report(naming, namer);
     if (naming->ending) {
-        namer_give_up(namer, false);
+        namer_give_up(namer, /* maps */ false);
     } else if (namer->elf != NULL) {
         /* Of a reader that has ended, what it answered is all that
          * later lookups get. */

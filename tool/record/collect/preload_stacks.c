@@ -312,7 +312,7 @@ preload_stacks_take(struct preload_stacks *stacks)
     bool complete = true;
 
     for (size_t i = 0; i < stacks->count; i++) {
-        complete = take_ring(stacks, &stacks->items[i], true) && complete;
+        complete = take_ring(stacks, &stacks->items[i], /* all */ true) && complete;
     }
     return complete;
 }

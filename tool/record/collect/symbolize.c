@@ -134,7 +134,7 @@ expect_rows(const struct work *work, struct sym_image *file, size_t first, size_
     for (size_t i = first; i < end && count < EXPECT_ROWS; i++) {
         addresses[count++] = work->profile->rows[work->order[i]].address;
     }
-    sym_image_expect(file, false, addresses, count, bucket_bytes(work));
+    sym_image_expect(file, /* by_offset */ false, addresses, count, bucket_bytes(work));
 }
 
 /* Add the name of a row, with the functions that it was inlined into (caller), if the
@@ -276,7 +276,7 @@ symbolize_for_command(const char *command, const char *about,
                       struct symbolize_statistics *statistics)
 {
     struct names names;
-    bool done = names_open(&names, command, options, false);
+    bool done = names_open(&names, command, options, /* quiet */ false);
 
     if (done) {
         names_begin(&names);

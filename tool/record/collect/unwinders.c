@@ -355,7 +355,7 @@ void
 unwinders_ask(struct unwinders *unwinders, uint32_t image, const uint64_t *places,
               size_t count, struct sym_unwind_answer *answers)
 {
-    size_t most = note_failure(unwinders, image, false);
+    size_t most = note_failure(unwinders, image, /* failed */ false);
     unsigned int asked = 0; /* about the first place without an answer */
     size_t done = 0;
 

@@ -412,7 +412,7 @@ put_hits(struct adding *adding, const struct sent_row *rows, size_t first, size_
     if (sum == 0) {
         return;
     }
-    put_window_key(adding, true);
+    put_window_key(adding, /* hour */ true);
     row_binary_put_text(out, profile->sources[source].name);
     row_binary_put(out, profile->sources[source].granted, 8);
     row_binary_put_text(out, profile->processes[row->process]);
@@ -455,7 +455,7 @@ send_accounting(struct adding *adding)
         uint64_t version = 0;
 
         store_list_figures(source, figures);
-        put_window_key(adding, false);
+        put_window_key(adding, /* hour */ false);
         row_binary_put_text(out, source->name);
         row_binary_put(out, source->granted, 8);
         row_binary_put_text(out, source->nt_name);

@@ -146,7 +146,7 @@ get_start_lines(struct taking *taking, size_t count)
 {
     size_t length;
 
-    if (!get_length(taking, count, false, &length)) {
+    if (!get_length(taking, count, /* since_3 */ false, &length)) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
@@ -162,13 +162,13 @@ get_addresses(struct taking *taking, size_t count)
 {
     size_t length;
 
-    if (!get_length(taking, count, true, &length)) {
+    if (!get_length(taking, count, /* since_3 */ true, &length)) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
         taking->functions[i].has_address = row_binary_get(taking->reader, 1) != 0;
     }
-    if (!get_length(taking, count, true, &length)) {
+    if (!get_length(taking, count, /* since_3 */ true, &length)) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {
@@ -183,7 +183,7 @@ get_lines(struct taking *taking, size_t count)
 {
     size_t length;
 
-    if (!get_length(taking, count, false, &length)) {
+    if (!get_length(taking, count, /* since_3 */ false, &length)) {
         return false;
     }
     for (size_t i = 0; i < length; i++) {

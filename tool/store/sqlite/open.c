@@ -240,7 +240,7 @@ static const char to_version_4[] =
 bool
 sqlite_upgrade(const struct store_url *url, struct pprof_error *error)
 {
-    struct database *const store = open_known(url, true, error);
+    struct database *const store = open_known(url, /* write */ true, error);
     bool upgraded;
 
     if (store == NULL) {

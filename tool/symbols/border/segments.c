@@ -30,9 +30,10 @@ sym_segments_find(const struct sym_segment *segments, size_t count, uint64_t off
 {
     /* Two segments may map the same page of the file; prefer one that is executable. */
     const struct sym_segment *const segment =
-        find_segment(segments, count, offset, size, true);
+        find_segment(segments, count, offset, size, /* code */ true);
 
-    return segment != NULL ? segment : find_segment(segments, count, offset, 1, false);
+    return segment != NULL ? segment
+                           : find_segment(segments, count, offset, 1, /* code */ false);
 }
 
 bool

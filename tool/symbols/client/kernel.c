@@ -134,7 +134,7 @@ keep_wanted(struct selection *selection, const struct sym_wanted *wanted)
         }
         for (at = at > next ? at : next; at < count && symbols[at].address <= last;
              at++) {
-            keep(selection, &symbols[at], false);
+            keep(selection, &symbols[at], /* sought */ false);
             next = at + 1;
         }
     }
@@ -162,7 +162,7 @@ keep_functions(struct selection *selection)
         for (size_t i = 0; i < count; i++) {
             if (has_function(&functions,
                              kernel_table_name(selection->all, symbols[i].name))) {
-                keep(selection, &symbols[i], true);
+                keep(selection, &symbols[i], /* sought */ true);
             }
         }
     }

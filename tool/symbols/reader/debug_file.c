@@ -158,9 +158,9 @@ try_beside(const struct search *search, const char *prefix, const char *middle,
 static bool
 search_by_link(const struct search *search)
 {
-    return try_beside(search, "", "", false) ||
-           try_beside(search, "", ".debug/", false) ||
-           try_beside(search, DEBUG_FOLDER, "", true);
+    return try_beside(search, "", "", /* both_roots */ false) ||
+           try_beside(search, "", ".debug/", /* both_roots */ false) ||
+           try_beside(search, DEBUG_FOLDER, "", /* both_roots */ true);
 }
 
 /* Search the file that .gnu_debuglink names. A name with a slash in it would lead out

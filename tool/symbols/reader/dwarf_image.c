@@ -380,7 +380,7 @@ sym_dwarf_image_copy_frames(struct sym_dwarf_image *image, const struct sym_elf 
     struct stored stored;
 
     *image = (struct sym_dwarf_image){.bytes = NULL};
-    if (!find_section(file, false, SYM_DWARF_FRAME, &stored)) {
+    if (!find_section(file, /* split */ false, SYM_DWARF_FRAME, &stored)) {
         return false;
     }
     sizes[SYM_DWARF_FRAME] = stored.size;

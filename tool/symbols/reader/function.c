@@ -144,10 +144,10 @@ sym_reader_find_function(int fd, const char *path, const char *name, uint64_t by
     result = found->count == 0 ? add_names(&file, path, files, &versions, &table) : 0;
     sym_elf_versions_finish(&versions);
     if (result == 0) {
-        find_by_name(&file, &table, name, false, found);
+        find_by_name(&file, &table, name, /* demangle */ false, found);
     }
     if (result == 0 && found->count == 0) { /* it may be a demangled name */
-        find_by_name(&file, &table, name, true, found);
+        find_by_name(&file, &table, name, /* demangle */ true, found);
     }
     sym_table_finish(&table);
     sym_elf_close(&file);

@@ -58,7 +58,8 @@ static bool
 open_file(struct sym_dwarf_image *image, const struct sym_elf *file,
           struct sym_budget *budget, char *why, size_t why_size)
 {
-    return sym_dwarf_image_copy(image, file, false, budget, why, why_size) &&
+    return sym_dwarf_image_copy(image, file, /* split */ false, budget, why,
+                                why_size) &&
            sym_dwarf_image_open(image);
 }
 

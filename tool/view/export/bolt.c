@@ -48,7 +48,8 @@ take_functions(struct linked_code *code, struct linked_functions *functions,
 {
     *functions = (struct linked_functions){.unused = 0};
     return linked_code_take(code, profile, options, LINKED_FILE_NEEDED, messages) &&
-           linked_functions_take(functions, code, true, options, messages) &&
+           linked_functions_take(functions, code, /* relocations */ true, options,
+                                 messages) &&
            linked_functions_check_names(functions, code, options, messages);
 }
 

@@ -320,7 +320,7 @@ put_rows(struct writer *writer)
             continue;
         }
         if (!same_function(writer, last, row)) {
-            put_function(writer, number, false);
+            put_function(writer, number, /* called */ false);
             file = identity_file(writer->names[number].function);
         }
         put_file(writer, number, row->function, &file);
@@ -344,12 +344,12 @@ put_calls(struct writer *writer)
         const uint64_t *const hits = callgrind_call_hits(&writer->calls, call);
 
         if (call->caller != caller) {
-            put_function(writer, call->caller, false);
+            put_function(writer, call->caller, /* called */ false);
             file = identity_file(writer->names[call->caller].function);
             caller = call->caller;
         }
         put_file(writer, call->caller, call->function, &file);
-        put_function(writer, call->callee, true);
+        put_function(writer, call->callee, /* called */ true);
         fprintf(writer->out, "calls=%" PRIu64 " 0x%" PRIx64 " %" PRIu32 "\n", hits[0],
                 called->address, called->start_line);
         put_hits(writer, call->address, call->line, hits);

@@ -63,7 +63,8 @@ add_row(struct callgrind_calls *calls, const struct profile *profile,
         size_t *called)
 {
     const size_t number = (size_t)(row - profile->rows) + 1;
-    struct stack_walk walk = stack_walk_start(profile, identities, row, false);
+    struct stack_walk walk =
+        stack_walk_start(profile, identities, row, /* inlined */ false);
     uint32_t callee = IDENTITY_NONE;
 
     while (stack_walk_next(&walk)) {

@@ -75,11 +75,11 @@ put_line(struct writer *writer, const struct profile_row *row, size_t source,
     put_function(writer, row, outer);
     csv_put_text(csv, profile->functions[row->function].file);
     csv_put_number(csv, row->line, row->line > 0);
-    csv_put_address(csv, row->address, true);
+    csv_put_address(csv, row->address, /* known */ true);
     csv_put_text(csv, profile->processes[row->process]);
     csv_put_text(csv, profile->threads[row->thread]);
     csv_put_number(csv, row->cpu_plus_1 - 1, row->cpu_plus_1 > 0);
-    csv_put_address(csv, export_file_offset(profile, row), true);
+    csv_put_address(csv, export_file_offset(profile, row), /* known */ true);
     csv_put_text(csv, outer->system_name);
     put_callers(writer, row);
     put_inner(writer, row, outer);

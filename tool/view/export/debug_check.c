@@ -29,7 +29,8 @@ debug_expect_buckets(const struct linked_code *code, size_t number)
     for (size_t i = number; i < code->count && count < BUCKETS_AT_ONCE; i++) {
         places[count++] = code->buckets[i].address;
     }
-    sym_image_expect(code->file.image, false, places, count, code->bytes);
+    sym_image_expect(code->file.image, /* by_offset */ false, places, count,
+                     code->bytes);
 }
 
 struct debug_place

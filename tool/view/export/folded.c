@@ -72,7 +72,7 @@ export_folded(FILE *out, const struct profile *profile,
     bool done = false;
 
     (void)messages;
-    if (export_stacks_build(&stacks, profile, false)) {
+    if (export_stacks_build(&stacks, profile, /* places */ false)) {
         hits = export_stacks_hits(&stacks, profile, options->source);
         done = hits != NULL && put_stacks(out, &stacks, hits);
     }

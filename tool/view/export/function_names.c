@@ -51,12 +51,13 @@ number_rows(struct naming *naming)
     for (size_t i = 0; i < profile->row_count; i++) {
         const struct profile_row *const row = &profile->rows[i];
 
-        names->outer[i] = number_of(naming, names->identities.outer[i], row,
-                                    profile_outer_function(profile, row), false);
+        names->outer[i] =
+            number_of(naming, names->identities.outer[i], row,
+                      profile_outer_function(profile, row), /* inlined */ false);
         names->inner[i] = names->outer[i];
         if (row->caller != 0) {
-            names->inner[i] =
-                number_of(naming, names->identities.inner[i], row, row->function, true);
+            names->inner[i] = number_of(naming, names->identities.inner[i], row,
+                                        row->function, /* inlined */ true);
         }
     }
 }
@@ -108,7 +109,8 @@ function_names_find(const struct profile *profile, enum display_detail least,
            identities_find(profile, &names->identities);
     if (done) {
         number_rows(&naming);
-        done = tell_apart(&naming, false) && tell_apart(&naming, true);
+        done = tell_apart(&naming, /* inlined */ false) &&
+               tell_apart(&naming, /* inlined */ true);
     }
     free(naming.numbers);
     free(naming.inlined);

@@ -265,7 +265,7 @@ write_function(struct code_writer *writer, const struct candidate *item)
 {
     const struct listing_target target =
         listing_target_of_row(writer->profile, &writer->names->identities,
-                              &writer->profile->rows[item->row], false);
+                              &writer->profile->rows[item->row], /* inlined */ false);
 
     return write_instructions(writer, item, &target) &&
            write_source(writer, item, &target);

@@ -33,7 +33,7 @@ put_escaped_bytes(struct buffer *json, const char *text, size_t size)
         }
     }
     buffer_append_byte(json, '"');
-    json_put_characters(json, (const uint8_t *)text, kept, true);
+    json_put_characters(json, (const uint8_t *)text, kept, /* in_html */ true);
     if (kept < size) {
         buffer_print(json, " [and %zu bytes more]", size - kept);
     }

@@ -78,8 +78,8 @@ put_frames(struct buffer *json, struct buffer *column,
            const struct flame_frames *frames, const struct numbering *numbering)
 {
     buffer_print(json, "\"frames\":{\"count\":%zu,", numbering->count);
-    put_names(json, "short", frames, numbering, false);
-    put_names(json, "full", frames, numbering, true);
+    put_names(json, "short", frames, numbering, /* full */ false);
+    put_names(json, "full", frames, numbering, /* full */ true);
     for (size_t i = 0; i < frames->count; i++) {
         if (numbering->of_frame[i] > 0) {
             html_put_varint(column, frames->items[i].image_plus_1);

@@ -388,8 +388,8 @@ export_openmetrics(FILE *out, const struct profile *profile,
     (void)messages;
     if (done) {
         put_statistics(&writer);
-        put_intervals(&writer, "ntprof_interval_seconds", "seconds", true);
-        put_intervals(&writer, "ntprof_interval_events", "events", false);
+        put_intervals(&writer, "ntprof_interval_seconds", "seconds", /* time */ true);
+        put_intervals(&writer, "ntprof_interval_events", "events", /* time */ false);
         put_seconds(&writer, "ntprof_start_time_seconds",
                     "When the profile began, since 1970-01-01 UTC.", profile->time_ns);
         put_seconds(&writer, "ntprof_duration_seconds", "How long it took.",

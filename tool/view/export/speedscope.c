@@ -177,7 +177,7 @@ put_all(struct writer *writer)
     const struct profile *profile = writer->profile;
     struct buffer *json = &writer->json;
 
-    if (!export_stacks_build(&writer->stacks, profile, true)) {
+    if (!export_stacks_build(&writer->stacks, profile, /* places */ true)) {
         return false;
     }
     buffer_print(

@@ -222,7 +222,8 @@ put_title(struct svg *svg, const struct flame_node *node)
     double change, error;
 
     fputs("<title>", svg->out);
-    put_xml(svg->out, name_of(svg, node, true, rest, sizeof(rest)), TITLE_COLUMNS_MAX);
+    put_xml(svg->out, name_of(svg, node, /* full */ true, rest, sizeof(rest)),
+            TITLE_COLUMNS_MAX);
     if (image_of(svg, node) > 0) {
         fputs("\n", svg->out);
         put_raw(svg, svg->flames->frames.images.texts[image_of(svg, node) - 1],
@@ -264,7 +265,7 @@ put_label(struct svg *svg, const struct flame_node *node, double x, double y,
           double width)
 {
     char rest[64];
-    const char *const name = name_of(svg, node, false, rest, sizeof(rest));
+    const char *const name = name_of(svg, node, /* full */ false, rest, sizeof(rest));
     const size_t columns = width > 6 ? (size_t)((width - 6) / COLUMN) : 0;
 
     if (columns < NAME_COLUMNS_MIN) {

@@ -114,7 +114,8 @@ export_symbol_order(FILE *out, const struct profile *profile,
     struct linked_code code;
     bool done =
         linked_code_take(&code, profile, options, LINKED_FILE_NEEDED, messages) &&
-        linked_functions_take(&functions, &code, false, options, messages);
+        linked_functions_take(&functions, &code, /* relocations */ false, options,
+                              messages);
 
     if (done) {
         drop_stubs(&functions);

@@ -152,7 +152,7 @@ expect_names(struct code_view *code)
     for (size_t i = 0; i < count; i++) {
         addresses[i] = code->insns[i].address;
     }
-    sym_image_expect(code->image, false, addresses, count, 1);
+    sym_image_expect(code->image, /* by_offset */ false, addresses, count, 1);
     free(addresses);
     return true;
 }

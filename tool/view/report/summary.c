@@ -621,12 +621,12 @@ report_print_summary(FILE *out, const struct profile *profile,
     bool done;
 
     if (!verbose && profile->source_count > 0) {
-        put_back_end(&line, profile, false);
+        put_back_end(&line, profile, /* verbose */ false);
     }
     for (size_t i = 0; i < profile->source_count; i++) {
         buffer_append_text(&line, "ntprof: ");
         if (verbose && i == 0) {
-            put_back_end(&line, profile, true);
+            put_back_end(&line, profile, /* verbose */ true);
         }
         put_source(&line, profile, i, report_total(groups, i).hits, verbose);
         buffer_append_text(&line, "\n");

@@ -166,7 +166,7 @@ add_to_seen(struct tui_table *table, const struct tui_row *row)
     const struct profile_frame frame = {.function = row->function};
 
     return (!row->inlined || profile_add_frame(table->seen, &frame, &place.caller)) &&
-           profile_row_at(table->seen, &place, false) != NULL;
+           profile_row_at(table->seen, &place, /* exact */ false) != NULL;
 }
 
 /* Find or add a row. Returns its index, or HASH_INDEX_NONE if memory runs out: nothing
@@ -549,10 +549,10 @@ name_rows(struct tui_table *table, const struct identities *identities)
     bool done = false;
 
     if (outer != NULL && inlined != NULL) {
-        (void)name_heads(table, identities, false, outer);
-        done =
-            display_tell_apart(outer, heads) &&
-            display_tell_apart(inlined, name_heads(table, identities, true, inlined));
+        (void)name_heads(table, identities, /* inlined */ false, outer);
+        done = display_tell_apart(outer, heads) &&
+               display_tell_apart(
+                   inlined, name_heads(table, identities, /* inlined */ true, inlined));
     }
     if (done) {
         put_texts(table, outer, inlined);
