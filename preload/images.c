@@ -101,7 +101,7 @@ take_line(struct preload_shared *shared, struct scan *scan, const char *line)
     uint64_t major;
     uint64_t minor;
     const char *permissions = read_hex(read_hex(line, &begin) + 1, &end) + 1;
-    const char *at = permissions + 5;
+    const char *at = permissions + strlen("r-xp ");
     uint32_t number;
 
     if (scan->stack >= begin && scan->stack < end) {
@@ -274,7 +274,7 @@ images_open(struct preload_shared *shared, uint32_t process, const char *program
     scan->segment.process = process;
     memcpy(scan->segment.program, program, PRELOAD_NAME_BYTES);
     scan_maps(shared, scan);
-    if (scan->count == 0) {
+    if (scan->count == 0) { /* without /proc */
         (void)dl_iterate_phdr(take_object, &listing);
         sort(scan->ranges, scan->count);
     }

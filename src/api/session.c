@@ -241,7 +241,7 @@ log_notification(const ntprof_notification *notification)
 }
 
 /* Pass a notification on. Called by the back end within a delivery, with the session
- * locked. */
+ * locked. By notify_frame api_lock sees that a callback was left by longjmp. */
 static void
 session_notify(void *context, const ntprof_notification *notification)
 {
@@ -266,7 +266,7 @@ session_notify(void *context, const ntprof_notification *notification)
     ExAfterNotification(&session->system, notification);
 }
 
-/* Pass a hit on. Called by the back end within a delivery, with the session locked. */
+/* Pass a hit on, as session_notify does. */
 static void
 session_report_hit(void *context, const ntprof_hit *hit)
 {
@@ -283,7 +283,7 @@ session_report_hit(void *context, const ntprof_hit *hit)
     }
 }
 
-/* Pass a stack on, as session_report_hit does. */
+/* Pass a stack on, as session_notify does. */
 static void
 session_report_stack(void *context, const ntprof_stack *stack)
 {

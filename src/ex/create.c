@@ -419,6 +419,7 @@ ExCreateProfileObject(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
     if (Handles == NULL) {
         Handles = &None;
     }
+    /* Without a handle table, Profile is all that the caller gets. */
     if (Service > EX_CREATE_PROFILE_310 || Handles->Size < sizeof(*Handles) ||
         (Handles->InsertHandle == NULL) != (Handles->CloseHandle == NULL) ||
         (Handles->InsertHandle == NULL && Profile == NULL)) {

@@ -92,7 +92,8 @@ ExpCopyTables(EXP_TABLES *Tables, const HOST *Host, const HAL *Hal)
     }
 }
 
-/* Returns the first function that is NULL and must not be, or NULL. */
+/* Returns the first function that is NULL and must not be, or NULL: the required ones
+ * must be there, of another group all or none. */
 static const char *
 ExpFindMissing(const EXP_TABLES *Tables)
 {
@@ -199,6 +200,8 @@ ExpIsAnyProcessGone(void *Context, const HOST_PROCESS *Process)
     return FALSE;
 }
 
+/* Fills in groups that are absent: all callers are in kernel mode, all processes
+ * exist. */
 static void
 ExpFillGroups(HOST_TABLE *Host)
 {

@@ -702,6 +702,7 @@ process_table_resync(struct process_table *table, struct perf_process *process,
     if ((kept || removed) && found->name[0] != 0 &&
         strncmp(process->name, found->name, sizeof(process->name) - 1) != 0) {
         process_set_name(process, found->name);
+        /* An exec keeps no mapping. */
         notify_process(table, kept ? NTPROF_PROCESS_NAME : NTPROF_PROCESS_EXEC, process,
                        time_ns, TID_UNKNOWN);
     }

@@ -20,6 +20,7 @@ uint64_t
 perf_stack_register_mask(void)
 {
 #if defined(__x86_64__)
+    /* Up to IP, and R8 to R15: between them are flags and segments. */
     const uint64_t first = ((uint64_t)2 << PERF_REG_X86_IP) - 1;
     const uint64_t from_r8 =
         ((uint64_t)2 << PERF_REG_X86_R15) - ((uint64_t)1 << PERF_REG_X86_R8);

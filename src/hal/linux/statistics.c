@@ -149,6 +149,7 @@ perf_throttles_begin(struct perf_throttles *throttles, uint64_t stream_id,
 {
     struct perf_throttle *items;
 
+    /* One whose end was lost ends here. */
     perf_throttles_end(throttles, stream_id, time_ns);
     perf_throttles_expire(throttles, time_ns);
     items = perf_array_grow(throttles->items, throttles->count, sizeof(*items));
