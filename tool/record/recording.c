@@ -182,12 +182,49 @@ check_threads(const struct recording *recording)
     return true;
 }
 
+/* Make the collector, once the session and its sources are known. Returns false after
+ * an error line. */
+static bool
+recording_make_collector(struct recording *recording, bool machine)
+{
+    const struct record_options *const given = recording->options;
+    const bool preloads = recording->session == NULL;
+    const struct collector_options options = {
+        .session = recording->session,
+        .preloaded = &recording->preload.memory,
+        .interval_asked = recording->asked_100ns,
+        .sources = recording->sources,
+        .names = recording->source_names,
+        .source_count = given->source_count,
+        .bucket_bytes = given->bucket_bytes,
+        .affinity = given->affinity,
+        .affinity_count = given->affinity_count,
+        .per_cpu = given->per_cpu,
+        .threads = given->threads,
+        .stack_bytes = preloads        ? recording->preload.memory.stack_bytes
+                       : given->stacks ? given->stack_bytes
+                                       : 0,
+        .contexts = given->contexts,
+        .region = recording->region.code,
+        .kernel = recording->kernel && !given->user_only && given->region == NULL,
+        .user = !given->kernel_only,
+        .machine = machine,
+        .endless = given->syntax->endless,
+        .memory_max = given->memory_max,
+        .symbols = &recording->names.settings,
+    };
+
+    recording->collector = collector_new(&options);
+    if (recording->collector == NULL) {
+        cmd_fail(recording->command, "out of memory");
+    }
+    return recording->collector != NULL;
+}
+
 bool
 recording_open(struct recording *recording, const struct record_options *given,
                bool machine)
 {
-    struct collector_options options = {.source_count = given->source_count};
-
     *recording = (struct recording){
         .options = given,
         .command = given->command,
@@ -216,34 +253,8 @@ recording_open(struct recording *recording, const struct record_options *given,
             return false;
         }
     }
-    options.session = recording->session;
-    options.preloaded = &recording->preload.memory;
-    options.interval_asked = recording->asked_100ns;
-    options.sources = recording->sources;
-    options.names = recording->source_names;
-    options.bucket_bytes = recording->options->bucket_bytes;
-    options.affinity = recording->options->affinity;
-    options.affinity_count = recording->options->affinity_count;
-    options.per_cpu = recording->options->per_cpu;
-    options.threads = recording->options->threads;
-    options.stack_bytes = recording->session == NULL
-                              ? recording->preload.memory.stack_bytes
-                          : given->stacks ? given->stack_bytes
-                                          : 0;
-    options.contexts = given->contexts;
-    options.region = recording->region.code;
-    options.kernel = recording->kernel && !given->user_only && given->region == NULL;
-    options.user = !given->kernel_only;
-    options.machine = machine;
-    options.endless = given->syntax->endless;
-    options.memory_max = given->memory_max;
-    options.symbols = &recording->names.settings;
-    recording->collector = collector_new(&options);
-    if (recording->collector == NULL) {
-        cmd_fail(recording->command, "out of memory");
-        return false;
-    }
-    return recording_open_report(recording);
+    return recording_make_collector(recording, machine) &&
+           recording_open_report(recording);
 }
 
 /* --- watches --- */
@@ -328,8 +339,8 @@ recording_time_source(const struct recording *recording)
     return at;
 }
 
-/* Describe what limits the back end, and the interval. What the guard lengthened was
- * asked for as it was. */
+/* Describe what limits the back end, and the interval. If the guard lengthened the
+ * interval, the profile says the one before that as asked for. */
 static char *
 recording_describe_limits(const struct recording *recording, struct profile *profile,
                           const ntprof_session_info *info)

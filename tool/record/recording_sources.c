@@ -188,44 +188,55 @@ recording_refuse_session(struct recording *recording)
     return false;
 }
 
-bool
-recording_open_session(struct recording *recording)
+/* List the intervals that sources are given, those of both names of a function. Returns
+ * their number. */
+static uint32_t
+recording_list_intervals(const struct recording *recording,
+                         ntprof_source_interval intervals[2 * RECORD_SOURCES_MAX])
 {
-    ntprof_source_interval intervals[2 * RECORD_SOURCES_MAX];
-    /* Polled, so that the collector delivers and can keep deliveries out. */
-    ntprof_session_options options = {
-        .size = sizeof(options),
-        .backend = recording->options->hal,
-        .flags = NTPROF_SESSION_POLLED | NTPROF_SESSION_FINE_BUCKETS |
-                 (recording->options->user_only ? NTPROF_SESSION_USER_ONLY : 0u),
-        .intervals = intervals,
-        .cgroup = recording->options->cgroup,
-    };
-    const char *const stack_sources[] = {"time"};
-    NTSTATUS status;
+    uint32_t listed = 0;
 
-    if (recording->options->stacks) {
-        options.stack_bytes = recording->options->stack_bytes;
-        options.stack_sources = stack_sources;
-        options.stack_source_count = 1;
-    }
-    if (recording->options->hal != NULL &&
-        strcmp(recording->options->hal, "timer") == 0) {
-        return recording_open_preload(recording);
-    }
     for (size_t i = 0; i < recording->options->source_count; i++) {
-        const char *const name = recording->options->sources[i];
-        const uint64_t interval = record_source_is_time(name)
+        const uint64_t interval = record_source_is_time(recording->options->sources[i])
                                       ? recording->pace.interval_100ns
                                       : recording->options->events;
-
         const char *names[2];
         const size_t count = recording_source_names(recording, i, names);
 
         for (size_t j = 0; interval != 0 && j < count; j++) {
-            intervals[options.interval_count++] =
+            intervals[listed++] =
                 (ntprof_source_interval){.source = names[j], .interval = interval};
         }
+    }
+    return listed;
+}
+
+bool
+recording_open_session(struct recording *recording)
+{
+    static const char *const stack_sources[] = {"time"};
+    const struct record_options *const given = recording->options;
+    ntprof_source_interval intervals[2 * RECORD_SOURCES_MAX];
+    /* Polled, so that the collector delivers and can keep deliveries out. */
+    ntprof_session_options options = {
+        .size = sizeof(options),
+        .backend = given->hal,
+        .flags = NTPROF_SESSION_POLLED | NTPROF_SESSION_FINE_BUCKETS |
+                 (given->user_only ? NTPROF_SESSION_USER_ONLY : 0u),
+        .intervals = intervals,
+        .interval_count = recording_list_intervals(recording, intervals),
+        .cgroup = given->cgroup,
+    };
+    NTSTATUS status;
+
+    /* Timers count in the programs that run starts, without a session here. */
+    if (given->hal != NULL && strcmp(given->hal, "timer") == 0) {
+        return recording_open_preload(recording);
+    }
+    if (given->stacks) {
+        options.stack_bytes = given->stack_bytes;
+        options.stack_sources = stack_sources;
+        options.stack_source_count = 1;
     }
     status = ntprof_session_open(&options, &recording->session);
     if (status == STATUS_NOT_SUPPORTED) {
