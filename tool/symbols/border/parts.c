@@ -214,6 +214,7 @@ find_candidates(struct joiner *joiner)
     return true;
 }
 
+/* By base; those of one file together, and those of none last. */
 static int
 compare_candidates(const void *left, const void *right)
 {

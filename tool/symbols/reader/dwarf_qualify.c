@@ -262,7 +262,8 @@ struct parameters_walk {
     size_t left; /* entries that may still be visited */
 };
 
-/* A sym_dwarf_visit: append the type of a child that is a parameter. */
+/* A sym_dwarf_visit: append the type of a child that is a parameter, but not of this.
+ * Ends the walk after walk->left entries. */
 static bool
 add_parameter(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
               uint32_t *child_scope)

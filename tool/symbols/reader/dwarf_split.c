@@ -70,6 +70,10 @@ index_word(const struct index *index, uint64_t at)
     return word;
 }
 
+/* .debug_cu_index has a head, the ids and the rows of all slots, the kinds of the
+ * columns, and for each row the offsets and then the sizes of its columns. */
+enum { HEAD_BYTES = 16, ID_BYTES = 8, WORD_BYTES = 4 };
+
 /* Read the head of .debug_cu_index. Version 5 has two bytes of version and two of
  * padding; the one before had four. Returns false if it makes no sense. */
 static bool
@@ -78,7 +82,7 @@ read_index(const struct sym_dwarf_image *package, struct index *index)
     uint16_t version;
 
     index->section = &package->parts[SYM_DWARF_CU_INDEX];
-    if (index->section->size < 16) {
+    if (index->section->size < HEAD_BYTES) {
         return false;
     }
     memcpy(&version, index->section->bytes, sizeof(version));
@@ -88,7 +92,7 @@ read_index(const struct sym_dwarf_image *package, struct index *index)
     index->slots = index_word(index, 12);
     return (index->version == 2 || index->version == 5) && index->columns <= 16 &&
            index->slots > 0 && (index->slots & (index->slots - 1)) == 0 &&
-           index->slots <= index->section->size / 12;
+           index->slots <= index->section->size / (ID_BYTES + WORD_BYTES);
 }
 
 /* Return the row of a unit, from 1 on; 0: it is not there. */
@@ -101,12 +105,14 @@ find_row(const struct index *index, uint64_t id)
     uint64_t found;
 
     for (uint64_t i = 0; i < index->slots; i++) {
-        const uint64_t row = index_word(index, 16 + 8 * index->slots + 4 * slot);
+        const uint64_t row =
+            index_word(index, HEAD_BYTES + ID_BYTES * index->slots + WORD_BYTES * slot);
 
         if (row == 0) {
             return 0;
         }
-        memcpy(&found, index->section->bytes + 16 + 8 * slot, sizeof(found));
+        memcpy(&found, index->section->bytes + HEAD_BYTES + ID_BYTES * slot,
+               sizeof(found));
         if (found == id) {
             return row <= index->units ? row : 0;
         }
@@ -130,19 +136,21 @@ read_parts(const struct index *index, uint64_t row,
            const struct sym_dwarf_image *package,
            struct sym_dwarf_part parts[SYM_DWARF_SECTIONS])
 {
-    const uint64_t ids = 16 + 12 * index->slots;
-    const uint64_t offsets = ids + 4 * index->columns;
-    const uint64_t sizes = offsets + 4 * index->columns * index->units;
-    const uint64_t at = 4 * index->columns * (row - 1);
+    const uint64_t kinds = HEAD_BYTES + (ID_BYTES + WORD_BYTES) * index->slots;
+    const uint64_t row_bytes = WORD_BYTES * index->columns;
+    const uint64_t offsets = kinds + row_bytes;
+    const uint64_t sizes = offsets + row_bytes * index->units;
+    const uint64_t at = row_bytes * (row - 1);
 
     parts[SYM_DWARF_STR] = package->parts[SYM_DWARF_STR];
     for (uint64_t column = 0; column < index->columns; column++) {
-        const uint32_t kind = index_word(index, ids + 4 * column);
+        const uint32_t kind = index_word(index, kinds + WORD_BYTES * column);
         const bool known = kind < sizeof(columns) / sizeof(columns[0]) &&
                            (kind != DW_SECT_RNGLISTS || index->version == 5);
+        /* SYM_DWARF_INFO stands for kinds that are not used here, too. */
         const enum sym_dwarf_section id = known ? columns[kind] : SYM_DWARF_INFO;
-        const uint64_t offset = index_word(index, offsets + at + 4 * column);
-        const uint64_t size = index_word(index, sizes + at + 4 * column);
+        const uint64_t offset = index_word(index, offsets + at + WORD_BYTES * column);
+        const uint64_t size = index_word(index, sizes + at + WORD_BYTES * column);
 
         if (id != SYM_DWARF_INFO || kind == DW_SECT_INFO) {
             const struct sym_dwarf_part *const section = &package->parts[id];

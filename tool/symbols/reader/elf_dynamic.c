@@ -112,6 +112,8 @@ static uint64_t
 count_by_gnu_hash(const struct sym_elf *file, uint64_t at)
 {
     bool failed = false;
+    /* Words: buckets, first symbol, words of the bloom filter, its shift; then the
+     * filter, the buckets, and for each symbol a word whose bit 0 ends its chain. */
     const uint64_t bucket_count = get_number(file, at, 4, &failed);
     const uint64_t first = get_number(file, at + 4, 4, &failed);
     const uint64_t bloom = get_number(file, at + 8, 4, &failed);
