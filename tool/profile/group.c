@@ -484,6 +484,7 @@ compare_hits(const struct grouper *grouper, const struct report_group *a,
     for (size_t i = 0; order == 0 && i < compared_counters(grouper, a); i++) {
         order = compare_numbers(b_hits[i], a_hits[i]);
     }
+    /* Totals lie behind the hits. */
     a_hits += grouper->width;
     b_hits += grouper->width;
     for (size_t i = 0;
@@ -616,7 +617,8 @@ add_filtered_row(struct grouper *grouper, struct row_filter *filter,
     if (passes) {
         add_all_clamped(groups->selected, row->hits, grouper->row_width);
     }
-    return !passes || grouper->keys == BIT(REPORT_BY_SOURCE) ||
+    /* Whole sources are the sums above: group_sources. */
+    return !passes || report_groups_only_by_source(groups) ||
            add_row(grouper, group, row, /* total */ false);
 }
 
@@ -638,7 +640,7 @@ group_rows(struct grouper *grouper, struct row_filter *filter)
             return false;
         }
     }
-    if (grouper->keys == BIT(REPORT_BY_SOURCE)) {
+    if (report_groups_only_by_source(grouper->groups)) {
         return group_sources(grouper);
     }
     for (size_t i = 0; grouper->groups->has_totals && i < grouper->profile->row_count;
@@ -744,6 +746,12 @@ bool
 report_groups_have_functions(const struct report_groups *groups)
 {
     return (groups->keys & PLACE_KEYS) != 0;
+}
+
+bool
+report_groups_only_by_source(const struct report_groups *groups)
+{
+    return groups->keys == BIT(REPORT_BY_SOURCE);
 }
 
 bool

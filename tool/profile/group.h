@@ -84,6 +84,9 @@ bool report_shows_totals(const struct profile *profile,
 /* Return whether the grouping keys determine functions. */
 bool report_groups_have_functions(const struct report_groups *groups);
 
+/* Return whether rows are whole sources: the source is the only key. */
+bool report_groups_only_by_source(const struct report_groups *groups);
+
 /* Return whether key is one of the grouping keys. */
 bool report_groups_by(const struct report_groups *groups, enum report_key key);
 

@@ -170,7 +170,7 @@ report_group_error(const struct report_groups *groups, const struct report_group
 {
     if (source >= groups->profile->source_count ||
         report_is_exact(&groups->profile->sources[source]) ||
-        (groups->keys == 1u << REPORT_BY_SOURCE && !groups->filtered)) {
+        (report_groups_only_by_source(groups) && !groups->filtered)) {
         return 0; /* exact counts, or the share is 1 by definition */
     }
     return share_error(groups, group, source);

@@ -154,7 +154,7 @@ static bool
 add_outside_by_source(struct report_groups *groups, const uint64_t *counters)
 {
     const struct profile *const profile = groups->profile;
-    const bool only_source = groups->keys == BIT(REPORT_BY_SOURCE);
+    const bool only_source = report_groups_only_by_source(groups);
 
     for (size_t i = 0; i < profile->source_count; i++) {
         const struct profile_source *const source = &profile->sources[i];
@@ -192,7 +192,7 @@ add_outside(struct report_groups *groups, const uint64_t *counters)
               : add_outside_rows(groups, NULL))) {
         return false;
     }
-    if (groups->keys != BIT(REPORT_BY_SOURCE)) {
+    if (!report_groups_only_by_source(groups)) {
         grouper_sort(&grouper); /* shares have changed, too */
     }
     return true;

@@ -18,8 +18,8 @@ struct grouper {
     unsigned keys;
     bool join_builds;
     struct report_groups *groups;
-    size_t width; /* number of counters of a group, and as many of its totals */
-    size_t row_width;
+    size_t width;     /* number of counters of a group, and as many of its totals */
+    size_t row_width; /* number of counters of a row of the profile */
     /* rows are by address, and the profile has buckets of several sizes: each address
      * is rounded down to the start of a bucket of the largest size */
     bool joins_buckets;

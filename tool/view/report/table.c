@@ -446,7 +446,7 @@ print_body(struct table *table)
         }
         fputc('\n', table->grid.out);
     }
-    if (table->groups->keys != 1u << REPORT_BY_SOURCE && !print_total(table)) {
+    if (!report_groups_only_by_source(table->groups) && !print_total(table)) {
         return false;
     }
     print_no_errors(table);
