@@ -210,11 +210,11 @@ draw_columns(const struct tui_screen *screen, const struct tui_canvas *canvas, i
 {
     struct tui_pen pen = pen_on(screen, canvas, line);
     const int images = image_columns(screen);
-    char now[40];
+    char recent[40]; /* how long the look was that the hits are of */
 
-    snprintf(now, sizeof(now), screen->whole ? "share" : "%.3gs",
+    snprintf(recent, sizeof(recent), screen->whole ? "share" : "%.3gs",
              screen->status.interval_s);
-    tui_pen_number(&pen, TUI_HEADER, SHARE_COLUMNS - 1, now);
+    tui_pen_number(&pen, TUI_HEADER, SHARE_COLUMNS - 1, recent);
     tui_pen_text(&pen, TUI_HEADER, 1, "");
     if (screen->columns >= TINY) {
         tui_pen_number(&pen, TUI_HEADER, HITS_COLUMNS - 1, "hits");
@@ -242,7 +242,7 @@ draw_head(const struct tui_screen *screen, const struct tui_canvas *canvas)
 {
     const int head = tui_screen_head(screen);
 
-    if (head == 4) {
+    if (head == TUI_HEAD_WHOLE) {
         draw_title(screen, canvas, "ntprof top");
         draw_statistics(screen, canvas, 1);
         draw_state(screen, canvas, 2);
@@ -346,7 +346,7 @@ draw_listing_head(const struct tui_screen *screen, const struct tui_canvas *canv
     const int head = tui_screen_head(screen);
     struct tui_pen pen = pen_on(screen, canvas, head - 1);
 
-    if (head == 4) {
+    if (head == TUI_HEAD_WHOLE) {
         const size_t source = screen->source;
         const bool known = source < listing->source_count;
         const uint64_t own = known ? listing->own[source] : 0;

@@ -85,7 +85,7 @@ tui_screen_head(const struct tui_screen *screen)
     if (screen->page == TUI_PAGE_HELP) {
         return screen->lines >= 4;
     }
-    return screen->lines >= 10 ? 4 : screen->lines >= 4;
+    return screen->lines >= 10 ? TUI_HEAD_WHOLE : screen->lines >= 4;
 }
 
 int

@@ -50,6 +50,9 @@ enum tui_action {
 /* A terminal may report any size; of a larger one only this part is used. */
 enum { TUI_LINES_MAX = 300, TUI_COLUMNS_MAX = 1000 };
 
+/* Lines above the window: a title, two lines about it, and titles of columns. */
+enum { TUI_HEAD_WHOLE = 4 };
+
 enum { TUI_FILTER_MAX = 200, TUI_MESSAGE_MAX = 400 };
 
 /* tui_status - the texts above the rows. Strings are printable. */
@@ -134,7 +137,8 @@ __attribute__((format(printf, 2, 3))) void tui_screen_say(struct tui_screen *scr
  * 0. */
 int tui_screen_window(const struct tui_screen *screen);
 
-/* Return the number of lines above the window, for titles. */
+/* Return the number of lines above the window: 0, 1 with the titles of columns, or
+ * TUI_HEAD_WHOLE. */
 int tui_screen_head(const struct tui_screen *screen);
 
 /* Return the number of lines below it, for keys or the filter being typed. */
