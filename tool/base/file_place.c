@@ -282,6 +282,7 @@ is_what_was_open(const struct walk *walk, const struct file_place *place)
     return false;
 }
 
+/* Find where a path leads. trusted: folders that every user may write are refused. */
 static bool
 find_place(struct file_place *place, const char *path, bool trusted, char *why,
            size_t why_bytes)

@@ -118,7 +118,7 @@ hash_bytes(const void *bytes, size_t size)
         memcpy(&word, at, sizeof(word));
         hash = hash_mix(hash, word);
     }
-    word = size;
+    word = size; /* of what is left: it fills the bytes that memcpy leaves */
     memcpy(&word, at, size);
     return hash_mix(hash, word ^ (uint64_t)size << 56);
 }

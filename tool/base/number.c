@@ -99,6 +99,7 @@ parse(const char *text, const struct unit *units, uint64_t *value)
     return true;
 }
 
+/* Parse "0x" and hexadecimal digits, at most 64 bits. */
 static bool
 parse_hex(const char *text, uint64_t *value)
 {

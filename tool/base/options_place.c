@@ -40,6 +40,8 @@ struct split {
     const char *value;             /* NULL: there is none in the word */
 };
 
+/* Find the option with which a word ends, as in -qF99. Letters without a value in front
+ * of it are passed over; a word of nothing else has none. */
 static struct split
 split_word(const struct options_syntax *syntax, const char *word)
 {

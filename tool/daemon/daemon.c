@@ -53,7 +53,7 @@ open_spool(struct agent *agent)
     const bool opened =
         spool_open(&agent->spool, agent->settings->spool, &limits, &error);
 
-    agent->spool_opened = true;
+    agent->spool_opened = true; /* spool_close is needed also after a failure */
     if (!opened) {
         cmd_fail("agent", "--spool: %s", error.text);
     }

@@ -46,7 +46,7 @@ take_window(void *into, const struct options_given *given)
                "not a time of 1s to 1h that divides an hour; such as 10s, 1m or 15m");
 }
 
-/* Take a time such as 12h, or of days such as 7d. */
+/* Take a time such as 12h, or of days such as 7d, at most ten years. */
 static bool
 take_age(void *into, const struct options_given *given)
 {

@@ -50,7 +50,7 @@ advise_dpkg(struct package_file *file, const struct distribution *distribution)
     if (file->installed) {
         snprintf(file->advice, sizeof(file->advice),
                  "%s is installed: it has the names if it is of %s", wanted,
-                 version[0] != '\0' ? version + 2 : "the file's version");
+                 version[0] != '\0' ? version + strlen(", ") : "the file's version");
     } else {
         snprintf(file->advice, sizeof(file->advice), "install %s%s%s", wanted, version,
                  archive);

@@ -466,6 +466,7 @@ decoder_add_foreign_sources(struct decoder *decoder)
     if (decoder->value != NULL) {
         return add_value_source(decoder);
     }
+    /* The first round adds the default column, the second those that are not added. */
     for (size_t i = 0; i < 2 * count; i++) {
         const struct value_type *type = &types[i % count];
 

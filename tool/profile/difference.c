@@ -95,6 +95,7 @@ chance_of_row(const struct diff_source *source, bool normalize,
     double intervals[PAIR_SIDES];
 
     for (unsigned side = 0; side < PAIR_SIDES; side++) {
+        /* The tests are for hits of one size. */
         hits[side] = equal_hits(source, side, row->units[side]);
         totals[side] = equal_hits(source, side, source->of->totals[side]);
         intervals[side] = source->intervals[side] * units_of_hit(source, side);

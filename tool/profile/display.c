@@ -314,7 +314,8 @@ put_cut(const char *text, size_t start, size_t end, size_t excess, struct buffer
 }
 
 /* Find the longest text between brackets of a kind that is not inside of others of the
- * kind. What follows a blank, as "(a.cc:10)", distinguishes functions and stays. */
+ * kind. "->" closes none. What follows a blank, as "(a.cc:10)", distinguishes
+ * functions and stays. */
 static bool
 find_brackets(const char *text, char opening, char closing, size_t *start, size_t *end)
 {

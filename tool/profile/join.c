@@ -87,7 +87,8 @@ add_part(struct profile_source *sum, const struct profile_source *part,
     return true;
 }
 
-/* Make the sum of all sources with the name of the first one. */
+/* Make the sum of all sources with the name of the first one. If there is no other, it
+ * has no parts. column: in and out, the next entry of joining->columns. */
 static bool
 make_sum(struct joining *joining, size_t first, struct profile_source *sum,
          size_t *column, struct pprof_error *error)
@@ -137,12 +138,13 @@ make_sums(struct joining *joining, struct profile_source *sums,
           struct pprof_error *error)
 {
     const struct profile *const profile = joining->profile;
-    size_t columns = 0;
+    size_t listed = 0; /* entries of joining->columns */
+    size_t columns;
 
     for (size_t i = 0; i < profile->source_count; i++) {
         if (is_first(profile, i)) {
             joining->only[joining->sum_count] = (uint32_t)i;
-            if (!make_sum(joining, i, &sums[joining->sum_count++], &columns, error)) {
+            if (!make_sum(joining, i, &sums[joining->sum_count++], &listed, error)) {
                 return 0;
             }
         }

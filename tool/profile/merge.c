@@ -229,7 +229,8 @@ function_kind(const struct profile_merger *merger, uint32_t image,
                : FUNCTION_WITHOUT_ADDRESS;
 }
 
-/* Add the functions and frames that are needed in a kind to the sum. */
+/* Add to the sum the functions and frames that rows of one kind (uses.h) need. Frame 0
+ * is none. */
 static bool
 add_functions(struct profile_merger *merger, const struct profile *profile,
               struct translation *to, unsigned kind)
@@ -353,6 +354,8 @@ add_hits(struct profile_merger *merger, struct profile_row *row, uint32_t source
     return true;
 }
 
+/* Add a row to the sum. In an image of a known build an address has one name, of which
+ * the one with more detail is kept; elsewhere rows with different names stay apart. */
 static bool
 add_row(struct profile_merger *merger, const struct profile *profile,
         const struct profile_row *from, const struct translation *to)

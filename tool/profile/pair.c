@@ -427,6 +427,8 @@ add_counters(const struct pair_side *side, size_t number, const uint64_t *from,
     }
 }
 
+/* Add a row to the totals of its side and, if it passes the filters, to the joined
+ * profile. Returns false if memory runs out. */
 static bool
 add_row(struct pair_side *side, const struct profile_row *row)
 {

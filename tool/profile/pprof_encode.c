@@ -327,6 +327,8 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
     put_message(encoder, PROFILE_SAMPLE);
 }
 
+/* Put a sample for each row and source with hits. A row without any has one with 0
+ * hits, so that it is there when the file is read. */
 static void
 put_samples(struct encoder *encoder)
 {

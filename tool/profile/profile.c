@@ -479,6 +479,7 @@ struct names {
     struct hash_index *index;
 };
 
+/* Find or add a name, and store its index. Returns false if memory runs out. */
 static bool
 add_name(struct profile *profile, const struct names *names, const char *name,
          uint32_t *index)
@@ -834,7 +835,7 @@ profile_remove_stacks(struct profile *profile)
     struct profile_private *private = profile->private;
     const size_t count = profile->row_count;
 
-    if (profile->call_count == 1) {
+    if (!profile_has_stacks(profile)) {
         return true;
     }
     hash_index_clear(&private->by_row);
@@ -864,7 +865,7 @@ profile_remove_stacks(struct profile *profile)
         profile->sources[i].contexts_max = 0;
     }
     hash_index_clear(&private->by_call);
-    profile->call_count = 0;
+    profile->call_count = 0; /* and add [0], "no stack", again */
     return add_new_call(profile, &(struct profile_call){0}, &(uint32_t){0});
 }
 

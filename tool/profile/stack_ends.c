@@ -10,6 +10,7 @@
 
 enum { ENDS_LISTED = 6 }; /* each image may have an end of its own */
 
+/* Ends of whole stacks first, then those with more hits. */
 static int
 compare_ends(const void *left, const void *right)
 {

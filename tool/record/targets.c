@@ -362,14 +362,14 @@ watch_round(struct targets *targets, struct recording *recording,
         }
         if (!add_target(targets, &child)) {
             if (errno == 0) {
-                return false;
+                return false; /* no memory */
             }
-            continue;
+            continue; /* it cannot be opened, mostly since it has ended */
         }
         if (!watch_next(targets, recording, &at, refused, why, why_size)) {
             return false;
         }
-        *more = *more || at == targets->count;
+        *more = *more || at == targets->count; /* it was not dropped */
     }
     return true;
 }

@@ -488,7 +488,7 @@ wait_for(void *context, int fd, short events)
             sandbox_hurry();
         }
         if (ready > 0 && polled[0].revents == 0) {
-            ready = 0;
+            ready = 0; /* only hurry_fd was ready: wait on */
             continue;
         }
         process->stuck = ready == 0 && is_over();

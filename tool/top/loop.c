@@ -223,6 +223,7 @@ exchange_jobs(struct top *top, struct top_loop *loop)
 
         loop->working = false;
         show_job(top, loop, &job);
+        /* A look that is overdue is not made up for; 0 asks for one at once. */
         if (loop->next_ns != 0 && loop->next_ns < clock_now_ns()) {
             loop->next_ns = clock_now_ns() + top->options->delay_ns;
         }

@@ -89,8 +89,8 @@ find_counter(struct collector *collector, const struct mapping *mapping,
     return counter;
 }
 
-/* Move a hit that was counted in a mapping to its owner. Returns false if it stays in
- * its counter. */
+/* Move a hit that was counted in a mapping to its owner. count: in, the owner and the
+ * source; out, as it was moved. Returns false if the hit stays in its counter. */
 static bool
 move_hit(struct collector *collector, const struct mapping *mapping,
          const ntprof_hit *hit, struct count *count)
@@ -142,6 +142,7 @@ notify_hit(void *context, const ntprof_hit *hit)
     struct owner owner;
 
     collector->moved.is = false;
+    /* In user code the counter itself shows the program. */
     if ((!kernel && !options->threads) || source == options->source_count ||
         collector->images.discarding) {
         return;
@@ -194,7 +195,8 @@ notify_stack(void *context, const ntprof_stack *stack)
     const struct process *const process = notify_owner(collector, stack->pid).process;
     struct callers_hit hit = {.stack = stack};
 
-    /* Without its callers, a hit needs no memory. */
+    /* Hits that are discarded need no callers; if memory is full, all others stay
+     * without. */
     if (collector->images.discarding || collector->images.full ||
         !find_place(collector, stack, process, &hit.place)) {
         return;

@@ -766,6 +766,7 @@ image_drop_program(struct image_set *set, struct image *image, uint32_t program)
         if (segment->program == program && fold_all_sources(set, image, segment)) {
             *next = segment->next;
             segment_delete(set, segment);
+            /* One of these may be that segment. */
             memset(image->recent, 0, sizeof(image->recent));
         } else {
             complete = complete && segment->program != program;

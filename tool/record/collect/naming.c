@@ -521,13 +521,15 @@ namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
 {
     struct sym_map *map = NULL;
     const uint64_t now_s = clock_now_ns() / CLOCK_SECOND_NS;
+    /* A name may be missing since its module was loaded later. */
+    const bool kernel_due = namer->read_s == 0 || namer->partial ||
+                            (namer->missed && now_s - namer->read_s >= kernel_keep_s);
 
     if (image->kind == IMAGE_ANONYMOUS && image->pid != 0 && namer->given_up) {
         perf_maps_read_again(naming, namer, image, bytes);
     } else if (image->kind == IMAGE_KERNEL) {
         namer->kernel = true;
-        if (namer->read_s == 0 || namer->partial ||
-            (namer->missed && now_s - namer->read_s >= kernel_keep_s)) {
+        if (kernel_due) {
             namer->read_s = now_s;
             map = open_kernel(naming, counts, bytes, &namer->partial);
             if (map == NULL) {

@@ -359,6 +359,7 @@ notify_start(struct collector *collector, const ntprof_notification *start)
         process->serial = ++collector->processes_started;
         process->name = strdup(start_name(start));
     }
+    /* Of a machine, only processes that run get a program: process_need_program. */
     if (process == NULL || process->name == NULL ||
         ((!collector->options.machine || unit != NULL) &&
          !process_set_program(collector, process, process->name, unit))) {

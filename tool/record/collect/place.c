@@ -6,8 +6,8 @@
  * name is that of the outermost function. */
 static const struct sym_name no_start = {.has_start = false};
 
-/* Find or add the function of a frame of a name, and store its index. outermost is the
- * name if the frame is the outermost, whose start the name has, else no_start. Returns
+/* Find or add the function of a frame, and store its index. outermost is the name that
+ * the frame is of, which has its start; for an inlined frame it is no_start. Returns
  * false if memory runs out. */
 static bool
 add_function(struct profile *profile, const struct sym_frame *frame,

@@ -162,6 +162,7 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
     if (list == NULL) {
         return server_fail_memory(server);
     }
+    /* For the names of tables, which no other fold may use. */
     srandom(
         (unsigned)server_number(server, "SELECT toUInt64(rand()) FORMAT RowBinary"));
     count = read_days(server, DAYS_TO_FOLD, list);

@@ -265,6 +265,7 @@ query_rows(struct buffer *sql, const struct store_selection *selection,
     }
     buffer_append_text(sql, ") ANY LEFT JOIN " IMAGES
                             " USING (image, bias)) ANY LEFT JOIN (" BEST_PLACES);
+    /* Places of other images are not read; the rows themselves were selected above. */
     if (selection->image != NULL || selection->build_id != NULL) {
         buffer_append_text(sql, " WHERE 1");
         put_row_conditions(sql,

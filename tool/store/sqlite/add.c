@@ -424,7 +424,7 @@ add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_ro
     database_bind(store, statement, 6,
                   adding->frames[FUNCTION_KINDS * row->caller + kind]);
     database_bind(store, statement, 7, store_quality(adding->profile, row));
-    database_bind(store, statement, 8, adding->functions[0]);
+    database_bind(store, statement, 8, adding->functions[0]); /* of none: BETTER */
     return take_id(store, statement);
 }
 

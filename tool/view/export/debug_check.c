@@ -74,9 +74,11 @@ debug_check_place(const struct debug_place *place)
 
         lines = lines && frame->line > 0;
         declarations = declarations && frame->start_line > 0;
+        /* Names with these characters are source names, not linkage names. */
         names = names && frame->system_name[0] != '\0' &&
                 strpbrk(frame->system_name, " :(<") == NULL;
     }
+    /* Where the symbol is mangled, the outermost frame must have a mangled name. */
     if (place->count > 0 && is_mangled(place->symbol)) {
         names = names && is_mangled(place->frames[place->count - 1].system_name);
     }

@@ -192,6 +192,7 @@ keep_large(const struct flame *flame, struct flame *kept, uint32_t *numbers)
     return true;
 }
 
+/* Replace the small nodes by one for each caller. Returns false if memory runs out. */
 static bool
 sum_small(struct flame *flame)
 {

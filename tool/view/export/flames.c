@@ -147,6 +147,7 @@ same_source(const struct profile *old, const struct profile_source *source)
     return NULL;
 }
 
+/* Add the stacks of one profile to the trees of the sources that it has. */
 static bool
 add_side(struct flames *flames, const struct side *side, const struct profile *profile)
 {

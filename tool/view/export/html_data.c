@@ -538,6 +538,8 @@ put_rows(struct page *page)
     buffer_append_byte(page->json, '\n');
 }
 
+/* Put for each source, for each row with hits: how many rows without were passed, and
+ * its hits. */
 static void
 put_hits(struct page *page)
 {

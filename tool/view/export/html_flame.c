@@ -15,6 +15,7 @@ struct numbering {
     size_t count;
 };
 
+/* Number the frames that are in a tree, in the order of all frames. */
 static bool
 number_frames(const struct flames *flames, struct numbering *numbering)
 {

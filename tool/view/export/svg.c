@@ -149,6 +149,8 @@ compare_images(const void *left, const void *right)
     return (a->image > b->image) - (a->image < b->image);
 }
 
+/* Give colours to the images with the most hits of their own, and find the largest
+ * change, which has the strongest colour. */
 static void
 choose_colours(struct svg *svg)
 {
@@ -282,6 +284,7 @@ put_label(struct svg *svg, const struct flame_node *node, double x, double y,
     fputs("</text>", svg->out);
 }
 
+/* Draw each node below its caller, behind those drawn there before. */
 static void
 put_boxes(struct svg *svg)
 {

@@ -260,6 +260,7 @@ annotator_note_missing(struct listing *listing)
 {
     const struct string_set *const missing = &listing->private->missing;
     const char *const first = missing->count == 0 ? "" : missing->texts[0];
+    /* The length of the folder that --source-dir can replace for all of them. */
     const int common = missing->count == 0 ? 0 : common_folder(missing);
     const char *what = missing->count == 1 ? "it is elsewhere" : "they are elsewhere";
     const char *more = "";

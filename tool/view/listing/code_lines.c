@@ -47,6 +47,7 @@ add_place(struct code_view *code, const struct sym_name *name)
 {
     const char *const function = copy(code, name->name);
     const char *const file = copy(code, name->file);
+    /* The copies of equal texts are one. */
     const bool moved = function != code->function || file != code->file;
     const struct sym_frame *caller = name->caller_count > 0 ? name->callers : NULL;
 

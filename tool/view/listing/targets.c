@@ -74,7 +74,7 @@ static bool
 same_target(const struct search *search, const struct listing_target *left,
             const struct listing_target *right)
 {
-    const bool all = left->image == LISTING_NONE || right->image == LISTING_NONE;
+    const bool any_image = left->image == LISTING_NONE || right->image == LISTING_NONE;
 
     if (left->kind != right->kind || left->inlined != right->inlined ||
         left->id != right->id || left->within != right->within ||
@@ -85,8 +85,8 @@ same_target(const struct search *search, const struct listing_target *left,
     }
     return strcmp(left->file, right->file) == 0 && left->line == right->line &&
            left->address == right->address &&
-           (all ? left->image == right->image
-                : listing_same_image(search->profile, left->image, right->image));
+           (any_image ? left->image == right->image
+                      : listing_same_image(search->profile, left->image, right->image));
 }
 
 static uint32_t

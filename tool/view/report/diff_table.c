@@ -76,6 +76,8 @@ put_total(const struct table *table, struct buffer *out, const struct diff_row *
     buffer_append_text(out, total->beyond_chance ? "" : ")");
 }
 
+/* Put by what part of its old value a row changed; from eleven times the old value on,
+ * how many times it is. */
 static void
 put_relative(struct buffer *out, const struct diff_row *row)
 {
@@ -209,8 +211,10 @@ print_rest(struct table *table)
     return true;
 }
 
+/* Print the row of all hits, and how many rows there are and are not shown. Returns
+ * false if memory runs out. */
 static bool
-print_whole(struct table *table)
+print_totals(struct table *table)
 {
     const size_t asked = diff_rows_asked(table->diff, table->source);
     const size_t count = table->source->row_count;
@@ -246,7 +250,7 @@ print_source(struct table *table)
         }
         fputc('\n', grid->out);
     }
-    return print_whole(table);
+    return print_totals(table);
 }
 
 bool

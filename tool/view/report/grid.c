@@ -242,9 +242,9 @@ text_of_row(void *context, size_t row)
     return make_cell(texts->grid, texts->column, row);
 }
 
-/* Find the names that must not be shortened. */
+/* Find the names that would read like another one if they were cut. */
 static bool
-find_whole(struct grid *grid, struct grid_column *column)
+find_uncut(struct grid *grid, struct grid_column *column)
 {
     struct cell_texts texts = {grid, column};
 
@@ -268,7 +268,7 @@ grid_settle(struct grid *grid)
     }
     fit_settle(&fit, grid->options->width);
     for (size_t i = 0; done && i < grid->count; i++) {
-        done = find_whole(grid, &grid->columns[i]);
+        done = find_uncut(grid, &grid->columns[i]);
     }
     return done;
 }

@@ -135,6 +135,14 @@ missing_of(const struct profile_source *source)
     return missing;
 }
 
+/* Whether all that was expected was taken, and what is in no row is outside. */
+static bool
+only_outside(const struct profile_source *source)
+{
+    return source->expected == source->taken && source->counted <= source->taken &&
+           source->outside > 0 && source->outside == source->taken - source->counted;
+}
+
 /* Print "complete", or what is missing. */
 static void
 put_verdict(struct buffer *line, const struct profile *profile,
@@ -161,9 +169,7 @@ put_verdict(struct buffer *line, const struct profile *profile,
             missing > 0 ? ";" : ":", source->excluded);
     } else if (missing == 0 && has_gaps(profile) && source->outside == 0) {
         buffer_append_text(line, ": all of what was followed");
-    } else if (missing == 0 && source->expected == source->taken &&
-               source->counted <= source->taken && source->outside > 0 &&
-               source->outside == source->taken - source->counted) {
+    } else if (missing == 0 && only_outside(source)) {
         buffer_append_text(line, ": nothing lost");
     } else if (missing == 0 && source->taken > 0) {
         buffer_append_text(line, ": the statistics do not add up");
