@@ -160,6 +160,53 @@ class Moving(FlameTest):
             page.key("Escape")
         self.assertEqual(page.run("document.activeElement.id"), "grid")
 
+    def test_box_that_is_chosen__is_the_row_of_the_table(self):
+        page = self.show(known())
+        row = "document.querySelector('#grid [aria-selected=true] .name').textContent"
+        self.assertEqual(page.run(row), "malloc")
+        self.click_box(page, "parse")
+        self.assertEqual(page.run(row), "parse")
+        self.assertEqual(page.text("#chosen"), "parse")
+        self.click_box(page, "main")  # has no hits of its own
+        self.assertEqual(page.run(row), "parse")
+        self.focus(page)
+        for key in ("ArrowDown", "Enter"):
+            page.key(key)
+        page.settle()
+        self.assertEqual(page.run(row), "eval")
+
+    def test_row_that_is_chosen__is_the_box_of_its_function(self):
+        page = self.show(known())
+        self.assertEqual(page.text("#flame-name"), "all")  # nobody has chosen
+        self.click_box(page, "parse")
+        page.run("document.getElementById('grid').focus()")
+        page.key("Home")
+        page.settle()
+        self.assertEqual(page.text("#flame-name"), "malloc")
+        self.assertIn("20.0%", self.numbers(page))  # that of parse, which is seen
+        for name in ("idle", "eval"):
+            page.run(f"""[...document.querySelectorAll('#grid .row .name')]
+                .find((cell) => cell.textContent === '{name}').click()""")
+            page.settle()
+            self.assertEqual(page.text("#flame-name"), name)
+        self.assertAlmostEqual(self.share(page, "parse"), 0.3, delta=0.005)  # zoomed out
+        page.click("#flame-back")
+        self.assertAlmostEqual(self.share(page, "parse"), 1, delta=0.005)
+
+    def test_inlined_functions__are_chosen_in_what_they_are_inlined_in(self):
+        stacks = Stacks()
+        image, address, main = stacks.place("main")
+        _, _, leaf = stacks.place("leaf")
+        stacks.profile.add_bucket(image, address + 64, [leaf, main], 4, (10,), stack=[])
+        stacks.add(["main", "work"], 90)
+        page = self.show(stacks.profile)
+        row = "document.querySelector('#grid [aria-selected=true] .name').textContent"
+        self.click_box(page, "leaf")
+        self.assertEqual(page.run(row), "main")
+        page.click("#inlined")
+        self.click_box(page, "leaf")
+        self.assertEqual(page.run(row), "leaf inlined in main")
+
     def test_names__can_be_selected(self):
         page = self.show(known())
         box = self.box(page, "parse")

@@ -73,6 +73,53 @@ const flame = {
     if (this.tree.frame[node] >= 0) this.go({ reversed: true, of: this.tree.frame[node], zoom: 0 });
   },
 
+  /* the table: a function is one with the same name there, in the same image */
+
+  // For each frame the number of its name in the table, or -1 if that has no hits in it.
+  namesOfFrames() {
+    if (!this.rowNames) {
+      const known = new Map();
+      const key = (name, image) => image + "\n" + name;
+      for (let row = 0; row < rowCount; row++) {
+        for (const name of [rows.inner[row], rows.outer[row]]) {
+          known.set(key(names.full[name], images[rows.image[row]].path), name);
+        }
+      }
+      this.rowNames = Array.from(flameFrames.image, (image, i) =>
+        known.get(key(flameFrames.full[i], image > 0 ? flameData.images[image - 1] : "")) ?? -1);
+    }
+    return this.rowNames;
+  },
+  // Chooses the function of a node in the table: by its hottest code, of what was inlined where it was.
+  chooseRowOf(node) {
+    const frame = this.tree.frame[node];
+    const name = frame >= 0 ? this.namesOfFrames()[frame] : -1;
+    if (name < 0) return;
+    const { hits } = hitsOf(state.source);
+    const own = state.by === "inline" ? rows.inner : rows.outer;
+    const rank = (row) => own[row] === name ? 2 : rows.inner[row] === name || rows.outer[row] === name ? 1 : 0;
+    let best = 0;
+    for (let row = 1; row < rowCount; row++) {
+      if (rank(row) > rank(best) || (rank(row) === rank(best) && hits[row] > hits[best])) best = row;
+    }
+    chooseFunctionOf(best);
+  },
+  // Goes to the widest node of the function that is chosen in the table; what is seen is zoomed out of if need be.
+  showFunctionOf(row) {
+    const name = state.by === "inline" ? rows.inner[row] : rows.outer[row];
+    const frame = this.namesOfFrames().indexOf(name);
+    const widest = (from) => {
+      let best = -1;
+      for (let node = from; frame >= 0 && node < this.tree.end[from]; node++) {
+        if (this.tree.frame[node] === frame && (best < 0 || this.tree.total[node] > this.tree.total[best])) best = node;
+      }
+      return best;
+    };
+    let node = widest(this.view.zoom);
+    if (node < 0 && (node = widest(0)) >= 0) this.zoom(0);
+    if (node >= 0) this.setCursor(node);
+  },
+
   /* names and shares */
 
   nameOf(node, names = flameFrames.short) {

@@ -228,7 +228,7 @@ Object.assign(flame, {
 /* ---- controls ---- */
 
 const FLAME_ACTIONS = {
-  Enter: () => flame.zoom(flame.cursor),
+  Enter: () => zoomFlame(flame.cursor),
   Home: () => flame.setCursor(flame.view.zoom),
   ArrowLeft: () => flame.toBeside(-1),
   ArrowRight: () => flame.toBeside(1),
@@ -247,6 +247,12 @@ const FLAME_ACTIONS = {
     else showTable();
   },
 };
+
+// The function is chosen in the table, too.
+function zoomFlame(node) {
+  flame.chooseRowOf(node);
+  flame.zoom(node);
+}
 
 function turnFlame() {
   flame.up = !flame.up;
@@ -298,7 +304,7 @@ function addFlameEvents() {
   graph.addEventListener("click", (event) => {
     if (!getSelection().isCollapsed) return; // text was selected
     const box = flameBoxAt(event);
-    if (box) flame.zoom(box.many ? flame.tree.parent[box.node] : box.node);
+    if (box) zoomFlame(box.many ? flame.tree.parent[box.node] : box.node);
   });
   graph.addEventListener("pointermove", (event) => {
     if (event.pointerType === "touch") return;

@@ -186,7 +186,7 @@ function addKeys() {
     const to = moved(event, table, shown.at, shown.order.length);
     if (to >= 0) {
       event.preventDefault();
-      choose(to);
+      chooseByHand(to);
     } else if (event.key === "Enter" && shown.at >= 0) {
       event.preventDefault();
       zoomToChosen();
@@ -219,7 +219,7 @@ function addKeys() {
     } else if ((event.key === "Enter" || event.key === "ArrowDown") && shown.order.length > 0) {
       event.preventDefault();
       search();
-      choose(Math.max(0, shown.at));
+      chooseByHand(Math.max(0, shown.at));
       grid.focus();
     }
   });

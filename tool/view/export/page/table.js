@@ -64,7 +64,7 @@ const table = new VirtualList(grid, () => rowPixels, () => {
   row.id = "row-" + rowNumber++;
   row.addEventListener("click", () => {
     const again = narrow.matches && shown.at === row.index;
-    choose(row.index);
+    chooseByHand(row.index);
     if (again || narrow.matches) openDetail();
   });
   row.addEventListener("dblclick", () => zoomToChosen());
@@ -223,6 +223,12 @@ function choose(i) {
   setChosen(state.by, members, shown.groups.first[group]);
   table.show(i, false);
   table.draw(true);
+}
+
+// A function is shown in the flame graph, too.
+function chooseByHand(i) {
+  choose(i);
+  if (flameData && shown.at === i && !WIDE_KINDS.has(state.by)) flame.showFunctionOf(state.chosen.best);
 }
 
 // The hottest row stands for all: its image is shown, its function listed.
