@@ -121,6 +121,19 @@ class ServeTest(PageTest):
         return [text for text, *_ in boxes]
 
 
+class Parts(ServeTest):
+    @classmethod
+    def fill(cls, url):
+        cls.add("web1", window("new", (500, 100), START_NS))
+
+    def test_page__has_no_script_of_the_flame_graph(self):
+        page = self.open()
+        script = page.run("[...document.scripts].map((script) => script.textContent).join('')")
+        self.assertFalse("layFlameOut" in script)
+        self.assertTrue(page.run("document.getElementById('flame').hidden"))
+        page.key("v")  # of no use, and no error
+
+
 class Serve(ServeTest):
     @classmethod
     def fill(cls, url):

@@ -363,9 +363,6 @@ function addFlameControls() {
 }
 
 function beginFlame() {
-  for (const element of document.querySelectorAll(".with-stacks")) element.hidden = flameData === null;
-  for (const element of document.querySelectorAll(".without-stacks")) element.hidden = flameData !== null;
-  if (!flameData) return;
   document.body.dataset.top = "flame";
   addFlameEvents();
   addFlameControls();

@@ -293,7 +293,9 @@ function begin() {
   addKeys();
   addPictureEvents();
   picture.readColours();
-  beginFlame();
+  for (const element of document.querySelectorAll(".with-stacks")) element.hidden = flameData === null;
+  for (const element of document.querySelectorAll(".without-stacks")) element.hidden = flameData !== null;
+  if (flameData) beginFlame();
   if (rowCount > 0) {
     picture.sumUp();
     fillImages();
