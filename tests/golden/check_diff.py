@@ -18,7 +18,8 @@ import tempfile
 import validate_schema
 
 HERE = pathlib.Path(__file__).parent
-KINDS = ["usual", "newer", "several", "few", "hostile", "empty", "foreign", "events", "threads"]
+KINDS = ["usual", "newer", "several", "few", "hostile", "empty", "foreign", "events", "threads", "stacks",
+         "stacks-newer"]
 
 # Name of the kept output: arguments.
 CASES = {
@@ -39,6 +40,9 @@ CASES = {
     "diff-foreign.txt": ["foreign", "newer", "--rows", "1"],
     "diff-threads.txt": ["threads", "threads", "--by", "thread,cpu", "--all"],
     "diff-hostile.txt": ["hostile", "hostile", "--all"],
+    "diff-stacks.txt": ["stacks", "stacks-newer"],
+    "diff-stacks.json": ["stacks", "stacks-newer", "--json"],
+    "diff-stacks.csv": ["stacks", "stacks-newer", "--csv"],
     "diff-function.json": ["usual", "newer", "--json", "--all"],
     "diff-normalized.json": ["usual", "newer", "--json", "--normalize", "--by", "process,line"],
     "diff-several.json": ["several", "usual", "--json", "--rows", "1", "--all"],
@@ -122,7 +126,8 @@ class Checker:
             self.check_json(name, result.stdout)
         elif name.endswith(".csv"):
             rows = list(csv.reader(io.StringIO(result.stdout.decode("utf-8"), newline="")))
-            self.expect(all(len(row) == 20 for row in rows), f"{name}: columns differ")
+            columns = 28 if "stacks" in name else 20
+            self.expect(all(len(row) == columns for row in rows), f"{name}: columns differ")
 
     def check_long(self):
         """A name of 100,000 bytes is printed where it is, and pads no other row."""

@@ -20,7 +20,8 @@ static const char help[] =
     "\n"
     "Shows what changed, in time or events, and leaves out what chance explains: all\n"
     "rows together show a change where there is none in one of 20 differences at\n"
-    "most. OLD is NEW.old, and NEW is ntprof.pb.gz, if they are not named.\n";
+    "most, and so do their totals, if the profiles have stacks. OLD is NEW.old, and\n"
+    "NEW is ntprof.pb.gz, if they are not named.\n";
 
 static const char help_end[] =
     "Exit status: 0; 1 with --fail-above if that happened; 125 if ntprof failed.\n";

@@ -9,7 +9,8 @@
 #include "profile/grouping.h"
 #include "profile/profile.h"
 
-/* Fraction of all comparisons without any change that report a changed row: 5%. */
+/* Fraction of all comparisons without any change that report a changed row: 5%. Of rows
+ * with totals as many report a changed total. */
 #define DIFF_LEVEL 0.05
 
 struct diff_options {

@@ -83,9 +83,7 @@ put_relative(struct buffer *out, const struct diff_row *row)
 {
     const double part = row->change / row->values[PAIR_OLD];
 
-    if (row->hits[PAIR_OLD] == 0 && row->hits[PAIR_NEW] == 0) {
-        buffer_append_byte(out, '-');
-    } else if (row->hits[PAIR_OLD] == 0 || row->hits[PAIR_NEW] == 0) {
+    if (row->hits[PAIR_OLD] == 0 || row->hits[PAIR_NEW] == 0) {
         buffer_append_text(out, diff_row_kind(row));
     } else if (part >= 10) {
         buffer_print(out, "x%.3g", part + 1);
@@ -98,6 +96,10 @@ static void
 put_number(const struct table *table, struct buffer *text, const struct diff_row *row,
            unsigned cell)
 {
+    if (cell != TOTAL && row->hits[PAIR_OLD] == 0 && row->hits[PAIR_NEW] == 0) {
+        buffer_append_byte(text, '-'); /* it only calls */
+        return;
+    }
     switch (cell) {
     case CHANGE:
         put_change(table, text, row->change);
