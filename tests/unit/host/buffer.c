@@ -146,6 +146,36 @@ next__pages_hit_through_any_mapping__only_those(void **state)
 }
 
 static int
+list_used_without_rights(void *argument)
+{
+    size_t last = 0;
+
+    if (geteuid() == 0 &&
+        (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)) {
+        return 1;
+    }
+    return count_stops(argument, 50000 * page(), &last) != stops_expected(3, 50000);
+}
+
+/* Root seeks in the file behind the buffer, which others may not open. */
+static void
+next__with_and_without_rights__same_pages(void **state)
+{
+    ULONG *const buffer = ntprof_buffer_alloc(50000 * page());
+    size_t last = 0;
+
+    (void)state;
+    buffer[3 * page() / 4] = 1;
+    buffer[2000 * page() / 4] = 1;
+    buffer[49998 * page() / 4] = 1;
+    assert_int_equal(count_stops(buffer, 50000 * page(), &last),
+                     stops_expected(3, 50000));
+    assert_int_equal(last, stops_expected(49998, 49999) * page());
+    assert_child_returns_0(list_used_without_rights, buffer);
+    ntprof_buffer_free(buffer, 50000 * page());
+}
+
+static int
 hit_in_child(void *argument)
 {
     ULONG *buffer = argument;
@@ -444,6 +474,7 @@ main(void)
         host_test(free__null_foreign_or_inner_pointer__nothing_happens),
         host_test(probe_and_lock__large_buffer__no_page_made),
         host_test(next__pages_hit_through_any_mapping__only_those),
+        host_test(next__with_and_without_rights__same_pages),
         host_test(next__page_hit_by_a_child__found),
         host_test(probe__beyond_the_buffer__access_violation),
         host_test(lock__pieces_at_any_offset__live_and_independent),
