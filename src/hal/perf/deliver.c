@@ -417,11 +417,12 @@ perf_flush(void *context)
     struct perf_counts counts;
 
     assert(perf_assert_state(perf));
-    if (perf->stream.delivering || perf->ring_bytes == 0) {
+    if (perf->stream.delivering || perf->ring_bytes == 0 || perf->drained) {
         return;
     }
     /* The counts are not used: reading them waits for the interrupts that have begun,
      * and then their records are in the rings. */
     perf_read_counts(perf, NULL, PERF_ALL_PROCESSORS, PERF_PERIOD_CONTINUES, &counts);
     deliver_until(perf, now_ns);
+    perf->drained = perf->frozen_ns != UINT64_MAX;
 }

@@ -66,6 +66,7 @@ struct perf {
     uint64_t resynced_ns; /* when all processes in /proc were last read */
     uint64_t lost_by_ns;  /* the last loss found was before this */
     uint64_t frozen_ns;   /* hits after this are not taken; UINT64_MAX: all are */
+    bool drained;         /* all hits that are taken at all have been delivered */
 };
 
 /* Instead of the number of a processor. */

@@ -327,6 +327,20 @@ statistics__discarded_hits_of_a_duplicate_event__leave_with_it(void **state)
     assert_int_equal(world.source.tally.discarded, 1);
 }
 
+/* Closing each of thousands of profiles asks for a flush. */
+static void
+flush__after_a_freeze__delivers_once(void **state)
+{
+    (void)state;
+    open_event(1);
+    sample(33, 1);
+    perf_freeze(&world.perf);
+    assert_int_equal(deliver(), 1);
+    sample(33, 1);
+    assert_int_equal(deliver(), 0);
+    assert_int_not_equal(world.ring.tail, world.ring.head);
+}
+
 int
 main(void)
 {
@@ -352,6 +366,8 @@ main(void)
         cmocka_unit_test_setup_teardown(
             statistics__discarded_hits_of_a_duplicate_event__leave_with_it, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(flush__after_a_freeze__delivers_once, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests_name("perf_duplicate", tests, NULL, NULL);
