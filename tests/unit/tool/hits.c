@@ -270,6 +270,33 @@ notify_hit__with_threads__each_has_its_rows(void **state)
     delete_collector(collector);
 }
 
+/* A JIT may have mapped a gigabyte of code, whose counters nobody reads any more. */
+static void
+notify_end__code_without_a_file__is_not_folded(void **state)
+{
+    struct collector *const collector = make_collector(false);
+    const ntprof_notification map = {.size = sizeof(map),
+                                     .kind = NTPROF_IMAGE_MAP,
+                                     .pid = 7,
+                                     .name = "//anon",
+                                     .image_flags = NTPROF_IMAGE_ANONYMOUS};
+    struct image *const image = image_set_find(&collector->images, &map, NULL, 0);
+    const struct image_segment *segment;
+
+    (void)state;
+    assert_non_null(image);
+    segment = image_segment_find(&collector->images, image, 0, BYTES, 0);
+    assert_non_null(segment);
+    ++*image_segment_counter(segment, 0, 0);
+    image->users = 1;
+    collector->machine.mappings[0].image = image;
+    notify_end(collector);
+    assert_int_equal(image->fresh.count, 0);
+    assert_non_null(image->segments);
+    collector->machine.mappings = NULL;
+    delete_collector(collector);
+}
+
 int
 main(void)
 {
@@ -281,6 +308,7 @@ main(void)
         cmocka_unit_test(
             notify_hit__without_memory_for_rows__hits_stay_and_are_counted_once),
         cmocka_unit_test(notify_hit__with_threads__each_has_its_rows),
+        cmocka_unit_test(notify_end__code_without_a_file__is_not_folded),
     };
 
     return cmocka_run_group_tests_name("hits", tests, NULL, NULL);

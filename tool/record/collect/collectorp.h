@@ -117,6 +117,7 @@ struct collector {
     uint32_t exited_next;            /* the oldest of them */
     struct replaced replaced;
     bool watch_started; /* a process was notified, so the watch has started */
+    bool deleting;      /* nobody reads counters any more */
     ntprof_source_info *statistics; /* one for each source; final once ended is set */
     ntprof_source_info *session_statistics; /* the same, with the time of pauses */
     struct pause *pauses;                   /* one for each source */

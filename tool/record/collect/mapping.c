@@ -164,7 +164,7 @@ mapping_remove(struct collector *collector, struct process *process, size_t at)
     mapping_close(collector, &process->mappings[at]);
     process->mappings[at] = process->mappings[--process->mapping_count];
     /* JITs map and unmap code all the time. Freeing its counters bounds memory. */
-    if (--image->users == 0 && image->kind == IMAGE_ANONYMOUS) {
+    if (--image->users == 0 && image->kind == IMAGE_ANONYMOUS && !collector->deleting) {
         mapping_release_counters(collector, image);
     }
 }

@@ -291,6 +291,7 @@ process_remove(struct collector *collector, struct process **link)
 void
 notify_end(struct collector *collector)
 {
+    collector->deleting = true;
     mapping_remove_all(collector, &collector->machine);
     free(collector->machine.mappings);
     for (size_t i = 0; i < PROCESS_BUCKETS; i++) {
