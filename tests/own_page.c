@@ -12,13 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE_BYTES = 4096 };
+enum { PAGE_BYTES = 4096 }; /* of code */
 
 const char *
 own_page_make(const char *code)
 {
     /* A hint: where addresses are short, the kernel chooses one. */
-    const uint64_t wanted = UINT64_C(0x7ea000000000) + (uint64_t)getpid() * PAGE_BYTES;
+    const uint64_t wanted =
+        UINT64_C(0x7ea000000000) + (uint64_t)getpid() * (uint64_t)sysconf(_SC_PAGESIZE);
     char *const page = mmap((void *)(uintptr_t)wanted, PAGE_BYTES,
                             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -14,23 +14,25 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES_AT_ONCE = 256, WORK_SECONDS = 3 };
+enum { PAGES_AT_ONCE = 256, WORK_SECONDS = 3 };
 
 static void
 touch_pages(long pages)
 {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
     for (long done = 0; done < pages; done += PAGES_AT_ONCE) {
         volatile char *const area =
-            mmap(NULL, (size_t)PAGE * PAGES_AT_ONCE, PROT_READ | PROT_WRITE,
+            mmap(NULL, page * PAGES_AT_ONCE, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
         if (area == MAP_FAILED) {
             _exit(1);
         }
         for (size_t i = 0; i < PAGES_AT_ONCE; i++) {
-            area[i * PAGE] = 1;
+            area[i * page] = 1;
         }
-        munmap((void *)area, (size_t)PAGE * PAGES_AT_ONCE);
+        munmap((void *)area, page * PAGES_AT_ONCE);
     }
 }
 
@@ -56,16 +58,17 @@ make_faults(long processes, long pages)
 static int
 make_mappings(long count)
 {
+    const long page = sysconf(_SC_PAGESIZE);
     char name[] = "/tmp/storm-XXXXXX";
     const int fd = mkstemp(name);
 
-    if (fd < 0 || unlink(name) != 0 || ftruncate(fd, 2 * PAGE) != 0) {
+    if (fd < 0 || unlink(name) != 0 || ftruncate(fd, 2 * page) != 0) {
         return 1;
     }
     /* Every other page of the file, so that the kernel cannot join them. */
     for (long i = 0; i < count; i++) {
-        if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, i % 2 * PAGE) ==
-            MAP_FAILED) {
+        if (mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+                 i % 2 * page) == MAP_FAILED) {
             return 1;
         }
     }

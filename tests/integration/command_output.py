@@ -195,8 +195,8 @@ class Json(CommandTest):
 class Sources(CommandTest):
     def test_interval_of_one__page_faults_are_counted_each(self):
         # 500 fresh pages, touched one by one.
-        script = ("import mmap; m = mmap.mmap(-1, 500 * 4096); m.madvise(15)\n"
-                  "for n in range(0, 500 * 4096, 4096): m[n] = 1")
+        script = ("import mmap; page = mmap.PAGESIZE; m = mmap.mmap(-1, 500 * page); m.madvise(15)\n"
+                  "for n in range(0, 500 * page, page): m[n] = 1")
         report = self.report_json("-e", "page-faults", "-c", "1", "--", "/usr/bin/python3", "-S",
                                   "-c", script)
         source, = report["sources"]

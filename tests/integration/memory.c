@@ -567,7 +567,7 @@ start__buffer_larger_than_needed__newest_locks_what_counters_need(void **state)
     (void)state;
     profile = create_with_spare(&memory, 0);
     assert_success(NtStartProfile(profile));
-    assert_int_equal(locked_kb(), locked_before_kb + lock_kb_of(CODE_BYTES));
+    assert_int_equal(locked_kb(), locked_before_kb + lock_kb_of(page()));
     assert_success(NtStopProfile(profile));
     assert_int_equal(munmap(memory.pages + 2 * page(), page()), 0);
     assert_success(NtStartProfile(profile));

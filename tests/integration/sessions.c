@@ -510,8 +510,8 @@ take_ring_memory(size_t pages)
     const int fd =
         (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
-    return fd >= 0 && mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE,
-                           MAP_SHARED, fd, 0) != MAP_FAILED;
+    return fd >= 0 && mmap(NULL, (pages + 1) * (size_t)sysconf(_SC_PAGESIZE),
+                           PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED;
 }
 
 enum { FAULTS = 500 };
@@ -519,7 +519,8 @@ enum { FAULTS = 500 };
 static void
 fault_often(void)
 {
-    const size_t bytes = (size_t)FAULTS * PAGE_BYTES;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t bytes = FAULTS * page;
     char *const memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -527,7 +528,7 @@ fault_often(void)
         return;
     }
     madvise(memory, bytes, MADV_NOHUGEPAGE);
-    for (size_t i = 0; i < bytes; i += PAGE_BYTES) {
+    for (size_t i = 0; i < bytes; i += page) {
         *(volatile char *)&memory[i] = 1;
     }
     munmap(memory, bytes);

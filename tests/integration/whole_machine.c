@@ -560,7 +560,8 @@ watch_all__what_has_ended_already__is_not_told(void **state)
 static uint64_t
 own_address(void)
 {
-    return UINT64_C(0x7eb000000000) + (uint64_t)getpid() * PAGE_BYTES;
+    return UINT64_C(0x7eb000000000) +
+           (uint64_t)getpid() * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Becomes the program that calls the first slot of a page at address so many times. The

@@ -243,13 +243,14 @@ send_others(void)
 static void
 change_file(void)
 {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char path[64];
     int fd;
 
     snprintf(path, sizeof(path), "/proc/self/map_files/%lx-%lx",
              (unsigned long)(uintptr_t)shared,
              (unsigned long)(uintptr_t)shared +
-                 ((sizeof(*shared) + 4095) & ~(size_t)4095));
+                 ((sizeof(*shared) + page - 1) & ~(page - 1)));
     fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd >= 0) { /* root only */
         must(ftruncate(fd, 0) < 0, "ftruncate");

@@ -97,7 +97,9 @@ attach_sysv(void)
 static unsigned char *
 grow_heap(void)
 {
-    const uintptr_t begin = ((uintptr_t)sbrk(2 * BYTES) + 4095) & ~(uintptr_t)4095;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t room = (uintptr_t)sbrk((intptr_t)(BYTES + page));
+    const uintptr_t begin = (room + page - 1) & ~(page - 1);
 
     if (mprotect((void *)begin, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
         fail("mprotect");
@@ -134,7 +136,7 @@ replace_library(void)
         exit(77);
     }
     dlclose(library);
-    begin &= ~(uintptr_t)4095;
+    begin &= ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
     memory = mmap((void *)begin, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (memory != (void *)begin) {

@@ -20,10 +20,11 @@
 
 #define SELF NtCurrentProcess()
 #define BASE ((PVOID)(uintptr_t)0x10000)
-enum { PAGE_BYTES = 4096, BUCKET_LOG2 = 6, REGION_BYTES = 1 << BUCKET_LOG2 };
+enum { BUCKET_LOG2 = 6, REGION_BYTES = 1 << BUCKET_LOG2 };
 
 static ntprof_session *session;
 static unsigned char *pages; /* one for counters, and a guard */
+static size_t page_bytes;
 static HANDLE profile;
 static int logged;
 static int logged_level;
@@ -58,10 +59,11 @@ static int
 setup(void **state)
 {
     (void)state;
-    pages = mmap(NULL, 2 * PAGE_BYTES, PROT_READ | PROT_WRITE,
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    pages = mmap(NULL, 2 * page_bytes, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED ||
-        mprotect(pages + PAGE_BYTES, PAGE_BYTES, PROT_NONE) != 0) {
+        mprotect(pages + page_bytes, page_bytes, PROT_NONE) != 0) {
         return -1;
     }
     return 0;
@@ -73,7 +75,7 @@ teardown(void **state)
     (void)state;
     ntprof_session_use(NULL);
     ntprof_session_close(session);
-    munmap(pages, 2 * PAGE_BYTES);
+    munmap(pages, 2 * page_bytes);
     return 0;
 }
 
@@ -109,7 +111,7 @@ session_info(void)
 static void
 check_calls_are_shut_down(void)
 {
-    ULONG *const nowhere = (ULONG *)(void *)(pages + PAGE_BYTES + 1);
+    ULONG *const nowhere = (ULONG *)(void *)(pages + page_bytes + 1);
     HANDLE *const target = (HANDLE *)(void *)nowhere;
 
     assert_int_equal(NtCreateProfileEx(target, NULL, NULL, 1, 99, nowhere, 0, 99, 1,
@@ -164,7 +166,7 @@ check_close_works(void)
 static void
 halt__counter_on_the_next_page__bug_check_and_no_more_calls(void **state)
 {
-    ULONG *const counter = (ULONG *)(void *)(pages + PAGE_BYTES - sizeof(ULONG));
+    ULONG *const counter = (ULONG *)(void *)(pages + page_bytes - sizeof(ULONG));
     ntprof_session_info info;
 
     (void)state;
@@ -223,7 +225,7 @@ halt__by_a_create_call__its_own_status_says_so(void **state)
 static void
 newest__hit_at_the_end__outside_and_goes_on(void **state)
 {
-    ULONG *const counter = (ULONG *)(void *)(pages + PAGE_BYTES - sizeof(ULONG));
+    ULONG *const counter = (ULONG *)(void *)(pages + page_bytes - sizeof(ULONG));
 
     (void)state;
     open_session(NTPROF_NT_NEWEST, NTPROF_ABI_HOST);

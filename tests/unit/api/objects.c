@@ -25,6 +25,7 @@
 static ntprof_session *session;
 static unsigned char
     *pages; /* one that can be written, one that can be read, one for nothing */
+static size_t page_bytes;
 enum { COUNTER_BYTES = 64 };
 
 static ULONG *counters;
@@ -48,10 +49,12 @@ setup(void **state)
         .size = sizeof(options), .backend = "sim", .flags = NTPROF_SESSION_POLLED};
 
     (void)state;
-    pages = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                 -1, 0);
-    if (pages == MAP_FAILED || mprotect(pages + 4096, 4096, PROT_READ) != 0 ||
-        mprotect(pages + 8192, 4096, PROT_NONE) != 0 ||
+    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    pages = mmap(NULL, 3 * page_bytes, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED ||
+        mprotect(pages + page_bytes, page_bytes, PROT_READ) != 0 ||
+        mprotect(pages + 2 * page_bytes, page_bytes, PROT_NONE) != 0 ||
         !NT_SUCCESS(ntprof_session_open(&options, &session))) {
         return -1;
     }
@@ -66,7 +69,7 @@ teardown(void **state)
     (void)state;
     ntprof_session_use(NULL);
     ntprof_session_close(session);
-    munmap(pages, 3 * 4096);
+    munmap(pages, 3 * page_bytes);
     return 0;
 }
 
@@ -335,7 +338,8 @@ duplicate__target_pointer__any_alignment_but_writable(void **state)
     assert_int_equal(NtClose(target), STATUS_SUCCESS);
 
     assert_int_equal(duplicate(profile, NULL, 0, 0, 0), STATUS_ACCESS_VIOLATION);
-    for (size_t at = 4096 - sizeof(HANDLE) + 1; at <= 3 * 4096 - 8; at += 4095) {
+    for (size_t at = page_bytes - sizeof(HANDLE) + 1; at <= 3 * page_bytes - 8;
+         at += page_bytes - 1) {
         assert_int_equal(duplicate(profile, (HANDLE *)(void *)(pages + at), 0, 0, 0),
                          STATUS_ACCESS_VIOLATION);
     }
@@ -572,13 +576,13 @@ query__wrong_length__mismatch_and_the_right_one_told(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         ULONG length = 0;
 
-        memset(pages, 0xEE, 4096);
+        memset(pages, 0xEE, page_bytes);
         assert_int_equal(
             NtQueryObject(profile, rows[i].class, pages, rows[i].bytes, &length),
             rows[i].status);
         assert_int_equal(length, rows[i].needed);
         if (!NT_SUCCESS(rows[i].status)) {
-            for (size_t at = 0; at < 4096; at++) {
+            for (size_t at = 0; at < page_bytes; at++) {
                 assert_int_equal(pages[at], 0xEE);
             }
         }
@@ -592,22 +596,23 @@ query__wrong_length__mismatch_and_the_right_one_told(void **state)
 static void
 query__pointers__information_then_length_before_all_else(void **state)
 {
-    static const struct {
+    const ptrdiff_t page = (ptrdiff_t)page_bytes;
+    const struct {
         ptrdiff_t information; /* in pages; -1: NULL */
         ULONG bytes;
         ptrdiff_t length;
         NTSTATUS status;
     } rows[] = {
         {-1, 1, -1, STATUS_ACCESS_VIOLATION},
-        {2, 56, 4098, STATUS_DATATYPE_MISALIGNMENT},
-        {4096, 56, 4098, STATUS_ACCESS_VIOLATION},
-        {8192, 56, -1, STATUS_ACCESS_VIOLATION},
-        {4096 - 52, 56, -1, STATUS_ACCESS_VIOLATION},
-        {0, 4096 + 1, -1, STATUS_ACCESS_VIOLATION},
+        {2, 56, page + 2, STATUS_DATATYPE_MISALIGNMENT},
+        {page, 56, page + 2, STATUS_ACCESS_VIOLATION},
+        {2 * page, 56, -1, STATUS_ACCESS_VIOLATION},
+        {page - 52, 56, -1, STATUS_ACCESS_VIOLATION},
+        {0, (ULONG)page + 1, -1, STATUS_ACCESS_VIOLATION},
         {0, 0xFFFFFFFF, -1, STATUS_ACCESS_VIOLATION},
         {0, 56, 61, STATUS_DATATYPE_MISALIGNMENT},
-        {0, 56, 4096, STATUS_ACCESS_VIOLATION},
-        {0, 56, 8192, STATUS_ACCESS_VIOLATION},
+        {0, 56, page, STATUS_ACCESS_VIOLATION},
+        {0, 56, 2 * page, STATUS_ACCESS_VIOLATION},
         /* No bytes, no probe; and now the class is looked at. */
         {3, 0, -1, STATUS_INVALID_INFO_CLASS},
         {0, 56, 60, STATUS_INVALID_INFO_CLASS},
@@ -631,15 +636,16 @@ static void
 query_type__at_the_end_of_memory__fits_or_faults(void **state)
 {
     const ULONG bytes = sizeof(OBJECT_TYPE_INFORMATION) + 16;
+    unsigned char *const last = pages + page_bytes - bytes;
     ULONG length = 0;
 
     (void)state;
-    assert_int_equal(NtQueryObject(profile, ObjectTypeInformation, pages + 4096 - bytes,
-                                   bytes, &length),
-                     STATUS_SUCCESS);
-    assert_int_equal(NtQueryObject(profile, ObjectTypeInformation,
-                                   pages + 4096 - bytes + 8, bytes, &length),
-                     STATUS_ACCESS_VIOLATION);
+    assert_int_equal(
+        NtQueryObject(profile, ObjectTypeInformation, last, bytes, &length),
+        STATUS_SUCCESS);
+    assert_int_equal(
+        NtQueryObject(profile, ObjectTypeInformation, last + 8, bytes, &length),
+        STATUS_ACCESS_VIOLATION);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

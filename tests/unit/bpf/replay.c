@@ -200,7 +200,7 @@ static const HAL_TABLE counting_table = {
 static void
 skip_unless_allowed(int result, const struct perf_refusal *refusal)
 {
-    if (result == -EPERM || result == -ENOSYS) {
+    if (result == -EPERM || result == -ENOSYS || result == -EOPNOTSUPP) {
         print_message("no BPF programs here: %s\n", refusal->reason);
         skip();
     }

@@ -822,6 +822,15 @@ set_interval__children_inherited__reaches_them(void **state)
     fixture_close(&fixture);
 }
 
+/* A ring's data is whole pages. */
+static size_t
+least_ring_bytes(void)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    return page > 8192 ? page : 8192;
+}
+
 static void
 watch__small_rings__loss_told_and_mappings_found_again(void **state)
 {
@@ -835,7 +844,7 @@ watch__small_rings__loss_told_and_mappings_found_again(void **state)
     (void)state;
     child_await(&child);
     fixture_open(&fixture);
-    fixture.perf->ring_bytes_wanted = 8192;
+    fixture.perf->ring_bytes_wanted = least_ring_bytes();
     source = source_on_target(&fixture);
     assert_int_equal(watch(&fixture, child.pid, NTPROF_WATCH_DESCENDANTS, &source, 1),
                      STATUS_SUCCESS);
@@ -870,6 +879,10 @@ start__small_rings__no_room_for_stacks_and_refused(void **state)
     HAL_STATISTICS statistics;
 
     (void)state;
+    if (least_ring_bytes() != 8192) {
+        print_message("pages are larger than 8 kB\n");
+        skip();
+    }
     fixture_open_asking(&fixture, FALSE, 65536);
     fixture.perf->ring_bytes_wanted = 8192;
     assert_int_equal(
@@ -895,12 +908,13 @@ start__small_rings__no_room_for_stacks_and_refused(void **state)
 static void
 make_code(void *argument)
 {
-    char *memory =
-        mmap(NULL, 0x4000, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     (void)argument;
-    mprotect(memory, 0x4000, PROT_READ | PROT_EXEC);
-    mmap(memory + 0x1000, 0x1000, PROT_READ | PROT_EXEC,
+    mprotect(memory, 4 * page, PROT_READ | PROT_EXEC);
+    mmap(memory + page, page, PROT_READ | PROT_EXEC,
          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
@@ -1601,7 +1615,7 @@ watch_all__small_rings__loss_told_and_truth_found_again(void **state)
     (void)state;
     child_await(&before);
     fixture_open(&fixture);
-    fixture.perf->ring_bytes_wanted = 8192;
+    fixture.perf->ring_bytes_wanted = least_ring_bytes();
     source = source_on_target(&fixture);
     if (!watch_all(&fixture, source)) {
         child_go(&before);
