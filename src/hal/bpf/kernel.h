@@ -47,6 +47,11 @@ enum bpf_stage {
  * refusal->log. */
 void bpf_refusal_explain(int error, enum bpf_stage stage, struct perf_refusal *refusal);
 
+/* bpf_refusal_is_by_age - is a kernel of this release (of uname) one that charges maps
+ * to RLIMIT_MEMLOCK, and refuses them with EPERM whatever the rights? Those before 5.11
+ * do. Distributions bring parts of newer kernels to the ones behind that. */
+bool bpf_refusal_is_by_age(const char *release);
+
 /* Which programs are loaded. */
 enum bpf_purpose {
     BPF_FOR_EVENTS,

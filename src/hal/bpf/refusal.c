@@ -7,7 +7,21 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+
+#define NEWER_KERNEL "use a kernel of 5.15 or later, or another back end"
+
+bool
+bpf_refusal_is_by_age(const char *release)
+{
+    char *end;
+    const unsigned long major = strtoul(release, &end, 10);
+    const unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+
+    return major != 0 && (major < 5 || (major == 5 && minor < 11));
+}
 
 /* Says that a capability is missing or has no effect. Returns false, and says nothing,
  * if the caller holds it where it counts. */
@@ -32,10 +46,17 @@ explain_capability(unsigned capability, const char *name, struct perf_refusal *r
     return true;
 }
 
-/* Explain EPERM: which right is missing, or what else denies the call. */
+/* Explain EPERM: an old kernel, a right that is missing, or what else denies it. */
 static void
 explain_denied(enum bpf_stage stage, struct perf_refusal *refusal)
 {
+    struct utsname machine = {0};
+
+    if (uname(&machine) == 0 && bpf_refusal_is_by_age(machine.release)) {
+        perf_refusal_set(refusal, NTPROF_CAUSE_KERNEL, "the kernel is older than 5.15",
+                         NEWER_KERNEL);
+        return;
+    }
     if (explain_capability(CAP_BPF, "CAP_BPF", refusal) ||
         (stage != BPF_STAGE_MAP &&
          explain_capability(CAP_PERFMON, "CAP_PERFMON", refusal))) {
@@ -70,8 +91,7 @@ explain_unable(int error, enum bpf_stage stage, struct perf_refusal *refusal)
             ? texts[stage]
             : "the kernel lacks what the program needs (%s): it is older than 5.15";
 
-    perf_refusal_set(refusal, NTPROF_CAUSE_KERNEL, "",
-                     "use a kernel of 5.15 or later, or another back end");
+    perf_refusal_set(refusal, NTPROF_CAUSE_KERNEL, "", NEWER_KERNEL);
     snprintf(refusal->reason, sizeof(refusal->reason), text, strerror(-error),
              refusal->log[0] != 0 ? ": " : "", refusal->log);
 }

@@ -19,6 +19,7 @@
 #include <linux/bpf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -190,6 +191,59 @@ attach__without_cookies__says_so(void **state)
     assert_says(refusal.reason, "older than 5.15");
 }
 
+static void
+age__releases__before_5_11_too_old(void **state)
+{
+    static const struct {
+        const char *release;
+        bool by_age;
+    } rows[] = {
+        {"5.10.0-30-amd64", true},   {"5.10.209", true}, {"5.9", true},
+        {"4.18.0-553.el8_10", true}, {"2.6.78", true},   {"3", true},
+        {"5.11.0", false},           {"5.14.0", false},  {"5.15.0-91-generic", false},
+        {"6.1.0-18-arm64", false},   {"10.0", false},    {"", false},
+        {"unknown", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(bpf_refusal_is_by_age(rows[i].release), rows[i].by_age);
+    }
+}
+
+/* Settings and rights may allow everything. */
+static int
+refused_by_age(void)
+{
+    struct perf_refusal refusal = {0};
+
+    if (personality(UNAME26) < 0) {
+        return 2;
+    }
+    bpf_refusal_explain(-EPERM, BPF_STAGE_MAP, &refusal);
+    return refusal.cause == NTPROF_CAUSE_KERNEL &&
+                   strstr(refusal.reason, "older than 5.15") != NULL &&
+                   strstr(refusal.remedy, "5.15 or later") != NULL
+               ? 0
+               : 1;
+}
+
+static void
+map__denied_by_an_old_kernel__says_its_age(void **state)
+{
+    pid_t pid;
+    int status = -1;
+
+    (void)state;
+    pid = fork(); /* the kernel has the name of a 2.6 for the child alone */
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        _exit(refused_by_age());
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 /* Runs a test's body as an ordinary user; its exit status. */
 static int
 as_nobody(int (*body)(void))
@@ -297,6 +351,8 @@ main(void)
         cmocka_unit_test(make__maps_of_older_kernels__says_so),
         cmocka_unit_test(make__refused_by_the_verifier__keeps_what_it_said),
         cmocka_unit_test(attach__without_cookies__says_so),
+        cmocka_unit_test(age__releases__before_5_11_too_old),
+        cmocka_unit_test(map__denied_by_an_old_kernel__says_its_age),
         cmocka_unit_test(make__ordinary_user__says_which_capability),
         cmocka_unit_test(make__no_descriptors__says_the_limit),
         cmocka_unit_test(add_map__refused_at_each_call__nothing_left),
