@@ -494,6 +494,26 @@ perf_procfs_pid_namespace(uint32_t pid)
     return stat(pid != 0 ? path : "/proc/self/ns/pid", &file) == 0 ? file.st_ino : 0;
 }
 
+uint64_t
+perf_procfs_available_bytes(void)
+{
+    static const char name[] = "\nMemAvailable:";
+    uint64_t kilobytes = 0;
+    const char *line;
+    char *text;
+
+    if (perf_read_text(AT_FDCWD, "/proc/meminfo", &text) < 0) {
+        return UINT64_MAX;
+    }
+    line = strstr(text, name);
+    if (line != NULL) {
+        kilobytes = strtoull(line + sizeof(name) - 1, NULL, 10);
+    }
+    free(text);
+    return kilobytes == 0 || kilobytes > UINT64_MAX / 1024 ? UINT64_MAX
+                                                           : kilobytes * 1024;
+}
+
 long
 perf_procfs_setting(const char *name, long fallback)
 {

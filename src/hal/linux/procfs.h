@@ -91,6 +91,10 @@ uint64_t perf_procfs_pid_namespace(uint32_t pid);
  * no such file. */
 int perf_read_text(int directory, const char *path, char **text);
 
+/* perf_procfs_available_bytes - return how much memory programs can have without
+ * swapping; UINT64_MAX if that is not known. */
+uint64_t perf_procfs_available_bytes(void);
+
 /* perf_procfs_setting - return the number in a file below /proc/sys/; fallback if it
  * cannot be read. */
 long perf_procfs_setting(const char *name, long fallback);

@@ -3,6 +3,7 @@
 #include "hal/perf/rings.h"
 
 #include "hal/linux/descriptor.h"
+#include "hal/linux/procfs.h"
 #include "hal/perf/stacks.h"
 #include "log/log.h"
 
@@ -21,6 +22,10 @@ enum { RING_BYTES_MAX = 512 * 1024, RING_BYTES_MIN = 8192 };
 /* Most bytes of a large ring, and of all large rings together. If a share of the total
  * would be less than RING_BYTES_MAX, a ring has RING_BYTES_MAX. */
 enum { LARGE_RING_BYTES_MAX = 2 * 1024 * 1024, LARGE_BYTES_TOTAL = 32 * 1024 * 1024 };
+
+/* All rings together have at most this part of the memory that is available, as long as
+ * a ring has the least that it can have. */
+enum { AVAILABLE_PART = 8 };
 
 /* Make the ring of a processor and poll it. Returns 0 or negative errno: -ENOBUFS if
  * its size is not allowed. */
@@ -127,18 +132,27 @@ may_lock_memory(void)
     return perf_refusal_holds(CAP_IPC_LOCK) && perf_refusal_is_first_namespace();
 }
 
-/* Return the number of bytes that is tried first; large is as in perf_make_rings. */
+/* Return the least bytes of a ring's data, which are whole pages. */
 static size_t
-bytes_wanted(const struct perf *perf, bool large)
+least_bytes(size_t page_bytes)
 {
+    return page_bytes > RING_BYTES_MIN ? page_bytes : RING_BYTES_MIN;
+}
+
+size_t
+perf_ring_bytes(uint32_t processors, size_t page_bytes, bool large,
+                uint64_t available_bytes)
+{
+    const uint64_t most = available_bytes / AVAILABLE_PART;
     size_t bytes = RING_BYTES_MAX;
 
-    if (perf->ring_bytes_wanted != 0) {
-        return perf->ring_bytes_wanted;
-    }
-    while ((large || may_lock_memory()) && bytes < LARGE_RING_BYTES_MAX &&
-           bytes * 2 * perf->processor_limit <= LARGE_BYTES_TOTAL) {
+    while (large && bytes < LARGE_RING_BYTES_MAX &&
+           (uint64_t)bytes * 2 * processors <= LARGE_BYTES_TOTAL) {
         bytes *= 2;
+    }
+    while (bytes > least_bytes(page_bytes) &&
+           (uint64_t)(bytes + page_bytes) * processors > most) {
+        bytes /= 2;
     }
     return bytes;
 }
@@ -161,14 +175,19 @@ use_rings(struct perf *perf, size_t bytes)
 int
 perf_make_rings(struct perf *perf, bool large)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t least = page > RING_BYTES_MIN ? page : RING_BYTES_MIN;
+    const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t bytes = perf->ring_bytes_wanted;
     int result = -ENOBUFS;
 
     if (perf->ring_bytes != 0) {
         return 0;
     }
-    for (size_t bytes = bytes_wanted(perf, large); bytes >= least; bytes /= 2) {
+    if (bytes == 0) {
+        bytes =
+            perf_ring_bytes(perf->processor_limit, page_bytes,
+                            large || may_lock_memory(), perf_procfs_available_bytes());
+    }
+    for (; bytes >= least_bytes(page_bytes); bytes /= 2) {
         result = make_rings_of(perf, bytes);
         LOG_DEBUG("rings of %zu bytes, one a processor: %s", bytes,
                   result == 0 ? "made" : strerror(-result));

@@ -19,6 +19,17 @@
  */
 int perf_make_rings(struct perf *perf, bool large);
 
+/*
+ * perf_ring_bytes - how many bytes of data a ring is to have, if the kernel allows it.
+ *
+ *   processors       in: most rings that there may be
+ *   page_bytes       in: the machine's page; a ring has one more for its head
+ *   large            in: it may be larger than what is allowed to every user
+ *   available_bytes  in: memory that can be had; UINT64_MAX: unknown
+ */
+size_t perf_ring_bytes(uint32_t processors, size_t page_bytes, bool large,
+                       uint64_t available_bytes);
+
 /* perf_require_ring - make the ring of an online processor unless it has one. Returns 0
  * or negative errno, with the error text set. */
 int perf_require_ring(struct perf *perf, uint32_t processor);

@@ -194,6 +194,17 @@ setting__missing__fallback(void **state)
     assert_true(perf_procfs_setting("kernel/pid_max", 0) > 0);
 }
 
+static void
+available__memory__less_than_there_is(void **state)
+{
+    const uint64_t bytes = perf_procfs_available_bytes();
+
+    (void)state;
+    assert_true(bytes > 0);
+    assert_true(bytes / (uint64_t)sysconf(_SC_PAGESIZE) <
+                (uint64_t)sysconf(_SC_PHYS_PAGES));
+}
+
 /* Against a plain array, with ids that collide. */
 static void
 idmap__random_changes__as_an_array(void **state)
@@ -476,6 +487,7 @@ main(void)
         cmocka_unit_test(threads__own_process__holds_the_caller),
         cmocka_unit_test(threads__that_make_the_next_and_end__none_missing),
         cmocka_unit_test(setting__missing__fallback),
+        cmocka_unit_test(available__memory__less_than_there_is),
         cmocka_unit_test(idmap__random_changes__as_an_array),
         cmocka_unit_test(processes__all__hold_the_caller),
         cmocka_unit_test(read__own_process__all_of_it),
