@@ -636,6 +636,14 @@ class Refused(Top):
         ntprof = self.arguments("top", "-p", "1")[0]
         self.assert_refused_there(f"{ntprof} top -p 1 </dev/null", "standard input is no terminal")
 
+    def test_description_without_a_size__shows(self):
+        """That of the Linux console has none."""
+        words = self.arguments("top", "-d", "200ms", "-p", self.start_worker().pid)
+        self.type_between("TERM=linux " + " ".join(map(str, words)))
+        self.wait_row(HOT)
+        self.press("q")
+        wait_for(lambda: not children_of(self.shell), "that nothing of it is left")
+
     def test_terminals_that_are_none__are_named(self):
         ntprof = self.arguments("top")[0]
         self.assert_refused_there(f"TERM=nonsense {ntprof} top", "TERM is 'nonsense'")

@@ -2,9 +2,9 @@
 /*
  * display_curses.c - the terminal through the wide functions of ncurses.
  *
- * curses does not read the terminal's size from the environment or the kernel: it gets
- * the bounded size of the screen. Its signal handlers are removed, since the caller
- * waits for signals as it does for keys.
+ * curses does not read the terminal's size from the user's environment or the kernel:
+ * it gets the bounded size of the screen. Its signal handlers are removed, since the
+ * caller waits for signals as it does for keys.
  */
 #include "view/screen/display_module.h"
 
@@ -179,6 +179,18 @@ take_terminal(void)
     (void)curs_set(0);
 }
 
+/* Give curses a size to begin with where the terminal's description has none, as that
+ * of the Linux console. After use_env(FALSE) and open_description. */
+static void
+give_first_size(void)
+{
+    if (tigetnum("lines") <= 0 || tigetnum("cols") <= 0) {
+        setenv("LINES", "24", 1);
+        setenv("COLUMNS", "80", 1);
+        use_env(TRUE);
+    }
+}
+
 static struct tui_display *
 display_open(char *why, size_t size)
 {
@@ -188,12 +200,13 @@ display_open(char *why, size_t size)
     if (display == NULL) {
         return refuse_terminal(why, size, "out of memory");
     }
+    use_env(FALSE);
     if (!open_description(why, size)) {
         free(display);
         return NULL;
     }
+    give_first_size();
     close_description();
-    use_env(FALSE);
     keep_actions(actions);
     display->screen = newterm(NULL, stdout, stdin);
     if (display->screen == NULL) {
