@@ -12,6 +12,8 @@
 #include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,18 +27,21 @@ static struct {
                        const posix_spawnattr_t *, char *const *, char *const *);
     int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
                         const posix_spawnattr_t *, char *const *, char *const *);
+    int (*system)(const char *);
+    FILE *(*popen)(const char *, const char *);
 } libc;
 
 /* Find libc's own functions for those below. Returns false if one is missing. */
 static bool
 find_originals(void)
 {
-    return libc.posix_spawnp != NULL ||
+    return libc.popen != NULL ||
            (preload_find("execve", &libc.execve) &&
             preload_find("execvpe", &libc.execvpe) &&
             preload_find("fexecve", &libc.fexecve) &&
             preload_find("posix_spawn", &libc.posix_spawn) &&
-            preload_find("posix_spawnp", &libc.posix_spawnp));
+            preload_find("posix_spawnp", &libc.posix_spawnp) &&
+            preload_find("system", &libc.system) && preload_find("popen", &libc.popen));
 }
 
 bool
@@ -44,6 +49,17 @@ preload_find_exec(void)
 {
     return find_originals();
 }
+
+/* Take the object out of an environment with which the next program could not load it:
+ * its loader would complain. The copy is on the stack, as malloc must not be called in
+ * a child of vfork. */
+#define KEEP_LOADABLE(environment)                                                  \
+    do {                                                                            \
+        if (!own_file_loads(environment)) {                                         \
+            (environment) = own_file_remove(                                        \
+                environment, __builtin_alloca(own_file_remove_bytes(environment))); \
+        }                                                                           \
+    } while (0)
 
 /* ---- exec ---- */
 
@@ -75,6 +91,7 @@ execve(const char *path, char *const *arguments, char *const *environment)
     if (!find_originals()) {
         return refuse_exec();
     }
+    KEEP_LOADABLE(environment);
     process = preload_begin_exec();
     return exec_failed(libc.execve(path, arguments, environment), process);
 }
@@ -87,6 +104,7 @@ execvpe(const char *file, char *const *arguments, char *const *environment)
     if (!find_originals()) {
         return refuse_exec();
     }
+    KEEP_LOADABLE(environment);
     process = preload_begin_exec();
     return exec_failed(libc.execvpe(file, arguments, environment), process);
 }
@@ -99,6 +117,7 @@ fexecve(int fd, char *const *arguments, char *const *environment)
     if (!find_originals()) {
         return refuse_exec();
     }
+    KEEP_LOADABLE(environment);
     process = preload_begin_exec();
     return exec_failed(libc.fexecve(fd, arguments, environment), process);
 }
@@ -111,8 +130,10 @@ REPLACES int
 execveat(int folder, const char *path, char *const arguments[],
          char *const environment[], int flags)
 {
-    const uint32_t process = preload_begin_exec();
+    uint32_t process;
 
+    KEEP_LOADABLE(environment);
+    process = preload_begin_exec();
     return exec_failed(
         (int)syscall(SYS_execveat, folder, path, arguments, environment, flags),
         process);
@@ -222,6 +243,7 @@ posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *acti
     if (!find_originals()) {
         return ENOSYS;
     }
+    KEEP_LOADABLE(environment);
     failure =
         libc.posix_spawn(&child, path, actions, attributes, arguments, environment);
     return note_spawned(failure, child, pid);
@@ -238,7 +260,33 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *act
     if (!find_originals()) {
         return ENOSYS;
     }
+    KEEP_LOADABLE(environment);
     failure =
         libc.posix_spawnp(&child, file, actions, attributes, arguments, environment);
     return note_spawned(failure, child, pid);
+}
+
+/* ---- Shells ---- */
+
+/* libc executes these with the process's own environment. */
+
+REPLACES int
+system(const char *command)
+{
+    if (!find_originals()) {
+        return refuse_exec();
+    }
+    own_file_check_own_environment();
+    return libc.system(command);
+}
+
+REPLACES FILE *
+popen(const char *command, const char *mode)
+{
+    if (!find_originals()) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    own_file_check_own_environment();
+    return libc.popen(command, mode);
 }

@@ -266,6 +266,7 @@ start(void)
         preload_find_libc(&state.libc) && preload_find_exec() && preload_find_masks();
     struct preload_shared *const shared = found ? record_open() : NULL;
 
+    own_file_begin();
     if (shared != NULL) {
         (void)prctl(PR_GET_NAME, state.program);
         state.process = record_process(shared, PRELOAD_EXECED, getpid(), state.program);

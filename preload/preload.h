@@ -123,6 +123,10 @@ struct preload_shared *record_open(void);
 enum { RECORD_PATH_BYTES = 48 };
 bool record_find_socket(char path[RECORD_PATH_BYTES]);
 
+/* record_put_command_path - write the path of descriptor fd of the command. After
+ * record_open. */
+void record_put_command_path(char path[RECORD_PATH_BYTES], unsigned fd);
+
 /* record_process - number of a new process, which is the calling one, or with
  * PRELOAD_SPAWNED its child pid; 0: there is no place. */
 uint32_t record_process(struct preload_shared *shared, uint32_t kind, pid_t pid,
@@ -136,6 +140,31 @@ uint32_t record_segment(struct preload_shared *shared,
 /* record_hit - add one hit to the slot of a key. Called in the signal handler: no lock,
  * no allocation. */
 void record_hit(struct preload_shared *shared, uint64_t key);
+
+/* ---- own_file.c: the object's own file, where it is a descriptor ---- */
+
+/* own_file_begin - find out whether LD_PRELOAD names a descriptor. If not, the next two
+ * do nothing. After record_open. */
+void own_file_begin(void);
+
+/*
+ * own_file_loads - before exec, also in a child of vfork: can a program that is
+ * executed with this environment load the object, if the environment asks for it? Opens
+ * the descriptor again if it was closed and the command can be reached. Keeps errno.
+ */
+bool own_file_loads(char *const *environment);
+
+/*
+ * own_file_remove - copy an environment without the object.
+ *
+ *   memory  out: own_file_remove_bytes of the environment; the result is in it
+ */
+size_t own_file_remove_bytes(char *const *environment);
+char *const *own_file_remove(char *const *environment, void *memory);
+
+/* own_file_check_own_environment - the same for programs that are executed with this
+ * process's own environment: take the object out of that. */
+void own_file_check_own_environment(void);
 
 /* ---- stacks.c: copies of stacks ---- */
 

@@ -116,6 +116,12 @@ put_path(char path[RECORD_PATH_BYTES], unsigned pid, unsigned fd)
     *put_number(at + 4, fd) = '\0';
 }
 
+void
+record_put_command_path(char path[RECORD_PATH_BYTES], unsigned fd)
+{
+    put_path(path, memory_at.pid, fd);
+}
+
 /* Open descriptor fd of process pid if it is a file as large as the memory. In another
  * pid namespace pid may be any process, and to open a device may do something. Returns
  * -1 if not. */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/own_file.c - the object's own file, where LD_PRELOAD names a descriptor.
+ *
+ * A command that is one file (docs/decisions/0026) has no object on disk. Its programs
+ * inherit a sealed memfd, which LD_PRELOAD names /proc/self/fd/N. A program may close
+ * it, or execute another one where there is no /proc; the next program's loader would
+ * then complain. So before each exec the descriptor is checked by device and inode, as
+ * its number may be of another file by now, and opened again from the command. Where
+ * that fails the object is taken out of the environment.
+ */
+#include "preload/preload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char variable[] = "LD_PRELOAD=";
+static const char folder[] = "/proc/self/fd/";
+
+static struct {
+    char path[RECORD_PATH_BYTES];
+    unsigned fd; /* 0: the object is no descriptor */
+    dev_t device;
+    ino_t inode;
+} own;
+
+/* Return the length of the name that a list of names in LD_PRELOAD begins with. */
+static size_t
+name_length(const char *list)
+{
+    return strcspn(list, ": ");
+}
+
+void
+own_file_begin(void)
+{
+    const char *const list = getenv("LD_PRELOAD");
+    const size_t length = list != NULL ? name_length(list) : 0;
+    struct stat status;
+    unsigned fd = 0;
+
+    if (length < sizeof(folder) || length >= sizeof(own.path) ||
+        memcmp(list, folder, sizeof(folder) - 1) != 0) {
+        return;
+    }
+    for (size_t i = sizeof(folder) - 1; i < length; i++) {
+        if (list[i] < '0' || list[i] > '9' || fd > 99999999) {
+            return;
+        }
+        fd = fd * 10 + (unsigned)(list[i] - '0');
+    }
+    memcpy(own.path, list, length);
+    if (stat(own.path, &status) == 0) {
+        own.device = status.st_dev;
+        own.inode = status.st_ino;
+        own.fd = fd;
+    }
+}
+
+/* Is there a file at a path, and is it the object? */
+static bool
+is_at(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && status.st_dev == own.device &&
+           status.st_ino == own.inode;
+}
+
+/* Open the descriptor again, as the command has it, under the same number. */
+static void
+open_again(void)
+{
+    char path[RECORD_PATH_BYTES];
+    int fd;
+
+    record_put_command_path(path, own.fd);
+    if (fcntl((int)own.fd, F_GETFD) >= 0 || !is_at(path)) {
+        return;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0) {
+        (void)dup2(fd, (int)own.fd);
+        (void)close(fd);
+    }
+}
+
+/* Return the name that follows one in a list; NULL: it is the last one. */
+static const char *
+next_name(const char *name)
+{
+    const char *const end = name + name_length(name);
+
+    return *end != '\0' ? end + 1 : NULL;
+}
+
+/* Find the object in an environment. Returns its name in LD_PRELOAD; NULL: the
+ * environment does not ask for it.
+ *
+ *   index  out: of LD_PRELOAD
+ */
+static const char *
+find_name(char *const *environment, size_t *index)
+{
+    const size_t length = strlen(own.path);
+    const char *name = NULL;
+
+    *index = 0;
+    if (own.fd == 0 || environment == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; environment[i] != NULL && name == NULL; i++) {
+        if (strncmp(environment[i], variable, sizeof(variable) - 1) == 0) {
+            *index = i;
+            name = environment[i] + sizeof(variable) - 1;
+        }
+    }
+    while (name != NULL &&
+           (name_length(name) != length || memcmp(name, own.path, length) != 0)) {
+        name = next_name(name);
+    }
+    return name;
+}
+
+bool
+own_file_loads(char *const *environment)
+{
+    const int saved_errno = errno;
+    size_t index;
+    bool loads = true;
+
+    if (find_name(environment, &index) != NULL) {
+        if (!is_at(own.path)) {
+            open_again();
+        }
+        /* Checked through its name: the loader goes that way, too. */
+        loads = is_at(own.path) && fcntl((int)own.fd, F_SETFD, 0) == 0;
+    }
+    errno = saved_errno;
+    return loads;
+}
+
+/* Write the list of an LD_PRELOAD without one of its names. */
+static void
+put_without(char *to, const char *list, const char *name)
+{
+    const char *const rest = next_name(name);
+
+    memcpy(to, list, (size_t)(name - list));
+    strcpy(to + (name - list), rest != NULL ? rest : "");
+}
+
+size_t
+own_file_remove_bytes(char *const *environment)
+{
+    size_t index;
+    size_t count = 0;
+
+    (void)find_name(environment, &index);
+    while (environment[count] != NULL) {
+        count++;
+    }
+    return (count + 1) * sizeof(char *) + strlen(environment[index]) + 1;
+}
+
+char *const *
+own_file_remove(char *const *environment, void *memory)
+{
+    char **const copy = memory;
+    size_t index;
+    const char *const name = find_name(environment, &index);
+    size_t count = 0;
+
+    while (environment[count] != NULL) {
+        copy[count] = environment[count];
+        count++;
+    }
+    copy[count] = NULL;
+    copy[index] = (char *)(copy + count + 1);
+    put_without(copy[index], environment[index], name);
+    return copy;
+}
+
+void
+own_file_check_own_environment(void)
+{
+    const int saved_errno = errno;
+    size_t index;
+    const char *const name = find_name(environ, &index);
+
+    if (name != NULL && !own_file_loads(environ)) {
+        const char *const names = environ[index] + sizeof(variable) - 1;
+        char *const list = malloc(strlen(names) + 1);
+
+        if (list != NULL) {
+            put_without(list, names, name);
+            (void)setenv("LD_PRELOAD", list, 1);
+            free(list);
+        }
+    }
+    errno = saved_errno;
+}
