@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 # A thin front: meson does the work. Variables to give: BUILD (build folder), PREFIX and DESTDIR
-# (make install), SETUP_FLAGS (for meson setup), SECONDS (how long make fuzz runs), STEPS (of make check-long).
+# (make install), SETUP_FLAGS (for meson setup), SECONDS (how long make fuzz runs), STEPS (of make check-long), MACHINE (make static).
 BUILD ?= build
 PREFIX ?= /usr/local
 SETUP_FLAGS ?=
 SECONDS ?= 60
 STEPS ?=
+MACHINE ?=
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all demo quick build-tests check check-long attack bench fuzz install dist clean packages-build packages-check packages-bench packages-long
+.PHONY: all static demo quick build-tests check check-long attack bench fuzz install dist clean packages-build packages-static packages-check packages-bench packages-long
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -21,6 +22,9 @@ $(BUILD)/build.ninja:
 
 packages-build:
 	@scripts/install_packages.sh build
+
+packages-static:
+	@scripts/install_packages.sh static
 
 packages-check:
 	@scripts/install_packages.sh check
@@ -35,6 +39,10 @@ demo: packages-build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD) tool/ntprof:executable self busy
 	@scripts/demo.sh $(BUILD)
+
+# ntprof as one file that needs nothing on the machine. MACHINE=arm64: for that machine.
+static: packages-static
+	@scripts/make_static.sh $(BUILD)-static$(addprefix -,$(MACHINE)) $(MACHINE)
 
 # Before each commit: checks of the text, unit and golden tests.
 quick:
@@ -74,9 +82,9 @@ install: all
 	    echo "export PKG_CONFIG_PATH=$(abspath $(PREFIX))/lib/pkgconfig LD_LIBRARY_PATH=$(abspath $(PREFIX))/lib"; \
 	fi
 
-# ntprof-VERSION.tar.gz of what is committed.
-dist:
-	@scripts/make_dist.sh
+# ntprof-VERSION.tar.gz of what is committed, the one file for each machine, and SHA256SUMS.
+dist: packages-static
+	@scripts/make_dist.sh . $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

@@ -539,7 +539,25 @@ def start_one(commands, uid, who):
                  "ms")
 
 
+def start_of_one_file(commands):
+    """Of the ntprof that is one file, if `make static` has built it beside this build."""
+    build = pathlib.Path(commands.ntprof).resolve().parent.parent
+    file = build.with_name(build.name + "-static") / "tool" / "ntprof"
+    if not file.exists():
+        say(f"no {file} (make static): the one file is left out")
+        return
+    results = turns({"bare": lambda: commands.run(["true"], 0),
+                     "version": lambda: commands.run([file, "--version"], 0),
+                     "run": lambda: commands.run([file, "run", "-o", "one.pb.gz", "--", "true"], 0)}, START_TURNS)
+    show_at_most("size of the one file", [file.stat().st_size / 1e6], 16, "MB")
+    show("one file: `ntprof --version` over `true`",
+         [(turn["version"].wall_ns - turn["bare"].wall_ns) / 1e6 for turn in results], "ms")
+    show_at_most("one file: `ntprof run -- true` over `true`",
+                 [(turn["run"].wall_ns - turn["bare"].wall_ns) / 1e6 for turn in results], 30, "ms")
+
+
 def figure_start(commands):
+    start_of_one_file(commands)
     if os.geteuid() != 0:
         start_one(commands, 0, f"as user {os.geteuid()}")
         say("not root: the other kind of user is left out")

@@ -28,6 +28,10 @@ step() { # NAME COMMAND...
     fi
 }
 
+check_one_file() {
+    scripts/make_static.sh "$build-static" && scripts/check_static.sh "$build-static"
+}
+
 step 'long tests' scripts/run_tests.sh "$build" --suite long
 step 'every user, version and build' scripts/run_tests.sh "$build" --timeout-multiplier 3 \
     --suite unit --suite conformance --suite integration --no-suite long
@@ -41,6 +45,7 @@ step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined -
 step 'TSan' scripts/run_sanitized.sh "$build-tsan" thread --suite threads --no-suite integration
 step 'features disabled' scripts/check_features.sh "$build-features" all
 step 'mutations' scripts/mutations.py "$build-mutated"
+step 'one file' check_one_file
 step 'Debian packages' scripts/check_package.sh
 step 'model' "$build/tests/model/sim-model" --seconds "$seconds"
 step 'fuzzing' scripts/fuzz.sh "$seconds"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: install_packages.sh [build|check|bench|long]
+# Installs the Debian packages that are missing. Usage: install_packages.sh [build|static|check|bench|long]
 #
 # The list is packages.txt beside this script (or $NTPROF_PACKAGES). Says what it installs, does
 # nothing when all is there, and removes nothing: what conflicts with installed packages is left out
@@ -12,11 +12,12 @@ list=${NTPROF_PACKAGES:-$(dirname "$0")/packages.txt}
 
 case $tier in
 build) tiers=build ;;
+static) tiers='build static' ;;
 check) tiers='build check' ;;
 bench) tiers='build check bench' ;;
-long) tiers='build check long' ;;
+long) tiers='build static check long' ;;
 *)
-    echo "usage: $0 [build|check|bench|long]" >&2
+    echo "usage: $0 [build|static|check|bench|long]" >&2
     exit 2
     ;;
 esac

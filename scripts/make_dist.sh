@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Makes ntprof-VERSION.tar.gz of what is committed, VERSION being meson.build's. The same commit gives the same bytes.
-# Usage: make_dist.sh [FOLDER, .]
+# With a build folder also ntprof-VERSION-MACHINE, the one file of each machine that it can be built for here, and
+# SHA256SUMS.
+# Usage: make_dist.sh [FOLDER, .] [BUILD]
 set -eu
 
 folder=$(realpath "${1:-.}")
@@ -18,4 +20,30 @@ archive=$folder/ntprof-$version.tar.gz
 git archive --format=tar --prefix="ntprof-$version/" HEAD >"$archive.tmp"
 gzip -9 -n <"$archive.tmp" >"$archive"
 rm "$archive.tmp"
-sha256sum "$archive"
+if [ $# -lt 2 ]; then
+    sha256sum "$archive"
+    exit 0
+fi
+
+set -- "$folder" "$2" "ntprof-$version.tar.gz"
+for machine in amd64 arm64; do
+    build=$2-static-$machine
+    rm -rf "$build"
+    status=0
+    scripts/make_static.sh "$build" $machine >"$build.log" 2>&1 || status=$?
+    case $status in
+    0)
+        cp "$build/tool/ntprof" "$folder/ntprof-$version-$machine"
+        set -- "$@" "ntprof-$version-$machine"
+        ;;
+    77) echo "make_dist: left out: $(tail -n 1 "$build.log")" ;;
+    *)
+        tail -n 20 "$build.log"
+        exit 1
+        ;;
+    esac
+done
+shift 2
+cd "$folder"
+sha256sum "$@" >SHA256SUMS
+cat SHA256SUMS

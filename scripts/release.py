@@ -26,7 +26,7 @@ REMAINING = """release.py: {version} is in CHANGELOG.md, meson.build and debian/
     git commit -a -m 'release: {version}'
     .ci/run && make check-long              # the Debian packages are built and tried in it
     git tag -a -m 'ntprof {version}' v{version}
-    make dist                               # ntprof-{version}.tar.gz, and its SHA-256
+    make dist                               # ntprof-{version}.tar.gz, the one file of each machine, SHA256SUMS
     scripts/check_package.sh FOLDER         # the packages that are published"""
 
 

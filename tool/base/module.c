@@ -6,6 +6,7 @@
 #include "base/module.h"
 
 #include "base/command_log.h"
+#include "base/embedded.h"
 #include "base/headers_hash.h"
 #include "base/installed.h"
 
@@ -67,10 +68,17 @@ fail_with(int error)
 static const void *
 refuse_missing(const struct module *module, char *why, size_t size)
 {
-    snprintf(why, size,
-             "this ntprof is without %s (it has no module ntprof-%s.so): install %s "
-             "and build it again",
-             module->library, module->name, module->headers);
+    if (embedded_is_used()) {
+        snprintf(why, size,
+                 "the ntprof that is one file is without %s: use one that was built "
+                 "without -Done_file=true, with %s installed",
+                 module->library, module->headers);
+    } else {
+        snprintf(why, size,
+                 "this ntprof is without %s (it has no module ntprof-%s.so): install "
+                 "%s and build it again",
+                 module->library, module->name, module->headers);
+    }
     return fail_with(ENOENT);
 }
 

@@ -2,6 +2,7 @@
 /* main.c - the ntprof command: finds the subcommand. */
 #include "base/apart.h"
 #include "base/command_log.h"
+#include "base/embedded.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "cli/cmd.h"
@@ -12,6 +13,7 @@
 #include "sandbox/process.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
 #include <ntprof/ntprof.h>
@@ -102,6 +104,21 @@ refuse_word(int argc, char **argv)
     return cmd_fail(NULL, "no command named '%s'; there are %s", shown, list);
 }
 
+/* Take the user's encoding of characters. For one that is neither UTF-8 nor ASCII libc
+ * loads a library, which a command that is one file must not. */
+static void
+choose_encoding(void)
+{
+    const char *codeset;
+
+    setlocale(LC_CTYPE, "");
+    codeset = nl_langinfo(CODESET);
+    if (embedded_is_used() && strcmp(codeset, "UTF-8") != 0 &&
+        strcmp(codeset, "ANSI_X3.4-1968") != 0) {
+        setlocale(LC_CTYPE, "C");
+    }
+}
+
 int
 main(int argc, char **argv)
 {
@@ -109,7 +126,7 @@ main(int argc, char **argv)
     const struct command *command;
     char shown[80];
 
-    setlocale(LC_CTYPE, "");
+    choose_encoding();
     cmd_begin();
     if (!log_begin()) {
         return CMD_FAILED;

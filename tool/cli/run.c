@@ -81,7 +81,8 @@ run_start(struct recording *recording, struct child *child, int *exit_status)
 {
     const struct child_setting setting = {
         .environment = recording->preload.environment,
-        .inherited_fd = recording->preload.used ? recording->preload.memory.fd : -1,
+        .inherited = {recording->preload.used ? recording->preload.memory.fd : -1,
+                      recording->preload.used ? recording->preload.object.fd : -1},
     };
     char **const command = recording->options->program;
     int failure = child_fork(child, command, &setting);

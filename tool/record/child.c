@@ -73,6 +73,12 @@ child_environment(void)
     return saved_environment != NULL ? saved_environment : environ;
 }
 
+rlim_t
+child_file_limit(void)
+{
+    return saved_files.rlim_cur;
+}
+
 /* --- signals --- */
 
 /*
@@ -187,8 +193,10 @@ child_main(int go_fd, int result_fd, char **command,
         sigaction(ignored_signals[i], &saved_ignored[i], NULL);
     }
     sigprocmask(SIG_SETMASK, &saved_mask, NULL);
-    if (setting->inherited_fd >= 0) {
-        fcntl(setting->inherited_fd, F_SETFD, 0);
+    for (size_t i = 0; i < sizeof(setting->inherited) / sizeof(int); i++) {
+        if (setting->inherited[i] >= 0) {
+            fcntl(setting->inherited[i], F_SETFD, 0);
+        }
     }
     setrlimit(RLIMIT_NOFILE, &saved_files);
     do {

@@ -7,6 +7,7 @@
 #define RECORD_CHILD_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /* child - the process of the command. */
@@ -20,7 +21,7 @@ struct child {
 /* child_setting - what the command gets beside what ntprof has. */
 struct child_setting {
     char **environment; /* NULL: child_environment() */
-    int inherited_fd;   /* descriptor that stays open when it execs; or -1 */
+    int inherited[2];   /* descriptors that stay open when it execs; or -1 */
 };
 
 /* Save the limits, signals and environment that the command will get, and ignore the
@@ -30,6 +31,9 @@ void child_prepare(void);
 
 /* Return the environment that child_prepare saved. */
 char **child_environment(void);
+
+/* Return how many descriptors the command may have, as child_prepare saved it. */
+rlim_t child_file_limit(void);
 
 /* Fork a child for the command; it waits for child_exec or child_abandon. Signals for
  * the command are forwarded to it from now on. Returns 0 or a negative errno. */

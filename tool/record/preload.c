@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* preload.c - finds the preload object beside the command, and sets LD_PRELOAD and
- * the memory that it inherits. */
+/* preload.c - sets LD_PRELOAD and the memory that the command inherits. */
 #include "record/preload.h"
 #include "base/command_log.h"
-#include "base/installed.h"
 #include "record/child.h"
 #include "record/collect/counts.h"
 #include "record/loadable.h"
@@ -20,8 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char object_file[] = "libntprof-agent.so";
-static const char object_file_i386[] = "libntprof-agent-i386.so"; /* 32-bit programs */
 static const char preload_variable[] = "LD_PRELOAD=";
 
 uint64_t
@@ -31,42 +27,6 @@ preload_tick_ns(void)
 
     clock_getres(CLOCK_REALTIME_COARSE, &tick);
     return tick.tv_nsec > 0 ? (uint64_t)tick.tv_nsec : 10000000;
-}
-
-/* ---- Finding the preload object ---- */
-
-/* Find a preload object: object_file, or object_file_i386. */
-static bool
-find_object(const char *name, char *path, char *why, size_t why_size)
-{
-    snprintf(why, why_size, "its preload object %s is not installed; %s", name,
-             name == object_file
-                 ? "install ntprof again"
-                 : "build ntprof where the compiler makes 32-bit programs too");
-    switch (installed_find(name, "../preload", path)) {
-    case INSTALLED_MISSING:
-        return false;
-    case INSTALLED_UNREADABLE:
-        snprintf(why, why_size,
-                 "its preload object %s cannot be read: %s; install ntprof again", name,
-                 strerror(errno));
-        return false;
-    case INSTALLED_UNTRUSTED:
-        snprintf(why, why_size,
-                 "others can write its preload object %s or a folder of its path; "
-                 "install ntprof again",
-                 name);
-        return false;
-    case INSTALLED_FOUND:
-        break;
-    }
-    if (strpbrk(path, ": \t\n") != NULL) {
-        snprintf(why, why_size,
-                 "the path of its preload object has a blank or a colon, which "
-                 "separate names in LD_PRELOAD; install ntprof elsewhere");
-        return false;
-    }
-    return true;
 }
 
 /* ---- The environment ---- */
@@ -146,13 +106,14 @@ bool
 preload_probe(char *why, size_t why_size, int *error)
 {
     struct preload_memory memory;
-    char object[PATH_MAX];
+    struct preload_object object;
     int failure;
 
     *error = 0;
-    if (!find_object(object_file, object, why, why_size)) {
+    if (!preload_object_open(&object, false, why, why_size)) {
         return false;
     }
+    preload_object_close(&object);
     failure = try_timer();
     if (failure == 0) {
         failure = preload_memory_open(&memory, preload_tick_ns(), 0);
@@ -209,8 +170,8 @@ check_options(const struct record_options *options, char *why, size_t why_size)
 
 /* Check that the program can load a preload object, and find it. */
 static bool
-choose_object(const struct record_options *options, char *object, char *why,
-              size_t why_size)
+choose_object(const struct record_options *options, struct preload_object *object,
+              char *why, size_t why_size)
 {
     const struct program_choice choice = {.program = options->program[0]};
     enum loadable loadable;
@@ -219,7 +180,7 @@ choose_object(const struct record_options *options, char *object, char *why,
     if (!program_file_find(&choice, "", path, sizeof(path), why, why_size) ||
         access(path, X_OK) != 0) {
         /* Executing it fails, with the reason. */
-        return find_object(object_file, object, why, why_size);
+        return preload_object_open(object, false, why, why_size);
     }
     loadable = loadable_check(path);
     if (loadable == LOADABLE_I386 && options->stacks) {
@@ -227,8 +188,7 @@ choose_object(const struct record_options *options, char *object, char *why,
         return false;
     }
     if (loadable == LOADABLE_YES || loadable == LOADABLE_I386) {
-        return find_object(loadable == LOADABLE_YES ? object_file : object_file_i386,
-                           object, why, why_size);
+        return preload_object_open(object, loadable == LOADABLE_I386, why, why_size);
     }
     snprintf(why, why_size, "%s", loadable_reason(loadable));
     return false;
@@ -253,12 +213,11 @@ preload_open(struct preload *preload, const struct record_options *options,
 {
     const uint64_t tick_ns = preload_tick_ns();
     uint64_t interval_ns;
-    char object[PATH_MAX];
     int failure;
 
-    *preload = (struct preload){.memory = {.fd = -1}};
+    *preload = (struct preload){.memory = {.fd = -1}, .object = {.fd = -1}};
     if (!check_options(options, why, why_size) ||
-        !choose_object(options, object, why, why_size)) {
+        !choose_object(options, &preload->object, why, why_size)) {
         return false;
     }
     if (__builtin_mul_overflow(interval_100ns, 100, &interval_ns)) {
@@ -268,6 +227,7 @@ preload_open(struct preload *preload, const struct record_options *options,
                                   interval_ns > tick_ns ? interval_ns : tick_ns,
                                   counted_log2(options->bucket_bytes));
     if (failure != 0) {
+        preload_object_close(&preload->object);
         snprintf(why, why_size, "its memory cannot be made: %s", strerror(-failure));
         return false;
     }
@@ -283,13 +243,14 @@ preload_open(struct preload *preload, const struct record_options *options,
                  strerror(-failure));
         return false;
     }
-    if (!make_environment(preload, object)) {
+    if (!make_environment(preload, preload->object.path)) {
         preload_close(preload);
         snprintf(why, why_size, "out of memory");
         return false;
     }
     preload->used = true;
-    COMMAND_LOG("%s is preloaded, interval %" PRIu64 " ns", object, interval_ns);
+    COMMAND_LOG("%s is preloaded, interval %" PRIu64 " ns", preload->object.path,
+                interval_ns);
     return true;
 }
 
@@ -322,6 +283,7 @@ preload_close(struct preload *preload)
     }
     if (preload->used || preload->memory.shared != NULL) {
         preload_memory_close(&preload->memory);
+        preload_object_close(&preload->object);
     }
     preload->used = false;
 }

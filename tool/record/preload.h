@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * preload.h - profiles a command by timers in its own processes, where Linux refuses
- * perf events: finds the preload object, and makes the memory and the environment that
- * lead the command to it.
+ * perf events: makes the memory and the environment that lead the command to the
+ * preload object.
  */
 #ifndef RECORD_PRELOAD_H
 #define RECORD_PRELOAD_H
 
 #include "record/collect/preload_memory.h"
+#include "record/preload_object.h"
 
 struct record_options;
 
 struct preload {
     bool used; /* all below is set */
     struct preload_memory memory;
+    struct preload_object object;
     char **environment; /* of the command, for execvpe */
     char better[1024];  /* why no other way is used, and what would allow it */
 };

@@ -523,6 +523,7 @@ make_sample(const struct callers *callers, const struct callers_hit *hit,
         (stack->kernel_count == 0 || stack->kernel_count > KERNEL_CHAIN_MAX)) {
         return false;
     }
+    (void)callers; /* in builds without asserts */
     assert(stack->stack_bytes <= callers->stack_bytes);
     sample->place = hit->place;
     sample->code = hit->code;

@@ -2,6 +2,7 @@
 /* preload_memory.c - makes the memory that preload objects count into, and checks what
  * it reads from it. */
 #include "record/collect/preload_memory.h"
+#include "base/memory_file.h"
 #include "preload/stack_ring.h"
 #include "record/collect/counts.h"
 
@@ -45,35 +46,6 @@ fill(struct preload_memory *memory)
     return 0;
 }
 
-/* Since Linux 6.3; where vm.memfd_noexec is 2, no file is made without it. */
-#if !defined(MFD_NOEXEC_SEAL)
-#define MFD_NOEXEC_SEAL 8U
-#endif
-
-/* Make the file, not as one of the standard streams: these may be closed, and messages
- * would be written into it. Returns -1 and sets errno if that fails. */
-static int
-make_file(void)
-{
-    static const char name[] = "ntprof-counters";
-    const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-    int low = memfd_create(name, flags | MFD_NOEXEC_SEAL);
-    int fd;
-    int failure;
-
-    if (low < 0 && errno == EINVAL) {
-        low = memfd_create(name, flags);
-    }
-    if (low < 0 || low > STDERR_FILENO) {
-        return low;
-    }
-    fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    failure = errno;
-    (void)close(low);
-    errno = failure;
-    return fd;
-}
-
 int
 preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
                     uint32_t bucket_log2)
@@ -82,7 +54,7 @@ preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
 
     *memory = (struct preload_memory){
         .interval_ns = interval_ns, .bucket_log2 = bucket_log2, .socket = {-1, -1}};
-    memory->fd = make_file();
+    memory->fd = memory_file_create("ntprof-counters");
     if (memory->fd < 0) {
         return -errno;
     }

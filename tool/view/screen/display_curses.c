@@ -8,6 +8,7 @@
  */
 #include "view/screen/display_module.h"
 
+#include "base/embedded.h"
 #include "base/module_interface.h"
 #include "base/text.h"
 #include "view/screen/draw.h"
@@ -86,6 +87,23 @@ close_description(void)
     (void)del_curterm(cur_term);
 }
 
+/* Open the description of a terminal: the machine's, or else that inside of the
+ * command, which curses takes from the environment. result: as of setupterm. */
+static bool
+find_description(const char *type, int *result)
+{
+    const struct embedded_file *inside;
+    char name[80];
+
+    if (setupterm(type, STDOUT_FILENO, result) == OK) {
+        return true;
+    }
+    snprintf(name, sizeof(name), "terminfo/%s", type);
+    inside = embedded_find(name);
+    return inside != NULL && setenv("TERMINFO", (const char *)inside->bytes, 1) == 0 &&
+           setupterm(type, STDOUT_FILENO, result) == OK;
+}
+
 /* Open the description of the terminal, which close_description closes. Returns false
  * with the reason in why if the terminal cannot show a screen. */
 static bool
@@ -101,7 +119,7 @@ open_description(char *why, size_t size)
         return false;
     }
     text_show(shown, sizeof(shown), type);
-    if (setupterm(type, STDOUT_FILENO, &result) == ERR) {
+    if (!find_description(type, &result)) {
         refuse_terminal(
             why, size, "TERM is '%s', %s; try: TERM=xterm ntprof top", shown,
             result < 0 ? "but there is no database of terminals here (ncurses-base)"
