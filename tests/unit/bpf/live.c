@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,8 +140,10 @@ static int polls;
 int
 poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
 {
+    const struct timespec timeout = {timeout_ms / 1000, timeout_ms % 1000 * 1000000L};
+
     polls++;
-    return (int)syscall(SYS_poll, descriptors, count, timeout_ms);
+    return ppoll(descriptors, count, timeout_ms < 0 ? NULL : &timeout, NULL);
 }
 
 static int
