@@ -577,7 +577,7 @@ session_use_pages(ntprof_session *session)
 static void
 session_close_backend(ntprof_session *session)
 {
-    host_linux_use_pages(&session->host, NULL);
+    host_linux_use_pages(&session->host, /* supplier */ NULL);
     session->backend->Close(session->backend_context);
 }
 

@@ -378,7 +378,8 @@ ExpHasService(const KSYSTEM *System, ULONG Service)
     return System->Version->HasSources == (Service == EX_CREATE_PROFILE_AFFINITY);
 }
 
-/* Handles is complete. */
+/* Creates a profile by one of the services (EX_CREATE_PROFILE_...), whose parameters
+ * become those of NtCreateProfileEx. Handles has all members. */
 static NTSTATUS
 ExpCreateByService(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG Service,
                    const EX_CREATE_PROFILE *P, const EX_HANDLE_TABLE *Handles,

@@ -310,7 +310,8 @@ check_tight(struct perf *perf, struct perf_ring *ring)
         perf->stream.resync = true;
         return;
     }
-    perf_read_counts(perf, NULL, ring->processor, PERF_PERIOD_CONTINUES, &counts);
+    perf_read_counts(perf, /* source */ NULL, ring->processor, PERF_PERIOD_CONTINUES,
+                     &counts);
     lost += counts.lost;
     if (lost > ring->lost_reported) {
         perf->lost_by_ns = perf_stream_now_ns(&perf->stream);
@@ -422,7 +423,8 @@ perf_flush(void *context)
     }
     /* The counts are not used: reading them waits for the interrupts that have begun,
      * and then their records are in the rings. */
-    perf_read_counts(perf, NULL, PERF_ALL_PROCESSORS, PERF_PERIOD_CONTINUES, &counts);
+    perf_read_counts(perf, /* source */ NULL, PERF_ALL_PROCESSORS,
+                     PERF_PERIOD_CONTINUES, &counts);
     deliver_until(perf, now_ns);
     perf->drained = perf->frozen_ns != UINT64_MAX;
 }

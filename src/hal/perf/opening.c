@@ -201,8 +201,8 @@ perf_open_on(struct perf *perf, struct perf_target *target,
     int result = 0;
 
     if (side_band && selection->side_band == PERF_SIDE_BAND_APART) {
-        result =
-            event_open(perf, target, NULL, ring, tid, /* side_band */ true, opened);
+        result = event_open(perf, target, /* source */ NULL, ring, tid,
+                            /* side_band */ true, opened);
         side_band = false;
     }
     for (size_t i = 0; result == 0 && i < source_count; i++) {
@@ -216,8 +216,8 @@ perf_open_on(struct perf *perf, struct perf_target *target,
         side_band = false;
     }
     if (result == 0 && side_band) {
-        result =
-            event_open(perf, target, NULL, ring, tid, /* side_band */ true, opened);
+        result = event_open(perf, target, /* source */ NULL, ring, tid,
+                            /* side_band */ true, opened);
     }
     return result;
 }

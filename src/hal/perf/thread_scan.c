@@ -97,7 +97,7 @@ running_wait(struct perf_thread_scan *scan, const struct perf_features *features
         running_drop(scan, features);
     }
     scan->incomplete = scan->incomplete || scan->running_count > 0;
-    running_drop(scan, NULL);
+    running_drop(scan, /* features */ NULL);
 }
 
 /* Note in scan->incomplete whether a listing, which returned result, was incomplete.
@@ -192,7 +192,7 @@ perf_thread_scan_round(struct perf_thread_scan *scan,
             result = scan->follow ? add_children(scan, pid) : 0;
         }
         if (result < 0) {
-            running_drop(scan, NULL);
+            running_drop(scan, /* features */ NULL);
             return result;
         }
     }
@@ -203,7 +203,7 @@ perf_thread_scan_round(struct perf_thread_scan *scan,
 void
 perf_thread_scan_reset(struct perf_thread_scan *scan)
 {
-    running_drop(scan, NULL);
+    running_drop(scan, /* features */ NULL);
     perf_idmap_finish(&scan->done);
 }
 

@@ -44,7 +44,7 @@ attach_all(struct perf *perf, const struct perf_tids *pids, uint64_t time_ns)
     perf->stream.delivering = true;
     notify_pid_0(perf, time_ns);
     for (size_t i = 0; i < pids->count; i++) {
-        perf_attach_found(perf, pids->items[i], time_ns, NULL);
+        perf_attach_found(perf, pids->items[i], time_ns, /* watcher */ NULL);
     }
     perf->stream.delivering = delivering;
 }
@@ -58,7 +58,8 @@ perf_machine_resync(struct perf *perf)
     if (perf_procfs_processes(&pids) == 0) {
         for (size_t i = 0; i < pids.count; i++) {
             if (process_table_find(&perf->stream.processes, pids.items[i]) == NULL) {
-                perf_attach_found(perf, pids.items[i], perf->stream.last_ns, NULL);
+                perf_attach_found(perf, pids.items[i], perf->stream.last_ns,
+                                  /* watcher */ NULL);
             }
         }
     }
@@ -166,7 +167,7 @@ reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
     if (perf_require_ring(perf, processor) < 0) {
         return;
     }
-    perf_target_close(perf, perf->machine, NULL, processor, now_ns);
+    perf_target_close(perf, perf->machine, /* source */ NULL, processor, now_ns);
     if (open_on(perf, perf->machine, processor, &from_ns) == 0) {
         perf->stream.resync = true; /* what ran there meanwhile was not recorded */
     }

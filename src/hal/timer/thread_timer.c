@@ -714,7 +714,7 @@ thread_timer_pause(struct thread_timer *timer)
         if (timer->options.sigaction(timer->signal, NULL, &action) == 0 &&
             has_our_handler(&action)) {
             drop_pending(timer, timer->signal); /* replaces the handler */
-            (void)install_handler(timer, timer->signal, NULL);
+            (void)install_handler(timer, timer->signal, /* previous */ NULL);
         }
     }
     unlock(timer, &held);

@@ -381,7 +381,7 @@ host_buffers_leave(const struct host_page_supplier *supplier)
     for (struct host_buffer *buffer = buffer_at_or_above(0); buffer != NULL;
          buffer = buffer_at_or_above(buffer->start + buffer->bytes)) {
         if (buffer->supplier == supplier && supplier->allocate != NULL &&
-            buffer_change(buffer, NULL, NULL) != 0) {
+            buffer_change(buffer, /* supplier */ NULL, /* supplied */ NULL) != 0) {
             buffer->supplier = NULL; /* its pages stay mapped */
             buffer->supplied = NULL;
         }
