@@ -269,7 +269,7 @@ code_choose_insns(struct code_view *code, const struct part *part)
     for (size_t i = 0; i < code->insn_count; i++) {
         struct insn *insn = &code->insns[i];
 
-        insn->shown = !part->inlined || is_of_target(code, insn->address);
+        insn->shown = !part->target_only || is_of_target(code, insn->address);
         insn->uncertain |= insn->address < known;
     }
     show_buckets(code);

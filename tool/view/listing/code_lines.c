@@ -207,7 +207,7 @@ code_add_lines(struct code_view *code, const struct part *part)
         }
     }
     for (; bucket < listing->bucket_count; bucket++) {
-        if (listing->buckets[bucket].instructions == 0 && !part->inlined) {
+        if (listing->buckets[bucket].instructions == 0 && !part->target_only) {
             add_odd_bucket(code, (uint32_t)bucket);
         }
     }
@@ -224,12 +224,12 @@ code_add_heading(struct code_view *code, const struct part *part)
         symbol = name.caller_count > 0 ? name.callers[name.caller_count - 1].name
                                        : name.name;
     }
-    listing_add_line(code->listing, LISTING_HEADING)->text =
-        listing_format(code->listing, "%s%s%s0x%" PRIx64 " to 0x%" PRIx64,
-                       part->inlined && code->view->target->kind == LISTING_OF_FUNCTION
-                           ? "inlined into "
-                           : "",
-                       symbol, symbol[0] != '\0' ? ", " : "", part->start, part->end);
+    listing_add_line(code->listing, LISTING_HEADING)->text = listing_format(
+        code->listing, "%s%s%s0x%" PRIx64 " to 0x%" PRIx64,
+        part->target_only && code->view->target->kind == LISTING_OF_FUNCTION
+            ? "inlined into "
+            : "",
+        symbol, symbol[0] != '\0' ? ", " : "", part->start, part->end);
     code->file = NULL;
     code->function = NULL;
     code->line = 0;

@@ -41,7 +41,7 @@ part_of_row(const struct code_view *code, const struct view_row *row)
     } else {
         part.symbol = false;
     }
-    part.inlined =
+    part.target_only =
         code->view->target->kind != LISTING_OF_FUNCTION || code->view->target->inlined;
     return part;
 }
@@ -57,7 +57,7 @@ add_part(struct code_view *code, struct part part)
     if (last != NULL && last->symbol == part.symbol && part.start >= last->start &&
         (part.start < last->end || part.start - last->end < near)) {
         last->end = part.end > last->end ? part.end : last->end;
-        last->inlined &= part.inlined;
+        last->target_only &= part.target_only;
         return;
     }
     code->parts[code->part_count++] = part;

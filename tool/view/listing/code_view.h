@@ -17,8 +17,8 @@
 struct part {
     uint64_t start;
     uint64_t end;
-    bool inlined; /* only instructions of the target are shown */
-    bool symbol;  /* start is that of a symbol, so that an instruction starts there */
+    bool target_only; /* other instructions are not shown */
+    bool symbol; /* start is that of a symbol, so that an instruction starts there */
 };
 
 /* insn - one instruction, or bytes that could not be decoded. */
