@@ -120,6 +120,8 @@ classify_option(const struct options_syntax *syntax, const char *word,
     }
 }
 
+/* The last word may be the value of the option before it, an option, or a word of the
+ * program that is run, which the words before may have begun. */
 void
 options_find_place(const struct options_syntax *syntax, int argc, char *const *argv,
                    struct options_place *place)

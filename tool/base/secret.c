@@ -26,7 +26,7 @@ is_name(const char *name, size_t length)
     }
     copy[length] = '\0';
     if (length >= 4 && strcmp(copy + length - 4, "file") == 0) {
-        return false;
+        return false; /* as password-file: the name of a file is no secret */
     }
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         if (strstr(copy, parts[i]) != NULL) {

@@ -62,7 +62,8 @@ suggest_begin(struct suggestion *suggestion, const char *text, size_t length)
     *suggestion = (struct suggestion){.text = text, .length = length, .distance = FAR};
 }
 
-/* Make name the suggestion if word is more similar than the words before. */
+/* Make name the suggestion if word is more similar than the words before: at most a
+ * third of the letters differ, or it goes on where the text ends. */
 static void
 offer_name(struct suggestion *suggestion, const char *word, const char *name)
 {

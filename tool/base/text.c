@@ -109,7 +109,8 @@ plain_length(const char *text, bool blanks)
     return length;
 }
 
-/* Append the escaped form of text to out; with blanks, blanks are escaped too. */
+/* Append the escaped form of text to out; with blanks, blanks are escaped too. So is
+ * the backslash of what reads like an escape already. */
 static void
 escape(struct buffer *out, const char *text, bool blanks)
 {

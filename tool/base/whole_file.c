@@ -324,7 +324,7 @@ open_new_file(struct whole_file *file)
     if (file->fd >= 0) {
         (void)flock(file->fd, LOCK_EX | LOCK_NB);
     } else {
-        file->fd = make_temporary(&file->place, NULL, &file->temporary);
+        file->fd = make_temporary(&file->place, /* from */ NULL, &file->temporary);
     }
     return file->fd >= 0;
 }
@@ -343,7 +343,7 @@ flush_descriptor(int fd)
 static bool
 copy_new_file(struct whole_file *file)
 {
-    const int fd = make_temporary(&file->place, NULL, &file->temporary);
+    const int fd = make_temporary(&file->place, /* from */ NULL, &file->temporary);
     struct stat status;
     off_t at = 0;
     ssize_t size;
@@ -459,7 +459,7 @@ keep_mode(const struct whole_file *file, const struct stat *old)
 /*
  * Find the file to write to. One that is written in place is held by fd, a path
  * descriptor; of any other *status has the owner and the mode, or no mode if it is not
- * there.
+ * there. check: nothing is written, which errors say otherwise (fail_folder).
  */
 static bool
 find_target(struct whole_file *file, bool check, struct stat *status,

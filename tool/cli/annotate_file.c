@@ -67,8 +67,8 @@ list(const struct profile *profile, const struct annotate_arguments *arguments,
     int status;
 
     names_begin(names);
-    made = annotator != NULL &&
-           listing_make(annotator, profile, NULL, target, arguments->view, &listing);
+    made = annotator != NULL && listing_make(annotator, profile, /* identities */ NULL,
+                                             target, arguments->view, &listing);
     names_end(names);
     if (!made) {
         status = cmd_fail("annotate", "out of memory");

@@ -29,7 +29,7 @@ print_words(const struct completed *completed, const char *list)
         const size_t length = strcspn(list, ", ");
 
         snprintf(word, sizeof(word), "%.*s", (int)length, list);
-        complete_print(completed->before, word, NULL);
+        complete_print(completed->before, word, /* meaning */ NULL);
         list += length;
         list += strspn(list, ", ");
     }
@@ -76,7 +76,7 @@ print_store_actions(const struct completed *completed)
 {
     for (const struct store_action *action = store_actions; action->name != NULL;
          action++) {
-        complete_print(completed->before, action->name, NULL);
+        complete_print(completed->before, action->name, /* meaning */ NULL);
     }
 }
 
@@ -123,7 +123,7 @@ print_kinds(struct completed *completed, char *kinds)
         if (kind[0] == '<') {
             print_kind(completed, kind);
         } else {
-            complete_print(completed->before, kind, NULL);
+            complete_print(completed->before, kind, /* meaning */ NULL);
         }
     }
 }

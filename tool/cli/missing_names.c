@@ -14,9 +14,9 @@ static bool
 is_here(const struct profile_image *image)
 {
     struct image_file file;
-    const bool here =
-        image_file_open(&file, image->path, image->build_id, NULL, NULL) &&
-        file.image != NULL;
+    const bool here = image_file_open(&file, image->path, image->build_id,
+                                      /* folder */ NULL, /* settings */ NULL) &&
+                      file.image != NULL;
 
     image_file_close(&file);
     return here;

@@ -160,7 +160,8 @@ find_advice(const struct advice *list, size_t count, const char *command,
 const char *
 other_command(const char *word)
 {
-    return find_advice(commands, sizeof(commands) / sizeof(commands[0]), NULL, word);
+    return find_advice(commands, sizeof(commands) / sizeof(commands[0]),
+                       /* command */ NULL, word);
 }
 
 const char *

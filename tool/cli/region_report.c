@@ -67,7 +67,7 @@ print_listings(FILE *out, const struct region_report *report, print_listing *pri
         if (!has_hits(report->profile, i)) {
             continue;
         }
-        done = listing_make(annotator, report->profile, NULL, &target,
+        done = listing_make(annotator, report->profile, /* identities */ NULL, &target,
                             LISTING_INSTRUCTIONS, &listing) &&
                print(out, report, &listing, *any);
         listing_finish(&listing);

@@ -184,7 +184,7 @@ describe_agent_limits(const struct agent *agent, const ntprof_session_info *info
                  "hits",
                  max_percent);
     }
-    return describe_limits(info, pace, NULL);
+    return describe_limits(info, pace, /* region */ NULL);
 }
 
 bool

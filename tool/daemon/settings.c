@@ -188,6 +188,7 @@ take_store(void *into, const struct options_given *given)
     if (!store_is_url(given->value)) {
         return options_refuse(given, STORE_URL_FORMS);
     }
+    /* The time does not matter: what it is used for is refused below. */
     parsed = store_url_parse(given->value, 1, &url, &error);
     if (!parsed) {
         cmd_fail("agent", "--store: %s", error.text);

@@ -112,6 +112,7 @@ examine_commands(struct doctor *doctor)
         doctor->works = doctor->works || doctor->commands[i].backend != NULL;
         doctor->lacks = doctor->lacks || doctor->commands[i].backend == NULL;
     }
+    /* Timers are limited by nature: nothing can be allowed that they lack. */
     for (size_t i = 0; i < doctor->backend_count; i++) {
         doctor->lacks =
             doctor->lacks ||

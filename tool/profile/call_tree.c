@@ -81,7 +81,8 @@ reverse(uint32_t *numbers, size_t count)
     }
 }
 
-/* Add the path of a row, unless it has no chosen function. */
+/* Add the path of a row, unless it has no chosen function. Upwards it leads from the
+ * chosen or innermost function to the outermost, downwards the other way. */
 static void
 add_path(struct builder *builder, const struct profile_row *row)
 {

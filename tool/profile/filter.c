@@ -47,7 +47,8 @@ matches(const struct profile *profile, const struct report_filter *filter, size_
     case REPORT_FILTER_PROCESS:
         return match_name(filter->glob, profile->processes[index], scratch);
     case REPORT_FILTER_SYMBOL:
-        return match_function(filter->glob, &profile->functions[index], NULL, scratch);
+        return match_function(filter->glob, &profile->functions[index],
+                              /* image */ NULL, scratch);
     case REPORT_FILTER_KINDS:
         break;
     }
@@ -180,8 +181,8 @@ row_filter_passes_any(struct row_filter *filter, bool on_stacks)
     const struct profile *const profile = filter->profile;
 
     for (size_t i = 0; i < profile->row_count; i++) {
-        struct stack_walk walk =
-            stack_walk_start(profile, NULL, &profile->rows[i], filter->by_inline);
+        struct stack_walk walk = stack_walk_start(profile, /* identities */ NULL,
+                                                  &profile->rows[i], filter->by_inline);
 
         while (stack_walk_next(&walk)) {
             if (row_filter_passes_on_stack(filter, &walk)) {

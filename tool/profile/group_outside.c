@@ -189,7 +189,7 @@ add_outside(struct report_groups *groups, const uint64_t *counters)
     }
     if (!(report_groups_by(groups, REPORT_BY_SOURCE)
               ? add_outside_by_source(groups, counters)
-              : add_outside_rows(groups, NULL))) {
+              : add_outside_rows(groups, /* source */ NULL))) {
         return false;
     }
     if (!report_groups_only_by_source(groups)) {

@@ -313,7 +313,7 @@ pprof_read_choice(const char *path, const struct pprof_choice *choice,
     if (fd < 0) {
         return NULL;
     }
-    errno = -sandbox_start(&process, NULL, pprof_serve, &limits);
+    errno = -sandbox_start(&process, /* module */ NULL, pprof_serve, &limits);
     if (errno != 0) {
         fail_errno(error, path, "no process to read it can be started");
         profile = NULL;

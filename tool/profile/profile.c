@@ -580,7 +580,8 @@ profile_set_label(struct profile *profile, const char *key, const char *value)
 /* --- rows --- */
 
 /* Hash the keys of a row. With by_name the function is one of them: in files of other
- * tools all rows may have the same address. */
+ * tools all rows may have the same address. Keys that most rows lack cost time only in
+ * rows that have them. */
 static uint32_t
 hash_row(const struct profile_row *row)
 {

@@ -438,6 +438,7 @@ profile_receive(struct wire *wire)
     struct receiver receiver = {.profile = profile_new(),
                                 .wire = wire,
                                 .names = {.bytes_left = NAME_BYTES_MAX}};
+    /* 1: profile_new has made entry 0, which stands for none. */
     const bool received = receiver.profile != NULL && receive_header(&receiver) &&
                           receive_table(&receiver, 0, receive_source) &&
                           receive_table(&receiver, 0, receive_image) &&

@@ -97,7 +97,7 @@ parse_numbers(struct record_options *options, const char *list)
             snprintf(again, sizeof(again), "%" PRIu32 " is given twice", pid);
             return refuse_process(options, list, again);
         }
-        if (!add_pid(options, list, pid, NULL)) {
+        if (!add_pid(options, list, pid, /* name */ NULL)) {
             return false;
         }
     } while (*text != '\0');

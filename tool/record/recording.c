@@ -303,7 +303,7 @@ recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
 NTSTATUS
 recording_watch_all(struct recording *recording, const char **why)
 {
-    const NTSTATUS status = recording_watch_handle(recording, NULL, 0);
+    const NTSTATUS status = recording_watch_handle(recording, /* process */ NULL, 0);
 
     *why = recording_why(recording, status);
     return status;

@@ -413,7 +413,7 @@ targets_watch(struct targets *targets, struct recording *recording)
     while (at < targets->count) {
         if (!(targets->items[at].kind == TARGET_NAME
                   ? watch_name(targets, recording, &at)
-                  : watch_next(targets, recording, &at, &refused, NULL, 0))) {
+                  : watch_next(targets, recording, &at, &refused, /* why */ NULL, 0))) {
             return false;
         }
     }

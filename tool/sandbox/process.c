@@ -90,7 +90,7 @@ reader_main(const struct request *request, int fd)
         sandbox_drop_rights(request->limits.memory_bytes, seconds) != 0) {
         _exit(EXIT_RIGHTS);
     }
-    wire_init(&wire, SANDBOX_SOCKET, NULL, NULL);
+    wire_init(&wire, SANDBOX_SOCKET, /* wait */ NULL, /* context */ NULL);
     sandbox_stage("start", &wire);
     request->work(&wire);
     _exit(EXIT_SUCCESS);
@@ -232,7 +232,7 @@ template_main(int fd)
         _exit(EXIT_RIGHTS);
     }
     warm_up();
-    wire_init(&wire, SANDBOX_SOCKET, NULL, NULL);
+    wire_init(&wire, SANDBOX_SOCKET, /* wait */ NULL, /* context */ NULL);
     for (;;) {
         struct request request;
         size_t size;
@@ -371,7 +371,7 @@ ask_template(struct sandbox_process *process, const struct request *request, int
     pthread_mutex_lock(&template_lock);
     pid = prepare_locked();
     if (pid == 0) {
-        wire_init(&wire, template_fd, wait_for_template, NULL);
+        wire_init(&wire, template_fd, wait_for_template, /* context */ NULL);
         wire_put_bytes(&wire, request, sizeof(*request));
         wire_send(&wire, fd);
         pid = (int64_t)wire_get(&wire);

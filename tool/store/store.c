@@ -53,7 +53,7 @@ store_open_stoppable(const char *url, bool write, const struct store_stop *stop,
 struct store *
 store_open(const char *url, bool write, struct pprof_error *error)
 {
-    return store_open_stoppable(url, write, NULL, error);
+    return store_open_stoppable(url, write, /* stop */ NULL, error);
 }
 
 bool

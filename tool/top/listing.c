@@ -179,7 +179,7 @@ top_show_list(struct top *top, struct top_job *job)
 void
 top_list_finish(struct top *top)
 {
-    tui_screen_list(&top->screen, NULL, /* again */ true);
+    tui_screen_list(&top->screen, /* listing */ NULL, /* again */ true);
     top_delete_listing(top->listing);
     profile_delete(top->profile);
     annotator_delete(top->annotator);

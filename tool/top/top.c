@@ -68,7 +68,8 @@ show_store(struct top *top, struct top_loop *loop)
     top->screen.whole = true;
     return top_loop_run(top, loop) &&
            (top->stored == NULL ||
-            report_print_statistics(stderr, top->stored, NULL, /* verbose */ false));
+            report_print_statistics(stderr, top->stored, /* advise */ NULL,
+                                    /* verbose */ false));
 }
 
 /* Make what both show; record and store borrow it. Returns NULL after an error line. */
@@ -106,7 +107,7 @@ bool
 top_show_recording(const struct record_options *options, char **words,
                    recording_print *print)
 {
-    struct top *const top = new_top(options, NULL);
+    struct top *const top = new_top(options, /* store */ NULL);
     struct top_loop loop;
     bool done;
 

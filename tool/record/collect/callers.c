@@ -302,8 +302,8 @@ choose_image(const struct callers *callers)
 {
     const struct sample *oldest = NULL;
 
-    for (const struct sample *sample = next_sample(callers, NULL); sample != NULL;
-         sample = next_sample(callers, sample)) {
+    for (const struct sample *sample = next_sample(callers, /* sample */ NULL);
+         sample != NULL; sample = next_sample(callers, sample)) {
         if ((oldest == NULL || sample->number < oldest->number) &&
             !is_asked(callers, sample->image)) {
             oldest = sample;
@@ -448,7 +448,8 @@ callers_main(void *argument)
             wake_if_needed(callers);
             ask_image(callers, asking);
             asking->image = STACK_NO_IMAGE;
-        } else if (callers->closing && next_sample(callers, NULL) == NULL) {
+        } else if (callers->closing &&
+                   next_sample(callers, /* sample */ NULL) == NULL) {
             pthread_cond_broadcast(&callers->wake);
             break;
         } else {

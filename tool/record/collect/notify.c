@@ -83,7 +83,7 @@ static bool
 process_need_program(struct collector *collector, struct process *process)
 {
     return process->counted ||
-           process_set_program(collector, process, process->name, NULL);
+           process_set_program(collector, process, process->name, /* unit */ NULL);
 }
 
 /* Find a process among the EXITED_MAX that exited last, the latest first. All of the
@@ -398,7 +398,7 @@ notify_exec(struct collector *collector, const ntprof_notification *exec)
         process->remembered = false;
         mapping_remove_all(collector, process);
         /* If memory runs out, hits are counted for the program that it had before. */
-        if (!process_set_program(collector, process, exec->name, NULL)) {
+        if (!process_set_program(collector, process, exec->name, /* unit */ NULL)) {
             collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
         }
         if (!collector->options.machine && NT_SUCCESS(process->status)) {

@@ -146,7 +146,7 @@ open_file(const struct unwinders *unwinders, const struct unwind_file *file)
         errno = ENOEXEC;
         return NULL;
     }
-    elf = mapped_file_read(&file->way, &unwinders->symbols, NULL);
+    elf = mapped_file_read(&file->way, &unwinders->symbols, /* wanted */ NULL);
     error = errno;
     close(file->way.fd);
     errno = error;

@@ -511,7 +511,7 @@ bool
 server_run_outside(struct server *server, const char *sql)
 {
     log_statement(server, sql);
-    return perform(server, "", sql, strlen(sql), NULL);
+    return perform(server, "", sql, strlen(sql), /* encoding */ NULL);
 }
 
 bool
@@ -543,7 +543,7 @@ server_run(struct server *server, const char *sql)
     snprintf(parameters, sizeof(parameters), "&database=%s%s", server->database,
              settings(server));
     log_statement(server, sql);
-    return perform(server, parameters, sql, strlen(sql), NULL);
+    return perform(server, parameters, sql, strlen(sql), /* encoding */ NULL);
 }
 
 bool

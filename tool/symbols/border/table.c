@@ -45,7 +45,7 @@ sym_table_add(struct sym_table *table, const struct sym_entry *entry)
         return false;
     }
     /* ENTRY_COST was taken from the budget for it already. */
-    larger = sym_budget_grow(NULL, table->entries, table->entry_count,
+    larger = sym_budget_grow(/* budget */ NULL, table->entries, table->entry_count,
                              &table->entry_room, sizeof(*larger));
     if (larger == NULL) {
         return false;
@@ -70,7 +70,7 @@ sym_table_add_bound(struct sym_table *table, uint64_t start, uint64_t end)
         return false;
     }
     /* Its memory was taken from the budget already. */
-    larger = sym_budget_grow(NULL, table->bounds, table->bound_count,
+    larger = sym_budget_grow(/* budget */ NULL, table->bounds, table->bound_count,
                              &table->bound_room, sizeof(*larger));
     if (larger == NULL) {
         return false;
@@ -430,7 +430,7 @@ merge_bounds(const struct sym_table *table, struct sym_range *to)
 static void
 add_bounds(struct sym_table *table)
 {
-    const size_t count = merge_bounds(table, NULL);
+    const size_t count = merge_bounds(table, /* to */ NULL);
     const size_t more = count - table->range_count;
     struct sym_range *merged = NULL;
 

@@ -432,6 +432,7 @@ start(struct sym_image *image, uint64_t flags, const struct sym_wanted *wanted)
     if (!begin_time(image)) {
         wanted = NULL;
     }
+    /* Reading headers has a limit of its own; then that of begin_time is for names. */
     names_end_ns = image->process.cpu_end_ns;
     image->process.cpu_end_ns = OPEN_NS_MAX;
     if (wanted != NULL) {
@@ -523,7 +524,7 @@ struct sym_image *
 sym_image_open(int fd, const char *path, const char *root,
                const struct sym_settings *settings)
 {
-    return sym_image_open_places(fd, path, root, settings, NULL);
+    return sym_image_open_places(fd, path, root, settings, /* wanted */ NULL);
 }
 
 struct sym_image *
@@ -538,7 +539,7 @@ sym_image_open_places(int fd, const char *path, const char *root,
 struct sym_image *
 sym_image_open_vdso(const struct sym_settings *settings)
 {
-    return open_image(-1, "[vdso]", "", FLAG_VDSO, settings, NULL);
+    return open_image(-1, "[vdso]", "", FLAG_VDSO, settings, /* wanted */ NULL);
 }
 
 const char *

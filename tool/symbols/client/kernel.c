@@ -214,7 +214,7 @@ module_index(struct sym_map *map, const char *name, uint32_t *index)
     const char **larger;
 
     if (name[0] == '\0' && map->module_count > 0) {
-        *index = 0;
+        *index = 0; /* the core, whose lines come first */
         return true;
     }
     if (map->module_count > 0 &&

@@ -144,7 +144,7 @@ compose(const struct sym_dwarf_part parts[SYM_DWARF_SECTIONS],
         sizes[id] = parts[id].size;
     }
     sizes[SYM_DWARF_ABBREV] += sizeof(root_abbrev);
-    sizes[SYM_DWARF_STR] = copy_strings(&parts[SYM_DWARF_STR], &offsets, NULL);
+    sizes[SYM_DWARF_STR] = copy_strings(&parts[SYM_DWARF_STR], &offsets, /* to */ NULL);
     if (!sym_dwarf_image_make(image, sizes, budget)) {
         return false;
     }

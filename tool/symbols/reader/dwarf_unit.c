@@ -131,7 +131,8 @@ add_scope(struct scopes_walk *walk, Dwarf_Die *entry, uint32_t parent,
 }
 
 /* A sym_dwarf_visit: add an entry that is a function. All entries must be visited,
- * since compilers put functions into types of any kind. */
+ * since compilers put functions into types of any kind. What is in a function without
+ * code (SKIPPED) is as if it was in what that one is in. */
 static bool
 add_function(void *context, Dwarf_Die *entry, int tag, uint32_t scope,
              uint32_t *child_scope)

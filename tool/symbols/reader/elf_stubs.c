@@ -520,7 +520,8 @@ open_symbols(struct stubs *stubs)
     for (size_t i = 1; i < file->section_count && stubs->symbols_index == 0; i++) {
         stubs->symbols_index = file->sections[i].sh_type == SHT_DYNSYM ? i : 0;
     }
-    if (sym_elf_symbols_open(&stubs->symbols, file, SHT_DYNSYM, NULL) == 0) {
+    if (sym_elf_symbols_open(&stubs->symbols, file, SHT_DYNSYM, /* budget */ NULL) ==
+        0) {
         stubs->failed = !sym_table_own(stubs->table, stubs->symbols.strings);
     } else {
         stubs->symbols.data = NULL;

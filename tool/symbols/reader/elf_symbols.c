@@ -250,7 +250,7 @@ sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
     struct sym_elf_symbols symbols;
     bool added;
     /* Without a budget: the table takes the memory of the names from its own. */
-    int error = sym_elf_symbols_open(&symbols, file, type, NULL);
+    int error = sym_elf_symbols_open(&symbols, file, type, /* budget */ NULL);
 
     if (error != 0) {
         return error == -ENOENT || error == -EIO ? 0 : error;

@@ -39,7 +39,7 @@ add_names(const struct sym_elf *file, const char *path, const struct sym_files *
         added = sym_elf_add_mini_debuginfo(file, versions, table);
     }
     if (added >= 0) {
-        added = sym_elf_add_symbols(file, SHT_DYNSYM, NULL, table);
+        added = sym_elf_add_symbols(file, SHT_DYNSYM, /* versions */ NULL, table);
     }
     return added < 0 ? added : 0;
 }

@@ -299,8 +299,8 @@ load_with_debug_file(struct sym_reader *image, const struct sym_elf *file)
                             &found, image->note, sizeof(image->note));
     }
     if (found.fd < 0 || sym_elf_open(&debug, found.fd) != 0) {
-        load_tables(image, file, NULL);
-        load_lines(image, file, NULL, NULL);
+        load_tables(image, file, /* debug */ NULL);
+        load_lines(image, file, /* debug */ NULL, /* found */ NULL);
     } else {
         load_tables(image, file, &debug);
         load_lines(image, file, &debug, &found);

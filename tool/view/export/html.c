@@ -31,7 +31,7 @@ summary_text(const struct profile *profile)
     if (out == NULL) {
         return NULL;
     }
-    done = report_print_statistics(out, profile, NULL, /* verbose */ true);
+    done = report_print_statistics(out, profile, /* advise */ NULL, /* verbose */ true);
     if (fclose(out) != 0 || !done) {
         free(text);
         return NULL;

@@ -697,7 +697,7 @@ find_by_text(struct search *search, const char *text)
         find_addresses(search, text);
     }
     if (search->targets->count == 0) {
-        find_named(search, text, NULL);
+        find_named(search, text, /* within */ NULL);
     }
     if (search->targets->count == 0) {
         find_inlined(search, text);
@@ -741,7 +741,7 @@ bool
 listing_find_hottest(const struct profile *profile, const char *image,
                      struct listing_targets *targets)
 {
-    return find_targets(profile, NULL, image, targets);
+    return find_targets(profile, /* text */ NULL, image, targets);
 }
 
 void

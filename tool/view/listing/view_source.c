@@ -392,7 +392,7 @@ add_between(struct source_view *source, const struct source_text *text,
         return;
     }
     for (uint32_t i = from; i < to && text != NULL && i <= text->count; i++) {
-        add_line(source, text, file, i, NULL);
+        add_line(source, text, file, i, /* known */ NULL);
     }
 }
 

@@ -171,7 +171,7 @@ grid_put_name(struct grid *grid, const struct report_group *group, unsigned cell
         if (group->cpu_plus_1 != 0) {
             buffer_print(text, "%" PRIu32, group->cpu_plus_1 - 1);
         } else {
-            put_known(text, NULL);
+            put_known(text, /* name */ NULL);
         }
         break;
     default:

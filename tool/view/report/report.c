@@ -152,7 +152,8 @@ matches_inlined(const struct profile *profile, const char *glob)
     bool matched = false;
 
     for (size_t i = 1; i < profile->function_count && !matched; i++) {
-        matched = match_function(glob, &profile->functions[i], NULL, &scratch);
+        matched =
+            match_function(glob, &profile->functions[i], /* image */ NULL, &scratch);
     }
     buffer_finish(&scratch);
     return matched;

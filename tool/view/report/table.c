@@ -382,7 +382,7 @@ print_no_errors(const struct table *table)
                     : "each row is all hits of its source");
 }
 
-/* Print of what rows are, if not of all. Returns false if memory runs out. */
+/* Print which hits the rows are of, if not of all. Returns false if memory runs out. */
 static bool
 print_relation(const struct table *table)
 {
