@@ -4,6 +4,8 @@
  */
 #include "base/string_set.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,19 +62,11 @@ keep(struct string_set *set, const char *text, size_t size)
 static bool
 reserve(struct string_set *set)
 {
-    const size_t capacity = set->capacity > 0 ? set->capacity * 2 : 64;
-    const char **texts;
+    const char **const texts =
+        array_grow(set->texts, set->count, &set->capacity, sizeof(*texts));
 
-    if (set->count < set->capacity) {
-        return true;
-    }
-    texts = realloc(set->texts, capacity * sizeof(*texts));
-    if (texts == NULL) {
-        return false;
-    }
-    set->texts = texts;
-    set->capacity = capacity;
-    return true;
+    set->texts = texts != NULL ? texts : set->texts;
+    return texts != NULL;
 }
 
 static uint32_t

@@ -11,6 +11,7 @@
 
 #include "profile/stack_walk.h"
 
+#include "base/array.h"
 #include "base/buffer.h"
 
 #include <assert.h>
@@ -196,20 +197,14 @@ add_node(struct builder *builder, uint32_t parent, uint32_t number)
 {
     struct call_tree *const tree = builder->tree;
     const uint32_t index = (uint32_t)tree->count;
+    struct call_tree_node *const larger =
+        array_grow(tree->nodes, tree->count, &builder->room, sizeof(*larger));
     struct call_tree_node node = {.number = number, .parent = parent};
 
-    if (tree->count == builder->room) {
-        const size_t room = builder->room > 0 ? builder->room * 2 : 256;
-        struct call_tree_node *const larger =
-            room <= UINT32_MAX ? reallocarray(tree->nodes, room, sizeof(*larger))
-                               : NULL;
-
-        if (larger == NULL) {
-            return false;
-        }
-        tree->nodes = larger;
-        builder->room = room;
+    if (tree->count == UINT32_MAX || larger == NULL) {
+        return false;
     }
+    tree->nodes = larger;
     if (number != IDENTITY_NONE) {
         node.function = identity_function(builder->identities, number, &node.image);
         node.depth = tree->nodes[parent].depth + 1;

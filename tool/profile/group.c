@@ -10,6 +10,7 @@
 #include "profile/groupp.h"
 
 #include "base/arithmetic.h"
+#include "base/array.h"
 #include "base/text.h"
 #include "profile/estimate.h"
 #include "profile/filter.h"
@@ -259,16 +260,12 @@ grouper_append(struct grouper *grouper, const struct report_group *wanted)
     struct report_group *group;
     uint8_t *hits;
 
-    if (groups->count == grouper->capacity) {
-        const size_t capacity = grouper->capacity > 0 ? grouper->capacity * 2 : 64;
-
-        group = reallocarray(groups->groups, capacity, sizeof(*group));
-        if (group == NULL) {
-            return NULL;
-        }
-        groups->groups = group;
-        grouper->capacity = capacity;
+    group =
+        array_grow(groups->groups, groups->count, &grouper->capacity, sizeof(*group));
+    if (group == NULL) {
+        return NULL;
     }
+    groups->groups = group;
     hits = buffer_reserve(&groups->hits, hits_size);
     if (hits == NULL) {
         return NULL;

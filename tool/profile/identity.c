@@ -8,6 +8,7 @@
  */
 #include "profile/identity.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "base/path.h"
 
@@ -168,20 +169,18 @@ find_part(const struct identity_finder *finder, const struct part *part)
 static bool
 add_part(struct identity_finder *finder, struct part part, uint32_t *found)
 {
+    struct part *larger;
+
     *found = find_part(finder, &part);
     if (*found != IDENTITY_NONE) {
         return true;
     }
-    if (finder->part_count == finder->part_room) {
-        const size_t room = finder->part_room > 0 ? finder->part_room * 2 : 256;
-        struct part *const larger = reallocarray(finder->parts, room, sizeof(*larger));
-
-        if (larger == NULL) {
-            return false;
-        }
-        finder->parts = larger;
-        finder->part_room = room;
+    larger = array_grow(finder->parts, finder->part_count, &finder->part_room,
+                        sizeof(*larger));
+    if (larger == NULL) {
+        return false;
     }
+    finder->parts = larger;
     *found = (uint32_t)finder->part_count;
     finder->parts[finder->part_count++] = part;
     return hash_index_add(&finder->by_part, hash_part(&part), *found);

@@ -11,6 +11,7 @@
 #include "profile/join.h"
 
 #include "base/arithmetic.h"
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "base/path.h"
 #include "base/string_set.h"
@@ -151,22 +152,12 @@ intern(struct profile *profile, const char **text)
 static bool
 reserve(void **array, size_t *capacity, size_t count, size_t element_size)
 {
-    size_t wanted = *capacity > 0 ? *capacity * 2 : 16;
-    void *grown;
+    void *const grown = count < HASH_INDEX_NONE
+                            ? array_grow(*array, count, capacity, element_size)
+                            : NULL;
 
-    if (count < *capacity) {
-        return true;
-    }
-    if (count >= HASH_INDEX_NONE) {
-        return false;
-    }
-    grown = reallocarray(*array, wanted, element_size);
-    if (grown == NULL) {
-        return false;
-    }
-    *array = grown;
-    *capacity = wanted;
-    return true;
+    *array = grown != NULL ? grown : *array;
+    return grown != NULL;
 }
 
 static uint32_t

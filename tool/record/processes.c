@@ -2,6 +2,7 @@
 /* processes.c - reads /proc. */
 #include "record/processes.h"
 
+#include "base/array.h"
 #include "base/path.h"
 
 #include <dirent.h>
@@ -62,18 +63,13 @@ parse_stat(const char *stat, struct process_seen *process)
 static bool
 append(struct processes *processes, const struct process_seen *process)
 {
-    if (processes->count == processes->capacity) {
-        const size_t capacity =
-            processes->capacity == 0 ? 256 : processes->capacity * 2;
-        struct process_seen *const items =
-            reallocarray(processes->items, capacity, sizeof(*items));
+    struct process_seen *const items = array_grow(processes->items, processes->count,
+                                                  &processes->capacity, sizeof(*items));
 
-        if (items == NULL) {
-            return false;
-        }
-        processes->items = items;
-        processes->capacity = capacity;
+    if (items == NULL) {
+        return false;
     }
+    processes->items = items;
     processes->items[processes->count++] = *process;
     return true;
 }

@@ -2,6 +2,8 @@
 /* wire.c - buffers both directions over one socket, and passes descriptors along. */
 #include "sandbox/wire.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -277,19 +279,15 @@ keep_name(struct wire *wire, struct wire_names *names, size_t most)
 {
     const char *const text =
         wire_get_text(wire, most < names->bytes_left ? most : names->bytes_left);
+    const char **const larger =
+        array_grow(names->texts, names->count, &names->room, sizeof(*larger));
     uint64_t bytes;
     char *copy;
 
-    if (names->count == names->room) {
-        const size_t room = names->room == 0 ? 64 : names->room * 2;
-        const char **const larger = reallocarray(names->texts, room, sizeof(*larger));
-
-        if (larger == NULL) {
-            return false;
-        }
-        names->texts = larger;
-        names->room = room;
+    if (larger == NULL) {
+        return false;
     }
+    names->texts = larger;
     bytes = strlen(text) + NAME_OVERHEAD_BYTES;
     copy = wire->failed || text[0] == '\0' || bytes > names->bytes_left ? NULL
                                                                         : strdup(text);

@@ -8,6 +8,8 @@
  */
 #include "record/collect/collectorp.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 /* Return the number of profile objects of one mapping: one for each source on each
@@ -82,18 +84,14 @@ mapping_start_profile(struct collector *collector, const struct process *process
 static struct mapping *
 mapping_append(struct process *process, const struct mapping *mapping)
 {
-    if (process->mapping_count == process->mapping_capacity) {
-        const size_t capacity =
-            process->mapping_capacity == 0 ? 16 : process->mapping_capacity * 2;
-        struct mapping *const mappings =
-            reallocarray(process->mappings, capacity, sizeof(*mappings));
+    struct mapping *const mappings =
+        array_grow(process->mappings, process->mapping_count,
+                   &process->mapping_capacity, sizeof(*mappings));
 
-        if (mappings == NULL) {
-            return NULL;
-        }
-        process->mappings = mappings;
-        process->mapping_capacity = capacity;
+    if (mappings == NULL) {
+        return NULL;
     }
+    process->mappings = mappings;
     mapping->image->users++;
     process->mappings[process->mapping_count] = *mapping;
     return &process->mappings[process->mapping_count++];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* preload_maps.c - reads the executable ranges of a process in /proc/PID/maps. */
 #include "record/collect/preload_maps.h"
+
+#include "base/array.h"
 #include "record/collect/collectorp.h"
 #include "record/collect/preloaded.h"
 
@@ -38,17 +40,13 @@ struct reading {
 static bool
 add_range(struct reading *reading, const struct preload_range *range)
 {
-    if (reading->count == reading->capacity) {
-        const size_t capacity = reading->capacity == 0 ? 64 : reading->capacity * 2;
-        struct preload_range *const ranges =
-            reallocarray(reading->ranges, capacity, sizeof(*ranges));
+    struct preload_range *const ranges = array_grow(
+        reading->ranges, reading->count, &reading->capacity, sizeof(*ranges));
 
-        if (ranges == NULL) {
-            return false;
-        }
-        reading->ranges = ranges;
-        reading->capacity = capacity;
+    if (ranges == NULL) {
+        return false;
     }
+    reading->ranges = ranges;
     reading->ranges[reading->count++] = *range;
     return true;
 }

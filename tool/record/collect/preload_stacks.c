@@ -11,6 +11,7 @@
  */
 #include "record/collect/preload_stacks.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/command_log.h"
 #include "record/collect/collectorp.h"
@@ -100,19 +101,11 @@ preload_stacks_delete(struct preload_stacks *stacks)
 static bool
 make_room(struct preload_stacks *stacks)
 {
-    const size_t capacity = stacks->capacity == 0 ? 16 : stacks->capacity * 2;
-    struct followed *items;
+    struct followed *const items =
+        array_grow(stacks->items, stacks->count, &stacks->capacity, sizeof(*items));
 
-    if (stacks->count < stacks->capacity) {
-        return true;
-    }
-    items = reallocarray(stacks->items, capacity, sizeof(*items));
-    if (items == NULL) {
-        return false;
-    }
-    stacks->items = items;
-    stacks->capacity = capacity;
-    return true;
+    stacks->items = items != NULL ? items : stacks->items;
+    return items != NULL;
 }
 
 void

@@ -11,6 +11,7 @@
 #include "store/sqlite/schema.h"
 #include "store/sqlite/windows.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "profile/image_join.h"
 
@@ -364,17 +365,14 @@ find_frame(const struct reading *reading, uint64_t id)
 static bool
 remember_frame(struct reading *reading, uint64_t id, uint32_t index)
 {
-    if (reading->frame_count == reading->frame_capacity) {
-        const size_t capacity = reading->frame_capacity * 2 + 64;
-        struct frame_known *const frames =
-            realloc(reading->frames, capacity * sizeof(*frames));
+    struct frame_known *const frames =
+        array_grow(reading->frames, reading->frame_count, &reading->frame_capacity,
+                   sizeof(*frames));
 
-        if (frames == NULL) {
-            return fail_memory(reading);
-        }
-        reading->frames = frames;
-        reading->frame_capacity = capacity;
+    if (frames == NULL) {
+        return fail_memory(reading);
     }
+    reading->frames = frames;
     reading->frames[reading->frame_count].id = id;
     reading->frames[reading->frame_count].index = index;
     return hash_index_add(&reading->frame_index, hash_mix(0, id),

@@ -3,6 +3,7 @@
 #include "view/export/callgrind_calls.h"
 
 #include "base/arithmetic.h"
+#include "base/array.h"
 #include "profile/stack_walk.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ find_call(struct callgrind_calls *calls, struct callgrind_call wanted, size_t so
     const uint32_t hash = hash_mix(
         hash_mix(hash_mix(wanted.caller, wanted.callee), wanted.address), wanted.line);
     const size_t hits_size = sources * sizeof(uint64_t);
+    struct callgrind_call *larger;
     size_t probe = 0;
     uint8_t *hits;
     uint32_t at;
@@ -31,17 +33,11 @@ find_call(struct callgrind_calls *calls, struct callgrind_call wanted, size_t so
             return &calls->list[at];
         }
     }
-    if (calls->count == calls->room) {
-        const size_t room = calls->room > 0 ? calls->room * 2 : 64;
-        struct callgrind_call *const larger =
-            reallocarray(calls->list, room, sizeof(*larger));
-
-        if (larger == NULL) {
-            return NULL;
-        }
-        calls->list = larger;
-        calls->room = room;
+    larger = array_grow(calls->list, calls->count, &calls->room, sizeof(*larger));
+    if (larger == NULL) {
+        return NULL;
     }
+    calls->list = larger;
     hits = buffer_reserve(&calls->hits, hits_size);
     if (hits == NULL || !hash_index_add(&calls->index, hash, (uint32_t)calls->count)) {
         return NULL;

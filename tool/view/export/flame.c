@@ -7,6 +7,7 @@
 #include "view/export/flame.h"
 
 #include "base/arithmetic.h"
+#include "base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +20,11 @@
 static bool
 reserve(void **array, size_t *room, size_t count, size_t element_size)
 {
-    const size_t wanted = *room > 0 ? *room * 2 : 64;
-    void *grown;
+    void *const grown =
+        count < FLAME_REST ? array_grow(*array, count, room, element_size) : NULL;
 
-    if (count < *room) {
-        return true;
-    }
-    grown = count < FLAME_REST ? reallocarray(*array, wanted, element_size) : NULL;
-    if (grown == NULL) {
-        return false;
-    }
-    *array = grown;
-    *room = wanted;
-    return true;
+    *array = grown != NULL ? grown : *array;
+    return grown != NULL;
 }
 
 /* Find or add a function. Returns NONE if memory runs out. */

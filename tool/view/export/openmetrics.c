@@ -10,6 +10,7 @@
 #include "view/export/export.h"
 #include "view/export/names.h"
 
+#include "base/array.h"
 #include "base/hash_index.h"
 #include "base/openmetrics.h"
 #include "profile/display.h"
@@ -56,17 +57,13 @@ pointer_bits(const char *text)
 static bool
 append_series(struct writer *writer, const struct series *wanted)
 {
-    if (writer->count == writer->capacity) {
-        const size_t capacity = writer->capacity > 0 ? writer->capacity * 2 : 64;
-        struct series *grown =
-            reallocarray(writer->series, capacity, sizeof(*writer->series));
+    struct series *const grown =
+        array_grow(writer->series, writer->count, &writer->capacity, sizeof(*grown));
 
-        if (grown == NULL) {
-            return false;
-        }
-        writer->series = grown;
-        writer->capacity = capacity;
+    if (grown == NULL) {
+        return false;
     }
+    writer->series = grown;
     writer->series[writer->count++] = *wanted;
     return true;
 }

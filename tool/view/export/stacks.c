@@ -10,6 +10,7 @@
 #include "view/export/function_names.h"
 #include "view/export/names.h"
 
+#include "base/array.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -40,19 +41,11 @@ struct builder {
 static bool
 reserve(void **array, size_t *capacity, size_t count, size_t element_size)
 {
-    const size_t wanted = *capacity > 0 ? *capacity * 2 : 64;
-    void *grown;
+    void *const grown =
+        count < NONE ? array_grow(*array, count, capacity, element_size) : NULL;
 
-    if (count < *capacity) {
-        return true;
-    }
-    grown = count < NONE ? reallocarray(*array, wanted, element_size) : NULL;
-    if (grown == NULL) {
-        return false;
-    }
-    *array = grown;
-    *capacity = wanted;
-    return true;
+    *array = grown != NULL ? grown : *array;
+    return grown != NULL;
 }
 
 /* Find or add a frame. Returns NONE if memory runs out. */

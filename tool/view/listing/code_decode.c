@@ -3,6 +3,7 @@
  * shown. */
 #include "view/listing/code_view.h"
 
+#include "base/array.h"
 #include "base/module.h"
 #include "view/listing/decode.h"
 
@@ -34,16 +35,12 @@ add_start(void *context, uint64_t address, const char *file, uint32_t line)
     if (code->start_count > 0 && code->starts[code->start_count - 1] >= address) {
         return true;
     }
-    if (code->start_count == code->start_room) {
-        const size_t room = code->start_room == 0 ? 256 : code->start_room * 2;
-
-        larger = reallocarray(code->starts, room, sizeof(*larger));
-        if (larger == NULL) {
-            return code_out_of_memory(code);
-        }
-        code->starts = larger;
-        code->start_room = room;
+    larger =
+        array_grow(code->starts, code->start_count, &code->start_room, sizeof(*larger));
+    if (larger == NULL) {
+        return code_out_of_memory(code);
     }
+    code->starts = larger;
     code->starts[code->start_count++] = address;
     return true;
 }
@@ -53,18 +50,13 @@ static bool
 add_insn(void *context, const struct decoded *decoded)
 {
     struct code_view *code = context;
-    struct insn *larger;
+    struct insn *const larger =
+        array_grow(code->insns, code->insn_count, &code->insn_room, sizeof(*larger));
 
-    if (code->insn_count == code->insn_room) {
-        const size_t room = code->insn_room == 0 ? 256 : code->insn_room * 2;
-
-        larger = reallocarray(code->insns, room, sizeof(*larger));
-        if (larger == NULL) {
-            return code_out_of_memory(code);
-        }
-        code->insns = larger;
-        code->insn_room = room;
+    if (larger == NULL) {
+        return code_out_of_memory(code);
     }
+    code->insns = larger;
     code->insns[code->insn_count++] = (struct insn){
         .address = decoded->address,
         .size = decoded->size,

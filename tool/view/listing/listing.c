@@ -4,6 +4,7 @@
 #include "view/listing/listingp.h"
 
 #include "base/arithmetic.h"
+#include "base/array.h"
 #include "base/buffer.h"
 
 #include <stdarg.h>
@@ -44,24 +45,13 @@ listing_finish(struct listing *listing)
 static bool
 grow(struct listing *listing, void **items, size_t count, size_t *room, size_t size)
 {
-    const size_t more = *room == 0 ? 64 : *room * 2;
-    void *larger;
+    void *const larger = listing->private->failed || count >= LISTING_NONE - 1
+                             ? NULL
+                             : array_grow(*items, count, room, size);
 
-    if (listing->private->failed || count >= LISTING_NONE - 1) {
-        listing->private->failed = true;
-        return false;
-    }
-    if (count < *room) {
-        return true;
-    }
-    larger = reallocarray(*items, more, size);
-    if (larger == NULL) {
-        listing->private->failed = true;
-        return false;
-    }
-    *items = larger;
-    *room = more;
-    return true;
+    *items = larger != NULL ? larger : *items;
+    listing->private->failed = larger == NULL;
+    return larger != NULL;
 }
 
 const char *

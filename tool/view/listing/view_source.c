@@ -9,6 +9,7 @@
 #include "view/listing/views.h"
 
 #include "base/arithmetic.h"
+#include "base/array.h"
 #include "base/hash_index.h"
 
 #include <inttypes.h>
@@ -76,18 +77,10 @@ find_line(struct source_view *source, const char *file, uint32_t line)
             return &source->lines[at];
         }
     }
-    if (source->count == source->room) {
-        const size_t room = source->room == 0 ? 64 : source->room * 2;
-
-        larger = reallocarray(source->lines, room, sizeof(*larger));
-        if (larger == NULL) {
-            source->listing->private->failed = true;
-            return NULL;
-        }
-        source->lines = larger;
-        source->room = room;
-    }
-    if (!hash_index_add(&source->index, hash, (uint32_t)source->count)) {
+    larger = array_grow(source->lines, source->count, &source->room, sizeof(*larger));
+    source->lines = larger != NULL ? larger : source->lines;
+    if (larger == NULL ||
+        !hash_index_add(&source->index, hash, (uint32_t)source->count)) {
         source->listing->private->failed = true;
         return NULL;
     }
