@@ -99,7 +99,7 @@ pace_choose(struct pace *pace, const struct record_options *options)
         pace->interval_100ns = (MAX_SHARE * pace->hit_ns + 99) / 100;
     } else if (options->overhead_percent > 0) {
         pace->reason = PACE_UNMEASURED;
-    } else {
+    } else { /* the interval is as given, unless the guard lengthens it */
         if (pace->interval_100ns <= SAID_FROM_100NS) {
             pace->hit_ns = rate_measure(options->hal);
         }

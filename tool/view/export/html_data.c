@@ -499,7 +499,7 @@ put_rows(struct page *page)
 {
     const size_t count = page->profile->row_count;
 
-    put_segments(page);
+    put_segments(page); /* leaves the steps between addresses in the column */
     buffer_print(page->json, "\"rows\":{\"count\":%zu,", count);
     html_put_column(page->json, "step", &page->column);
     for (size_t i = 0; i < count; i++) {
