@@ -149,6 +149,13 @@ place_of(const struct work *work, size_t at)
     return work->naming->stacks->cut->nodes[work->order[at]].address;
 }
 
+/* Whether a call of an image is at the place of the one before it. */
+static bool
+is_same_place(const struct work *work, size_t at)
+{
+    return place_of(work, at) == place_of(work, at - 1);
+}
+
 static int
 compare_counts(const void *left, const void *right)
 {
@@ -177,8 +184,11 @@ add_image(struct work *work, struct image *image, struct namer *namer, size_t fr
     if (rows->count > 0) {
         memcpy(all.items, rows->items, rows->count * sizeof(*all.items));
     }
+    all.count = rows->count;
     for (size_t i = from; i < to; i++) {
-        all.items[rows->count + (i - from)].place = place_of(work, i);
+        if (i == from || !is_same_place(work, i)) {
+            all.items[all.count++].place = place_of(work, i);
+        }
     }
     qsort(all.items, all.count, sizeof(*all.items), compare_counts);
     namer_read_map(work->naming, namer, image, &all, bytes);
@@ -261,7 +271,11 @@ name_image(struct work *work, uint32_t number, size_t from, size_t to)
             next = take_places(work, i, to, places, &wanted);
             namer_expect(namer, &wanted);
         }
-        complete = name_call(work, namer, index, i);
+        if (i > from && is_same_place(work, i)) {
+            work->calls[work->order[i]] = work->calls[work->order[i - 1]];
+        } else {
+            complete = name_call(work, namer, index, i);
+        }
     }
     if (complete) {
         namer_report(work->naming, namer);
