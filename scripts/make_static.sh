@@ -25,10 +25,10 @@ make_root() {
     mkdir -p "$(dirname "$root")"
     # shellcheck disable=SC2016 # apt's own variables
     apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) main' 'Created-By: Packages' 'Origin: Debian' |
-        sort -u >"$root.sources"
+        sort -u >"$root.list"
     if ! mmdebstrap --architectures="$machine" --variant=extract --include="libc6-dev,libgcc-12-dev,libdw-dev,$(
         )libelf-dev,zlib1g-dev,liblzma-dev,libbz2-dev,libzstd-dev,libiberty-dev,libdeflate-dev,libcapstone-dev,$(
-        )libncurses-dev,libsqlite3-dev" "$suite" "$root" "$root.sources" >"$root.log" 2>&1; then
+        )libncurses-dev,libsqlite3-dev" "$suite" "$root" "$root.list" >"$root.log" 2>&1; then
         tail -n 3 "$root.log"
         echo "make_static: $machine: no Debian root can be made"
         exit 77
