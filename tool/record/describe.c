@@ -247,6 +247,14 @@ put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
             " process%s: hits there until its ring was full are missing",
             gaps->lost_rings, plural(gaps->lost_rings, "", "es"));
     }
+    if (gaps->denied_rings != 0) {
+        add(out, first,
+            "a security module, such as SELinux or AppArmor, kept the memory with "
+            "stacks "
+            "of %" PRIu64 " process%s from ntprof: hits there until it was full are "
+            "missing",
+            gaps->denied_rings, plural(gaps->denied_rings, "", "es"));
+    }
     if (gaps->unbelieved != 0 || gaps->too_many_hits) {
         add(out, first,
             "a program wrote into the preload objects' memory%s: the shares cannot be "

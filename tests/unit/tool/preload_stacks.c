@@ -45,6 +45,22 @@ __wrap_mmap64(void *at, size_t bytes, int rights, int flags, int fd, off_t offse
     return __real_mmap64(at, bytes, rights, flags, fd, offset);
 }
 
+static bool denied; /* to be received */
+
+ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
+ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
+
+/* Where a security module refuses descriptors, messages come as if there was no room for
+ * them. */
+ssize_t
+__wrap_recvmsg(int fd, struct msghdr *message, int flags)
+{
+    if (denied) {
+        message->msg_controllen = 0;
+    }
+    return __real_recvmsg(fd, message, flags);
+}
+
 static uint64_t
 key_of(const void *address)
 {
@@ -370,6 +386,24 @@ ring__without_a_number_for_it__lost_and_not_refused(void **state)
 }
 
 static void
+ring__refused_by_a_security_module__lost_and_told(void **state)
+{
+    struct collector_gaps gaps;
+
+    (void)state;
+    record_process(getpid());
+    send_ring();
+    denied = true;
+    assert_int_equal(count_all(), 0);
+    denied = false;
+    assert_int_equal(memory.lost_rings, 0);
+    assert_int_equal(memory.refused, 0);
+    memset(&gaps, 0, sizeof(gaps));
+    preloaded_describe(collector->preloaded, &gaps);
+    assert_int_equal(gaps.denied_rings, 1);
+}
+
+static void
 message__without_a_ring__passed_over(void **state)
 {
     int fds[2];
@@ -433,6 +467,7 @@ main(void)
         TEST(ring__of_no_process__refused),
         TEST(ring__without_memory_for_it__lost_and_not_refused),
         TEST(ring__without_a_number_for_it__lost_and_not_refused),
+        TEST(ring__refused_by_a_security_module__lost_and_told),
         TEST(message__without_a_ring__passed_over),
         TEST(ring__of_a_process_that_exited__taken_to_its_end),
     };

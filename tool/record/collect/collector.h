@@ -109,8 +109,9 @@ struct collector_gaps {
     uint64_t refusals;   /* processes and code that had no place in the memory */
     uint64_t unbelieved; /* records that make no sense: a program wrote there */
     uint64_t lost_rings; /* of processes, which there was no memory to read */
-    bool too_many_hits;  /* more than the processor time allows */
-    bool none_loaded;    /* no program has loaded one */
+    uint64_t denied_rings; /* of processes, which a security module refused */
+    bool too_many_hits;    /* more than the processor time allows */
+    bool none_loaded;      /* no program has loaded one */
     /* with stack_bytes: hits by how their stacks end, rows with callers, and images
      * whose unwind tables could not be read, with the reason of one of them */
     uint64_t stack_ends[STACK_ENDS];

@@ -21,6 +21,7 @@ struct preload_memory {
     uint32_t bucket_log2;
     uint64_t refused;           /* records and counts that cannot be believed */
     uint64_t lost_rings;        /* that could not be mapped or received */
+    uint64_t denied_rings;      /* that a security module refused */
     struct stack_socket socket; /* with stack_bytes */
     uint32_t ring_slots;        /* of the ring of each process, with stack_bytes */
     uint32_t stack_bytes;       /* of a copy, at most; 0: no stacks */

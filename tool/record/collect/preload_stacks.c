@@ -121,6 +121,7 @@ preload_stacks_accept(struct preload_stacks *stacks)
 
         if (fd < 0) {
             memory->lost_rings += fd == -EMFILE;
+            memory->denied_rings += fd == -EACCES;
             continue;
         }
         reader = ring_reader_new(fd, memory->ring_slots, memory->stack_bytes);

@@ -622,6 +622,7 @@ preloaded_describe(const struct preloaded *preloaded, struct collector_gaps *gap
     gaps->refusals = preload_memory_refusals(preloaded->memory);
     gaps->unbelieved = preloaded->memory->refused;
     gaps->lost_rings = preloaded->memory->lost_rings;
+    gaps->denied_rings = preloaded->memory->denied_rings;
     gaps->too_many_hits = has_too_many_hits(preloaded, &sums);
     gaps->none_loaded = sums.processes == 0;
 }

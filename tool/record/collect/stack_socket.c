@@ -125,8 +125,22 @@ stack_socket_drop(int fd)
     time_limit_close(DROP_KEY, fd);
 }
 
-/* Receive one descriptor; -1: there is none, or more than one; -EMFILE: there is no
- * room for it. */
+/* Find out why Linux did not give this process a descriptor that was sent: for the want
+ * of a number for it, or because a security module refused it. */
+static int
+explain_none(int connected)
+{
+    const int copy = fcntl(connected, F_DUPFD_CLOEXEC, 0);
+
+    if (copy < 0) {
+        return -EMFILE;
+    }
+    (void)close(copy);
+    return -EACCES;
+}
+
+/* Receive one descriptor. Returns it, or as stack_socket_take; -1 also for more than
+ * one. */
 static int
 receive(int connected)
 {
@@ -146,7 +160,7 @@ receive(int connected)
     }
     header = CMSG_FIRSTHDR(&message);
     if (header == NULL && (message.msg_flags & MSG_CTRUNC) != 0) {
-        return -EMFILE;
+        return explain_none(connected);
     }
     if (header == NULL || header->cmsg_level != SOL_SOCKET ||
         header->cmsg_type != SCM_RIGHTS) {
