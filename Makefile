@@ -10,7 +10,7 @@ MACHINE ?=
 # Debian's meson first: a private Python on PATH may lack what another meson needs.
 MESON ?= $(firstword $(wildcard /usr/bin/meson) meson)
 
-.PHONY: all static demo quick build-tests check check-long attack bench fuzz install dist clean packages-build packages-static packages-check packages-bench packages-long
+.PHONY: all static demo quick build-tests check check-long check-machines attack bench fuzz install dist clean packages-build packages-static packages-check packages-bench packages-long packages-machines
 
 all: $(BUILD)/build.ninja
 	@$(MESON) compile -C $(BUILD)
@@ -34,6 +34,9 @@ packages-bench:
 
 packages-long:
 	@scripts/install_packages.sh long
+
+packages-machines:
+	@scripts/install_packages.sh machines
 
 demo: packages-build
 	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
@@ -61,6 +64,10 @@ check: build-tests
 check-long: SECONDS = 600
 check-long: packages-long build-tests
 	@scripts/check_long.sh $(BUILD) $(SECONDS) '$(STEPS)'
+
+# Kernels of Debian, arm64, many processors and a PMU, emulated: writes the table of docs/environments.md.
+check-machines: packages-machines build-tests
+	@scripts/check_machines.py $(BUILD) --write --tests 3600
 
 # What others may do to the installed command, as root and as an ordinary user.
 attack: build-tests

@@ -47,6 +47,7 @@ step 'features disabled' scripts/check_features.sh "$build-features" all
 step 'mutations' scripts/mutations.py "$build-mutated"
 step 'one file' check_one_file
 step 'Debian packages' scripts/check_package.sh
+step 'machines' scripts/check_machines.py "$build" --short
 step 'model' "$build/tests/model/sim-model" --seconds "$seconds"
 step 'fuzzing' scripts/fuzz.sh "$seconds"
 [ -z "$failed" ] || { echo "check-long: failed:$failed"; exit 1; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Installs the Debian packages that are missing. Usage: install_packages.sh [build|static|check|bench|long]
+# Installs the Debian packages that are missing. Usage: install_packages.sh [build|static|check|bench|long|machines]
 #
 # The list is packages.txt beside this script (or $NTPROF_PACKAGES). Says what it installs, does
 # nothing when all is there, and removes nothing: what conflicts with installed packages is left out
@@ -15,9 +15,10 @@ build) tiers=build ;;
 static) tiers='build static' ;;
 check) tiers='build check' ;;
 bench) tiers='build check bench' ;;
-long) tiers='build static check long' ;;
+long) tiers='build static check long machines' ;;
+machines) tiers='build check machines' ;;
 *)
-    echo "usage: $0 [build|static|check|bench|long]" >&2
+    echo "usage: $0 [build|static|check|bench|long|machines]" >&2
     exit 2
     ;;
 esac

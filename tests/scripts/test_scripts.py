@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: MIT
 """The project's own checks find what they are there to find, and the installer does no more than
 it says. Each test works in a folder of its own; nothing is installed."""
+import importlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRIPTS = TREE / "scripts"
+sys.path.insert(0, str(SCRIPTS))
 LICENCE = "/* SPDX-License-Identifier: MIT */\n"
 
 
@@ -736,6 +739,20 @@ class FindI386Compiler(Folder):
         native = self.compiler("native", 'case "$*" in *preload/*.c*-Wl,-z,now*|*main.c*) ;; *) exit 1 ;; esac')
         self.assertEqual(self.find(native, "--", "-Wl,-z,now"), (0, native + "\n"))
         self.assertEqual(self.find(native)[0], 1)
+
+
+class CheckMachines(Folder):
+    """The table of what works on which kernel."""
+
+    def test_table__each_refusal_once_below_it(self):
+        table = importlib.import_module("check_machines").format_table({
+            "old": {"kernel": ("ok", "5.10"), "run": ("ok", ""), "bpf": ("refused", "too old"),
+                    "top": ("refused", "too old")},
+            "new": {"kernel": ("ok", "7.2"), "bpf": ("FAILED", "status 1"), "tests": ("ok", "9 passed")}})
+        self.assertEqual(table.splitlines(), [
+            "| step | old | new |", "|---|---|---|", "| kernel | 5.10 | 7.2 |", "| run | ok | - |",
+            "| bpf | [1] | FAILED |", "| top | [1] | - |", "| tests | - | 9 passed |",
+            "", "| line | what ntprof says |", "|---|---|", "| [1] | `too old` |"])
 
 
 class InstallPackages(Folder):

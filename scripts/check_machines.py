@@ -1,0 +1,317 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Boots kernels of Debian in qemu, tries ntprof on each, and prints a table of what works: step by machine.
+
+usage: check_machines.py BUILD [--short | --write] [--tests SECONDS] [WORD...]
+
+Nothing on this machine changes. Kernels and root file systems come from its own package sources, with another suite,
+and are kept in $NTPROF_MACHINES or ~/.cache/ntprof-machines (4 GB): remove a folder there to get newer packages. The
+build for arm64 is BUILD-arm64. Guests are emulated: no processor needs to support virtual machines. The folder results
+there has for each machine the console, steps.log, and logs of the steps.
+
+--write puts the table into docs/environments.md if no step failed. --short boots two machines only. --tests runs the
+tests of the build on these two as well, for so long on each. WORD chooses machines by name.
+The status is 1 if a step failed; 77 if guests cannot be made here. Needs root.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import typing
+
+TREE = pathlib.Path(__file__).resolve().parent.parent
+FILE = TREE / "docs/environments.md"
+TITLE = "# Kernels and processors"
+PARTS = TREE / "tests/machines"
+CACHE = pathlib.Path(os.environ.get("NTPROF_MACHINES") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ntprof-machines")
+USERLAND = "bookworm"
+# Of the guest's own time, so that a busy host fails nothing; and what ends a guest that waits for ever.
+PROCESSOR_LIMIT_S, TIME_LIMIT_S = 2 * 3600, 4 * 3600
+MODULES = ["virtio_pci", "virtio_blk", "crc32c_generic", "crc32c", "ext4", "9pnet_virtio", "9p", "virtio_rng"]
+TOOLS = """base-files base-passwd bash binutils bsdutils busybox-static coreutils dash findutils g++ gawk gdb grep gzip
+hostname iproute2 kmod libc-bin linux-perf mawk mount ncurses-base ncurses-bin procps python3 sed sqlite3 strace tar
+tmux tzdata util-linux xz-utils""".split()
+
+
+class Machine(typing.NamedTuple):
+    """A column: a suite, and the kernel that it has for a processor."""
+    name: str
+    suite: str
+    kernel: str  # linux-image-...
+    processors: int = 2
+    command_line: str = ""
+    instruction_ns_log2: int = 3  # about what an emulated one takes
+    tests: bool = False  # one of the two that run the tests of the build, and of --short
+
+    @property
+    def arm(self):
+        return self.kernel.startswith("arm64")
+
+
+MACHINES = [
+    Machine("x86-64, Debian 11", "bullseye", "amd64"),
+    Machine("x86-64, Debian 12", "bookworm", "amd64", tests=True),
+    Machine("x86-64, Debian 13", "trixie", "amd64"),
+    Machine("x86-64, newest", "sid", "amd64"),
+    Machine("arm64, Debian 12", "bookworm", "arm64", tests=True),
+    Machine("arm64, Debian 13, 16 kB pages", "trixie", "arm64-16k"),
+    Machine("arm64, newest", "sid", "arm64"),
+    Machine("one processor", "bookworm", "amd64", 1),
+    Machine("64 processors", "trixie", "amd64", 64),
+    Machine("a processor comes later", "bookworm", "amd64", command_line="maxcpus=1"),
+    Machine("lockdown", "bookworm", "amd64", command_line="lockdown=confidentiality"),
+    Machine("cgroup v1", "bookworm", "amd64", command_line="cgroup_v1"),
+    # The processor of this clock counts exactly.
+    Machine("PMU", "trixie", "arm64-16k", 1, instruction_ns_log2=1),
+]
+
+
+def run(*words, **given):
+    subprocess.run(list(map(str, words)), check=True, stdin=subprocess.DEVNULL, **given)
+
+
+def text_of(*words):
+    return subprocess.run(list(map(str, words)), check=True, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True).stdout
+
+
+# ---- what guests are made of ----
+
+
+def made(folder, make):
+    """The folder, which make(it under another name) makes unless it is there: whole or not at all."""
+    if not folder.exists():
+        print(f"check_machines: making {folder}", flush=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = folder.with_name(folder.name + ".new")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        make(unfinished)
+        unfinished.rename(folder)
+    return folder
+
+
+def unpack(folder, suite, architecture, packages):
+    """Packages of a suite and what they depend on, unpacked: no script of theirs runs, so any processor's do."""
+    source = re.search(r"(?m)^deb (\S+) ", text_of("apt-get", "indextargets", "--format", "deb $(REPO_URI) $(CODENAME)",
+                                                   "Created-By: Packages", "Origin: Debian", "Label: Debian"))
+    # A mirror may be a copy of some day.
+    run("mmdebstrap", "--quiet", "--mode=root", "--variant=extract", f"--architectures={architecture}",
+        "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr", '--aptopt=Acquire::Check-Valid-Until "false"',
+        f"--include={','.join(packages)}", suite, folder, f"deb {source[1]} {suite} main")
+
+
+def make_kernel(folder, machine):
+    """vmlinuz, and an initial file system that mounts the root."""
+    folder.mkdir()
+    with tempfile.TemporaryDirectory(dir=CACHE) as place:
+        root, initial = pathlib.Path(place) / "root", pathlib.Path(place) / "initial"
+        unpack(root, machine.suite, machine.kernel.split("-")[0], [f"linux-image-{machine.kernel}", "busybox-static"])
+        version = next((root / "usr/lib/modules").iterdir()).name
+        run("depmod", "-b", root, version)
+        for name in ("bin", "dev", "proc", "sys", "new", "modules"):
+            (initial / name).mkdir(parents=True)
+        shutil.copy(root / "bin/busybox", initial / "bin")
+        shutil.copy(PARTS / "init", initial)
+        listed = []
+        for name in MODULES:
+            found = subprocess.run(["modprobe", "-d", root, "-S", version, "--show-depends", name], capture_output=True,
+                                   text=True, check=False)  # it may be built in, or not exist in this version
+            listed += re.findall(r"(?m)^insmod (\S+)", found.stdout)
+        for path in dict.fromkeys(map(pathlib.Path, listed)):
+            unpacker = {".xz": ["xz", "-dc"], ".zst": ["zstd", "-dc"]}.get(path.suffix, ["cat"])
+            name = path.name.split(".ko")[0]
+            with open(initial / "modules" / name, "wb") as module, open(initial / "modules/list", "a") as names:
+                run(*unpacker, path, stdout=module)
+                names.write(name + "\n")
+        kernels = [path for place in ("boot/vmlinuz-*", "usr/lib/modules/*/vmlinuz") for path in root.glob(place)]
+        shutil.copy(kernels[0], folder / "vmlinuz")
+        files = "\n".join(str(path.relative_to(initial)) for path in initial.rglob("*"))
+        with open(folder / "initrd", "wb") as archive:
+            subprocess.run(["cpio", "--quiet", "-o", "-H", "newc"], cwd=initial, input=files.encode(), stdout=archive,
+                           check=True)
+
+
+def make_root(folder, architecture):
+    """What runs and builds ntprof, of the lists of this tree."""
+    libraries = [words[1] for words in map(str.split, open(TREE / "scripts/packages.txt"))
+                 if words and (words[0] == "build" and words[1] not in ("meson", "ninja-build")
+                               or words[0] == "check" and re.fullmatch(r"lib(?!clang)[^,]*-dev", words[1]))]
+    unpack(folder, USERLAND, architecture, TOOLS + libraries)
+    # What scripts of packages would have made.
+    for name in ("passwd", "group"):
+        shutil.copy(folder / f"usr/share/base-passwd/{name}.master", folder / f"etc/{name}")
+    (folder / "bin/sh").unlink(missing_ok=True)
+    (folder / "bin/sh").symlink_to("dash")
+    (folder / "usr/bin/awk").symlink_to("mawk")
+    for link in folder.glob("usr/lib/*-linux-gnu/*.so"):  # of the root, not of this machine
+        if link.is_symlink() and os.readlink(link).startswith("/"):
+            target = os.path.relpath(f"{folder}{os.readlink(link)}", link.parent)
+            link.unlink()
+            link.symlink_to(target)
+    for name in ("out", "proc", "sys", "dev", "run", "tmp"):
+        (folder / name).mkdir(exist_ok=True)
+
+
+def cross_build(build, root):
+    folder = build.with_name(build.name + "-arm64")
+    if not (folder / "build.ninja").exists():
+        constants = CACHE / "arm64.ini"
+        constants.write_text(f"[constants]\nroot = '{root}'\n")
+        run("meson", "setup", "--cross-file", constants, "--cross-file", PARTS / "arm64.ini", "-Dtests=enabled", folder,
+            TREE)
+    run("ninja", "-C", folder, "--quiet")
+    return folder
+
+
+def make_image(image, root, build):
+    """A file system of the root, this tree and the build, where these are on this machine."""
+    with tempfile.TemporaryDirectory(dir=CACHE) as place:
+        run("cp", "-al", f"{root}/.", place)
+        for folder, pack in ((TREE, "git ls-files -z | tar --null -T - -c"), (build, "tar --exclude=*.p -c .")):
+            inside = place / folder.relative_to("/")
+            inside.mkdir(parents=True, exist_ok=True)
+            run("bash", "-euo", "pipefail", "-c", f"{pack} | tar -C {shlex.quote(str(inside))} -x", cwd=folder)
+        size_kib = int(text_of("du", "-sk", place).split()[0])
+        image.unlink(missing_ok=True)
+        run("mke2fs", "-q", "-t", "ext4", "-d", place, image, f"{size_kib * 5 // 4 + 500000}k")
+    return image
+
+
+# ---- boots ----
+
+
+def arguments(machine, kernel, image, out):
+    if machine.arm:
+        qemu = ["qemu-system-aarch64", "-machine", "virt,gic-version=3"]
+        console = "console=ttyAMA0"
+    else:
+        # A busy host is late for what the kernel tries with the timer.
+        qemu = ["qemu-system-x86_64", "-machine", "q35"]
+        console = "console=ttyS0 no_timer_check tsc=reliable"
+    # A clock that goes by what is executed: a host that gives the guest no time makes nothing late. Several processors
+    # of x86-64 do not start so.
+    clock = ["-accel", "tcg,thread=multi"]
+    if machine.arm or machine.processors == 1:
+        clock = ["-icount", f"shift={machine.instruction_ns_log2}"]
+    return ["prlimit", f"--cpu={PROCESSOR_LIMIT_S}", "timeout", str(TIME_LIMIT_S), *qemu, "-cpu", "max",
+            "-smp", str(machine.processors), "-m", "4G" if machine.processors > 2 else "2G",
+            *clock, "-nographic", "-no-reboot", "-nic", "none", "-device", "virtio-rng-pci",
+            "-kernel", kernel / "vmlinuz", "-initrd", kernel / "initrd",
+            "-append", f"{console} panic=-1 quiet {machine.command_line}",
+            "-drive", f"file={image},format=raw,if=none,id=root,snapshot=on", "-device", "virtio-blk-pci,drive=root",
+            "-virtfs", f"local,path={out},mount_tag=out,security_model=mapped-xattr"]
+
+
+def read_results(out):
+    """{step: (result, what it says)}"""
+    path = out / "results"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {step: tuple(rest) for step, *rest in map(json.loads, lines)}
+
+
+def boot(machine, kernel, image, build, tests_s):
+    """Results of the steps, which are printed as they come. The last one tells how the guest ended."""
+    out = CACHE / "results" / re.sub(r"[^a-z0-9]+", "-", machine.name.lower())
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    for part in (PARTS / "guest.sh", PARTS / "steps.py"):
+        shutil.copy(part, out)
+    (out / "steps").write_text(f"{build} --tests {tests_s if machine.tests else 0}\n")
+    begin, shown = time.monotonic(), 0
+    with open(out / "console", "wb") as console, \
+            subprocess.Popen(list(map(str, arguments(machine, kernel, image, out))), stdin=subprocess.DEVNULL,
+                             stdout=console, stderr=console) as qemu:
+        while True:
+            ended = qemu.poll() is not None
+            results = read_results(out)
+            for step, (result, what) in list(results.items())[shown:]:
+                print(f"{machine.name}: {step}: {result}{what and f': {what}'}", flush=True)
+            shown = len(results)
+            if ended:
+                break
+            time.sleep(1)
+    if "end" not in results:
+        results["end"] = ("FAILED", f"the guest ended in the middle, by status {qemu.returncode}: {out}/console")
+        print(f"{machine.name}: end: {results['end'][0]}: {results['end'][1]}")
+    print(f"{machine.name}: {time.monotonic() - begin:.0f} s; logs in {out}", flush=True)
+    return results
+
+
+# ---- the table ----
+
+HEAD = f"""{TITLE}
+
+What `make check-machines` found on kernels of Debian, booted in qemu with a root of Debian 12. Steps are tried as root
+and as an ordinary user; shares, counts and names are held against how the programs are made. A number in brackets is
+a line below the table: what ntprof says where the kernel cannot, or may not, do it.
+"""
+
+
+def format_table(columns):
+    """columns: {machine's name: results}"""
+    steps = list(dict.fromkeys(step for results in columns.values() for step in results))
+    refusals = []
+    lines = ["| step | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
+    for step in steps:
+        cells = []
+        for results in columns.values():
+            result, what = results.get(step, ("-", ""))
+            if result == "refused":
+                if what not in refusals:
+                    refusals.append(what)
+                result = f"[{refusals.index(what) + 1}]"
+            cells.append(what if result == "ok" and what else result)
+        lines.append(f"| {step} | " + " | ".join(cells) + " |")
+    lines += ["", "| line | what ntprof says |", "|---|---|"]
+    lines += [f"| [{number}] | `{what}` |" for number, what in enumerate(refusals, 1)]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="What works on which kernel.")
+    parser.add_argument("build", type=pathlib.Path)
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--short", action="store_true")
+    kind.add_argument("--write", action="store_true")
+    parser.add_argument("--tests", type=int, default=0)
+    parser.add_argument("words", nargs="*")
+    given = parser.parse_intermixed_args()
+    needed = ("mmdebstrap", "qemu-system-x86_64", "qemu-system-aarch64", "mke2fs", "cpio", "modprobe")
+    missing = [name for name in needed if shutil.which(name) is None]
+    if os.geteuid() != 0 or missing:
+        print(" ".join(["check_machines: needs root, and what make packages-machines installs; missing:", *missing]))
+        return 77
+    machines = [machine for machine in MACHINES if (machine.tests or not given.short)
+                and (not given.words or any(word in machine.name for word in given.words))]
+    images, columns = {}, {}
+    for machine in machines:
+        kernel = made(CACHE / f"kernel-{machine.suite}-{machine.kernel}", lambda to: make_kernel(to, machine))
+        architecture = "arm64" if machine.arm else "amd64"
+        root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
+        build = given.build.resolve()
+        if machine.arm:
+            build = cross_build(build, root)
+        if architecture not in images:
+            images[architecture] = make_image(CACHE / f"{architecture}.img", root, build)
+        columns[machine.name] = boot(machine, kernel, images[architecture], build, given.tests)
+    table = format_table(columns)
+    print(table)
+    results = [result for steps in columns.values() for result, _ in steps.values()]
+    failed = results.count("FAILED")
+    if given.write and not failed:
+        before, _, _ = FILE.read_text().partition(TITLE + "\n")
+        FILE.write_text(before + HEAD + "\n" + table)
+    print(f"check_machines: {len(results) - failed} passed, {failed} failed")
+    return 1 if failed or not results else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,612 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Tries ntprof on the machine that this runs on, which is a guest of scripts/check_machines.py: step by step.
+
+usage: steps.py BUILD [--tests SECONDS] [STEP...]
+
+A step passes, is refused for a reason that this kernel or setting gives, in words that this file has, or fails. Each is
+a line of the file results beside this one, as JSON: step, result, what is said; and a log of its own. Nothing depends
+on how fast the machine is: processor time, shares and exact counts only.
+"""
+import argparse
+import collections
+import concurrent.futures
+import contextlib
+import fcntl
+import json
+import math
+import os
+import pathlib
+import platform
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+USER = 65534
+STEP_LIMIT_S = 1200  # of a machine that is emulated on a busy one
+HOT, COLD = "right_three_units", "right_one_unit"
+NAMELESS = re.compile(r"\[.*\]|(.*\+)?0x[0-9a-f]+")
+
+ARM = platform.machine() == "aarch64"
+RELEASE = tuple(map(int, re.match(r"(\d+)\.(\d+)", platform.release()).groups()))
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+COMMAND_LINE = pathlib.Path("/proc/cmdline").read_text().split()
+LOCKED_DOWN = "lockdown=confidentiality" in COMMAND_LINE
+STEPS = {}
+
+
+class Refused(Exception):
+    pass
+
+
+def step(name):
+    def add(function):
+        STEPS[name] = function
+        return function
+    return add
+
+
+def check(holds, what):
+    if not holds:
+        raise AssertionError(what)
+
+
+def setting(name, value=None):
+    """Of /proc/sys, such as kernel/kptr_restrict."""
+    path = pathlib.Path("/proc/sys") / name
+    if value is not None:
+        path.write_text(f"{value}\n")
+    return path.read_text().strip()
+
+
+@contextlib.contextmanager
+def changed(name, value):
+    before = setting(name)
+    setting(name, value)
+    try:
+        yield
+    finally:
+        setting(name, before)
+
+
+# ---- commands ----
+
+
+def words_of(words, user):
+    as_user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"] if user else []
+    return [*as_user, *map(str, words)]
+
+
+def run(*words, user=False, status=0, limit_s=STEP_LIMIT_S, env=None):
+    """What it prints, both streams, if its status is this."""
+    print("$", *words, "(user)" if user else "", flush=True)
+    result = subprocess.run(words_of(words, user), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace", timeout=limit_s, check=False,
+                            env={**os.environ, **(env or {})})
+    print(f"{result.stdout}(status {result.returncode})", flush=True)
+    check(status in (None, result.returncode), f"{words[0]} {words[1] if len(words) > 1 else ''}: status "
+          f"{result.returncode}: {result.stdout.strip()[-300:]}")
+    return result.stdout
+
+
+def ntprof(*words, refusal=None, **given):
+    """With a refusal, which is a regular expression, the command must refuse, and say so."""
+    said = run(NTPROF, *words, status=125 if refusal else 0, **given)
+    if refusal:
+        line = next((line for line in said.splitlines() if re.search(refusal, line)), None)
+        check(line is not None, f"refused in other words than {refusal}: {said.strip()[-300:]}")
+        raise Refused(re.sub(r"\s+", " ", line))
+    return said
+
+
+def report(file, *words):
+    found = subprocess.run([NTPROF, "report", "--json", "--rows", "0", *words, file], stdout=subprocess.PIPE,
+                           check=True, timeout=STEP_LIMIT_S)
+    parsed = json.loads(found.stdout)
+    print("sources", *parsed["sources"], sep="\n  ")
+    print("rows", *((row["hits"], row["function"], row["image"]) for row in parsed["rows"][:30]), sep="\n  ")
+    return parsed
+
+
+@contextlib.contextmanager
+def running(*words, user=False):
+    """In the background, until this ends."""
+    with subprocess.Popen(words_of(words, user), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def program(name):
+    return BUILD / "tests/integration/programs" / name
+
+
+# ---- what must hold ----
+
+
+def check_sums(parsed):
+    for source in parsed["sources"]:
+        check(source["lost"] == 0, f"{source['lost']} hits lost")
+        check(source["outside"] - source["outside_kernel"] <= 0.02 * source["taken"] + 1,
+              f"{source['outside']} of {source['taken']} hits in no row")
+
+
+def check_shares(file, least=50):
+    """Three units of work in one function for one in another: nobody else's speed changes that."""
+    parsed = report(file, "--by", "function")
+    check_sums(parsed)
+    hits = collections.Counter()
+    for row in parsed["rows"]:
+        hits[row["function"]] += row["hits"]
+    both = hits[HOT] + hits[COLD]
+    check(both >= least, f"{both} hits in the functions of the program")
+    share = hits[HOT] / both
+    check(abs(share - 0.75) <= 0.03 + 4 * math.sqrt(0.75 * 0.25 / both), f"{share:.1%} of {both} hits, not 75 %")
+    return parsed
+
+
+def check_kernel(parsed, least=20):
+    """Its hits have names."""
+    kernel = collections.Counter()
+    for row in parsed["rows"]:
+        if row["image"].startswith("[kernel") or row["image"] == "[no image]":
+            kernel[NAMELESS.fullmatch(row["function"]) is None] += row["hits"]
+    print("hits of the kernel with a name:", kernel[True], "without:", kernel[False])
+    check(kernel[True] >= least, f"{kernel[True]} hits of the kernel have names")
+    check(kernel[False] <= 0.05 * kernel[True] + 1, f"{kernel[False]} hits of the kernel have no name")
+
+
+def check_calls(parsed, calls):
+    taken = parsed["sources"][0]["taken"]
+    check(taken == calls, f"{taken} hits of {calls} calls")
+    check([(row["function"], row["hits"]) for row in parsed["rows"]] == [("counted", calls)], "other rows")
+
+
+# ---- steps ----
+
+
+@step("kernel")
+def kernel():
+    run("uname", "-a")
+    run("ls", "/sys/bus/event_source/devices")
+    run("head", "-n", "3", "/proc/kallsyms")
+    for name in ("perf_event_paranoid", "kptr_restrict", "unprivileged_bpf_disabled"):
+        print(name, setting("kernel/" + name))
+    return platform.release()
+
+
+def doctor(user):
+    told = json.loads(ntprof("doctor", "--json", user=user))
+    check("Profiling works" in ntprof("doctor", user=user), "it does not work")
+    usable = {backend["name"]: backend for backend in told["backends"]}
+    check(user or usable["perf"]["usable"], "perf does not work for root")
+    check(usable["timer"]["usable"], "timer does not work")
+    if not user and not usable["bpf"]["usable"]:
+        bpf_refusal(usable["bpf"])
+
+
+def bpf_refusal(backend):
+    """Why this kernel refuses the back end, in the words that it ought to."""
+    said = f"{backend['reason']}; {backend['remedy']}"
+    wanted = (r"5\.15" if RELEASE < (5, 15) else f"pages have {PAGE_BYTES} bytes" if PAGE_BYTES != 4096 else
+              "lockdown" if LOCKED_DOWN else None)
+    check(wanted is not None and re.search(wanted, said), f"bpf is refused: {said}")
+    return said
+
+
+@step("doctor")
+def doctor_of_both():
+    doctor(user=False)
+    doctor(user=True)
+
+
+@step("sources")
+def sources():
+    for user in (False, True):
+        with changed("kernel/perf_event_paranoid", 2):
+            ntprof("sources", user=user)
+            listed = json.loads(ntprof("sources", "--json", user=user))["sources"]
+        works = {source["name"] for source in listed if source["supported"]}
+        wanted = {"time", "page-faults", "minor-faults", "major-faults"}
+        wanted |= set() if user else {"context-switches", "migrations"}  # they happen in the kernel
+        check(works >= wanted, f"work: {works}")
+
+
+@step("run, root")
+def run_root():
+    ntprof("run", "--rows", "6", "-o", "root.pb.gz", "--", program("shares"), "3000")
+    parsed = check_shares("root.pb.gz")
+    check(parsed["hal"] == "perf", f"back end {parsed['hal']}")
+    check(parsed["sources"][0]["kernel_included"], "without the kernel")
+
+
+def run_user(level, backend):
+    with changed("kernel/perf_event_paranoid", level):
+        ntprof("run", "--rows", "6", "-o", f"user{level}.pb.gz", "--", program("shares"), "3000", user=True)
+    parsed = check_shares(f"user{level}.pb.gz")
+    check(parsed["hal"] == backend, f"back end {parsed['hal']}")
+
+
+@step("run, user, perf_event_paranoid 2")
+def run_user_2():
+    run_user(2, "perf")
+
+
+@step("run, user, perf_event_paranoid 3")
+def run_user_3():
+    run_user(3, "timer")
+
+
+@step("system, kernel by name")
+def system_root():
+    with running(program("shares"), "1000000"):
+        ntprof("system", "--duration", "4s", "--rows", "8", "-o", "system.pb.gz")
+        ntprof("system", "--kernel", "--duration", "4s", "--rows", "8", "-o", "kernel.pb.gz")
+    check_kernel(check_shares("system.pb.gz"), 5)
+    check_kernel(report("kernel.pb.gz", "--by", "function"), 5)
+
+
+@step("system, kptr_restrict 2")
+def system_nameless():
+    """No names of the kernel; its hits are counted as its own nevertheless."""
+    with changed("kernel/kptr_restrict", 2), running(program("shares"), "1000000"):
+        ntprof("system", "--duration", "4s", "--rows", "8", "-o", "nameless.pb.gz")
+    check_shares("nameless.pb.gz")
+
+
+@step("system, user")
+def system_user():
+    with changed("kernel/perf_event_paranoid", 2):
+        ntprof("system", "--duration", "1s", user=True, refusal="kernel.perf_event_paranoid is 2")
+
+
+@step("threads: attach")
+def attach_threads():
+    for user in (False, True):
+        with changed("kernel/perf_event_paranoid", 2), \
+                running(program("shares_threads"), "1000000", user=user) as child:
+            ntprof("attach", child.pid, "--duration", "4s", "--rows", "4", "-o", f"attach{user}.pb.gz", user=user)
+        check_shares(f"attach{user}.pb.gz")
+
+
+@step("attach, user, perf_event_paranoid 3")
+def attach_user_3():
+    with changed("kernel/perf_event_paranoid", 3), running(program("shares"), "1000000", user=True) as child:
+        ntprof("attach", child.pid, "--duration", "1s", user=True, refusal="kernel.perf_event_paranoid is 3")
+
+
+@step("timer")
+def timer():
+    ntprof("run", "--hal", "timer", "--rows", "6", "-o", "timer.pb.gz", "--", program("shares"), "3000", user=True)
+    check_shares("timer.pb.gz")
+
+
+def stacks(backend):
+    ntprof("run", "-g", "--hal", backend, "--rows", "12", "-o", "stacks.pb.gz", "--", program("shares"), "3000")
+    parsed = check_shares("stacks.pb.gz")
+    main = next((row for row in parsed["rows"] if row["function"] == "main"), None)
+    check(main is not None and main["total"] >= 0.9 * parsed["sources"][0]["taken"], f"of main: {main}")
+
+
+@step("stacks (-g)")
+def stacks_by_perf():
+    stacks("perf")
+
+
+@step("stacks (-g), timer")
+def stacks_by_timer():
+    stacks("timer")
+
+
+@step("vdso")
+def vdso():
+    with running(program("clock_caller")) as child:
+        ntprof("attach", child.pid, "--duration", "3s", "--rows", "6", "-o", "vdso.pb.gz")
+    parsed = report("vdso.pb.gz", "--by", "image,function")
+    check_sums(parsed)
+    names = {row["function"] for row in parsed["rows"] if row["image"] == "[vdso]"}
+    check(any("clock_gettime" in name for name in names), f"names in the vdso: {names}")
+
+
+def source(name, *words, least=1):
+    ntprof("run", "-e", name, "--rows", "3", "-o", "source.pb.gz", "--", *words)
+    parsed = report("source.pb.gz")
+    check_sums(parsed)
+    check(parsed["sources"][0]["taken"] >= least, f"{parsed['sources'][0]['taken']} hits")
+
+
+@step("page-faults, minor-faults")
+def page_faults():
+    for name in ("page-faults", "minor-faults"):
+        source(name, program("page_faults"), least=10)
+
+
+@step("major-faults")
+def major_faults():
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n")
+    source("major-faults", "/usr/bin/python3", "-c", "import json")
+
+
+@step("context-switches, migrations")
+def switches():
+    source("context-switches", "/bin/sh", "-c", "for i in 1 2 3 4 5; do /bin/sleep 0.01; done", least=5)
+    source("migrations", program("shares_threads"), "300", least=0)
+
+
+@step("alignment-faults")
+def alignment_faults():
+    source("alignment-faults", program("shares"), "100", least=0)
+
+
+@step("function, root")
+def function_root():
+    ntprof("run", "-e", "function:counted", "-o", "function.pb.gz", "--", program("function_caller"), "1000",
+           refusal=probe_refusal())
+    check_calls(report("function.pb.gz"), 1000)
+
+
+def probe_refusal():
+    return "lockdown" if LOCKED_DOWN else None
+
+
+@step("function, user")
+def function_user():
+    with changed("kernel/perf_event_paranoid", 2):
+        ntprof("run", "-e", "function:counted", "-o", "function-user.pb.gz", "--", program("function_caller_fixed"),
+               "1000", user=True, refusal=probe_refusal())
+    check_calls(report("function-user.pb.gz"), 1000)
+
+
+@step("uprobe")
+def uprobe():
+    shown = run("objdump", "-F", "-d", "--disassemble=counted", program("function_caller"))
+    offset = re.search(r"<counted> \(File Offset: (0x[0-9a-f]+)\)", shown)[1]
+    ntprof("run", "-e", f"uprobe:{program('function_caller')}+{offset}", "-o", "uprobe.pb.gz", "--",
+           program("function_caller"), "1000", refusal=probe_refusal())
+    check_calls(report("uprobe.pb.gz"), 1000)
+
+
+@step("breakpoint")
+def breakpoint_at():
+    shown = run("nm", program("function_caller_fixed"))
+    address = re.search(r"(?m)^0*([0-9a-f]+) T counted$", shown)[1]
+    ntprof("run", "-e", f"breakpoint:0x{address}", "-o", "breakpoint.pb.gz", "--", program("function_caller_fixed"),
+           "1000", refusal=probe_refusal())
+    check_calls(report("breakpoint.pb.gz"), 1000)
+
+
+@step("region")
+def region():
+    ntprof("run", "--region", HOT, "-o", "region.pb.gz", "--", program("shares"), "2000")
+    parsed = report("region.pb.gz")
+    share = parsed["sources"][0]["counted"] / parsed["sources"][0]["taken"]
+    check(0.6 <= share <= 0.85, f"{share:.1%} in the region")
+
+
+def pmu(user):
+    """The emulated processor counts exactly: hits as expected, and as many events as perf counts."""
+    works = {source["name"]: source for source in json.loads(ntprof("sources", "--json"))["sources"]}
+    if not works["cycles"]["supported"]:
+        check(not ARM, "no PMU")
+        raise Refused(works["cycles"]["reason"])
+    work = [program("function_caller"), "10000000"]
+    mode = "u" if user else "uk"
+    for name in ("cycles", "instructions"):
+        with changed("kernel/perf_event_paranoid", 2):
+            ntprof("run", "-e", name, "-c", "65536", "--rows", "5", "-o", f"{name}{user}.pb.gz", "--", *work, user=user)
+            said = run("perf", "stat", "-x,", "-e", f"{name}:{mode}", *work, user=user)
+            run("perf", "record", "-q", "-e", f"{name}:{mode}", "-c", "65536", "-o", f"{name}{user}.data", *work,
+                user=user)
+            run("perf", "report", "-i", f"{name}{user}.data", "--stdio", "--sort", "dso", user=user)
+        source = report(f"{name}{user}.pb.gz")["sources"][0]
+        counted = int(re.search(r"(?m)^(\d+),", said)[1]) / 65536
+        taken = source["taken"]
+        for what, wanted in (("expected", source["expected"]), ("of perf", counted)):
+            check(abs(taken - wanted) <= 0.01 * wanted + 2, f"{name}: {taken} hits, {what} {wanted:.0f}")
+
+
+@step("cycles, instructions")
+def pmu_of_root():
+    pmu(user=False)
+
+
+@step("cycles, instructions, user")
+def pmu_of_user():
+    pmu(user=True)
+
+
+@step("top, in a terminal")
+def top():
+    main, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    shown = b""
+    with running(program("shares"), "1000000"), \
+            subprocess.Popen([NTPROF, "top"], stdin=terminal, stdout=terminal, stderr=terminal,
+                             start_new_session=True) as child:
+        os.close(terminal)
+        while HOT.encode() not in shown and select.select([main], [], [], STEP_LIMIT_S)[0]:
+            shown += os.read(main, 65536)
+        os.write(main, b"q")
+        with contextlib.suppress(OSError):  # EIO, when nobody has the other end
+            while data := os.read(main, 65536):
+                shown += data
+        status = child.wait(STEP_LIMIT_S)
+    os.close(main)
+    print(shown)
+    check(status == 0, f"status {status}")
+    check(HOT.encode() in shown, f"{HOT} is not shown")
+
+
+@step("agent, SQLite")
+def agent():
+    store = "sqlite:/tmp/work/store.db"
+    ntprof("store", "init", store)
+    words = ["agent", "--store", store, "--window", "5s", "--spool", "/tmp/work/spool", "-F", "397"]
+    with running(program("shares"), "1000000"), running(NTPROF, *words) as child:
+        end = time.monotonic() + STEP_LIMIT_S
+        while json.loads(ntprof("store", "stat", "--json", store))["windows"] < 2:
+            check(child.poll() is None and time.monotonic() < end, f"no windows; status {child.poll()}")
+            time.sleep(2)
+        child.send_signal(signal.SIGTERM)
+        check(child.wait(STEP_LIMIT_S) == 0, f"status {child.returncode}")
+    check_shares(store, 20)
+
+
+@step("report")
+def report_by_all():
+    for by in ("function", "image", "line", "address", "process", "inline"):
+        check("shares" in ntprof("report", "--by", by, "--rows", "6", "root.pb.gz"), f"by {by}")
+
+
+@step("annotate")
+def annotate():
+    said = ntprof("annotate", HOT, "root.pb.gz")
+    check(re.search(r"\b(madd|mul)\b" if ARM else r"\bimul", said), "no instructions")
+    check("shares.c:" in said, "no lines")
+
+
+@step("export")
+def export():
+    of_image = ["gmon", "llvm-profgen", "llvm-sample", "gcc-afdo", "symbol-order"]
+    for form in ["pprof", "callgrind", "speedscope", "folded", "json", "csv", "html", "svg", "openmetrics", *of_image]:
+        ntprof("export", "--format", form, *(["--image", "shares"] if form in of_image else []),
+               "-o", f"exported.{form}", "stacks.pb.gz" if form == "svg" else "root.pb.gz")
+        check(os.path.getsize(f"exported.{form}") > 0, f"{form} is empty")
+    for form in ("bolt", "bolt-fdata"):
+        said = run(NTPROF, "export", "--format", form, "--image", "shares", "root.pb.gz", status=125)
+        check("--emit-relocs" in said, f"{form} of a program without relocations")
+
+
+@step("examples")
+def examples():
+    for user in (False, True):
+        for words in (["self"], ["windows_style"], ["live", "2"], ["procrash", "1", "--nt", "1607"], ["scoped"]):
+            with changed("kernel/perf_event_paranoid", 2):
+                run(BUILD / "examples" / words[0], *words[1:], user=user)
+
+
+@step("processor goes and comes")
+def hotplug():
+    switch = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
+    if not switch.exists():
+        return "-"
+    orders = ["0", "1"] if switch.read_text().strip() == "1" else ["1"]
+    with running(program("shares"), "1000000"), running(program("shares"), "1000000"):
+        child = subprocess.Popen([NTPROF, "system", "--duration", "8s", "--per", "cpu", "-o", "hotplug.pb.gz"])
+        for order in orders:
+            time.sleep(2)
+            switch.write_text(order)
+        check(child.wait(STEP_LIMIT_S) == 0, f"status {child.returncode}")
+    check_shares("hotplug.pb.gz")
+    return ""
+
+
+# ---- the tests of the build ----
+
+
+def listed_tests():
+    return json.loads((BUILD / "meson-info/intro-tests.json").read_text())
+
+
+def run_test(test, end):
+    """(name, status, what it prints), without meson, which runs no tests of a cross build. Status None: no time."""
+    limit_s = min(end - time.monotonic(), STEP_LIMIT_S)
+    if limit_s <= 0:
+        return test["name"], None, ""
+    try:
+        result = subprocess.run(test["cmd"], env={**os.environ, **test["env"]}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                                timeout=limit_s, check=False)
+    except subprocess.TimeoutExpired as late:
+        return test["name"], "hangs" if limit_s == STEP_LIMIT_S else None, str(late.stdout)
+    return test["name"], result.returncode, result.stdout
+
+
+@step("bpf")
+def bpf():
+    """Commands cannot use it; sessions of programs can."""
+    backend = next(one for one in json.loads(ntprof("doctor", "--json"))["backends"] if one["name"] == "bpf")
+    if not backend["usable"]:
+        raise Refused(bpf_refusal(backend))
+    test = next(test for test in listed_tests() if test["name"] == "integration-counting-bpf")
+    _, status, said = run_test(test, time.monotonic() + STEP_LIMIT_S)
+    print(said)
+    check(status == 0 and "[       OK ]" in said, f"status {status}")
+
+
+def run_tests(words, end):
+    """Those of these suites, of which the fast ones come first, until the time is over."""
+    chosen = [test for test in listed_tests() if any(f"ntprof:{word}" in test["suite"] for word in words)
+              and "ntprof:long" not in test["suite"]]
+    states = collections.Counter()
+    failed = []
+    for parallel in (True, False):
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if parallel else 1) as pool:
+            of_kind = [test for test in chosen if test["is_parallel"] == parallel]
+            for name, status, said in pool.map(lambda test: run_test(test, end), of_kind):
+                state = {0: "passed", 77: "skipped", None: "left out for time"}.get(status, "failed")
+                states[state] += 1
+                print(f"== {name}: {state}{f' ({status})' * (state == 'failed')}")
+                if state == "failed":
+                    print(said[-20000:])
+                    failed.append(name)
+    check(not failed, " ".join(failed))
+    return ", ".join(f"{count} {state}" for state, count in states.items())
+
+
+@step("kernel's log")
+def kernel_log():
+    said = run("dmesg")
+    # A host that gives the guest no time makes it complain of lockups and stalls.
+    bad = re.findall(r"(?m)^.*(?:kernel BUG at|BUG: (?!soft lockup|workqueue)|WARNING: |Oops).*$", said)
+    check(not bad, "; ".join(bad[:3]))
+
+
+def main():
+    global NTPROF, BUILD
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--tests", type=int, default=0)
+    parser.add_argument("steps", nargs="*")
+    given = parser.parse_args()
+    BUILD = given.build
+    NTPROF = BUILD / "tool/ntprof"
+    (HERE / "logs").mkdir(exist_ok=True)
+    if given.tests:
+        end = time.monotonic() + given.tests
+        for words in (["unit"], ["sim"], ["conformance"], ["integration"]):
+            STEPS[f"tests: {', '.join(words)}"] = lambda words=words: run_tests(words, end)
+    for name, function in STEPS.items():
+        if given.steps and name not in given.steps:
+            continue
+        log = HERE / "logs" / (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") + ".log")
+        begin = time.monotonic()
+        with open(log, "w") as stream, contextlib.redirect_stdout(stream):
+            try:
+                result, said = "ok", function() or ""
+            except Refused as why:
+                result, said = "refused", str(why)
+            except Exception as why:  # noqa: BLE001  of whatever kind, the next step runs
+                traceback.print_exc(file=stream)
+                result, said = "FAILED", f"{why} [{log.name}]"
+        print(f"{name}: {result}: {said} ({time.monotonic() - begin:.0f} s)", flush=True)
+        add_result(name, result, said)
+    add_result("end", "ok", "")
+
+
+def add_result(*words):
+    with open(HERE / "results", "a") as stream:
+        stream.write(json.dumps(words) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
