@@ -24,8 +24,8 @@ void stack_socket_close(struct stack_socket *socket);
 /* Take the next connection. Returns false if none waits.
  *
  *   fd   out: of the ring that was handed over; -EMFILE: this process has no room for
- *        its descriptor; -EACCES: a security module keeps it from this process; -1: none
- *        was handed over
+ *        its descriptor; -EACCES: a security module keeps it from this process; -1:
+ *        none was handed over
  *   pid  out: of the process, as the kernel says; 0: it has no number here
  */
 bool stack_socket_take(const struct stack_socket *socket, int *fd, uint32_t *pid);
