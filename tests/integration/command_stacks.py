@@ -330,6 +330,18 @@ class Views(Stacks):
         self.assertRegex(said, r"(?m)^ *0\.00% .* main +call_shares$")
         self.assertEqual(len(re.findall(r"(?m)^(?:ntprof: )?stacks: ", said)), 1, said)
 
+    def test_annotate__a_function_that_only_calls(self):
+        _, samples, _ = self.record("--", program("call_shares"), "300")
+        below = sum(sample.hits for sample in samples if "main" in sample.functions[1:])
+        for words in ([], ["--source"], ["--asm"]):
+            result = self.ntprof("annotate", "--json", *words, "main", FILE)
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+            listing = json.loads(result.stdout)
+            self.assertEqual(sum(sum(line.get("below", [])) for line in listing["lines"]), below, words)
+        result = self.ntprof("annotate", "nothing_of_this_name", FILE)
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("nothing called so has hits", text(result.stderr))
+
     def test_without_stacks__callers_are_refused(self):
         self.profile("-o", FILE, "--", program("call_shares"), "100")
         for words in (["--callers-of", "work"], ["--tree"]):

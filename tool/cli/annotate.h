@@ -25,9 +25,10 @@ struct annotate_arguments {
     bool json;
 };
 
-/* annotate_choose - find the target that was named, or the first row of the report.
- * Returns false after an error line. */
-bool annotate_choose(const struct profile *profile,
+/* annotate_choose - find the target that was named, or the first row of the report. For
+ * what has no hits, rows without hits are added to the profile. Returns false after an
+ * error line. */
+bool annotate_choose(struct profile *profile,
                      const struct annotate_arguments *arguments,
                      struct listing_target *target);
 

@@ -84,7 +84,7 @@ list(const struct profile *profile, const struct annotate_arguments *arguments,
 
 /* Choose source and target, and print the listing. Returns the exit status. */
 static int
-annotate(const struct profile *profile, struct annotate_arguments *arguments)
+annotate(struct profile *profile, struct annotate_arguments *arguments)
 {
     struct listing_target target = {0};
     struct names names;

@@ -79,20 +79,37 @@ fail_choice(const struct profile *profile, const struct annotate_arguments *argu
     }
 }
 
+/* Find what was named; if nothing of that name has hits, what only calls. Returns false
+ * after an error line. */
+static bool
+find_named(struct profile *profile, const struct annotate_arguments *arguments,
+           struct listing_targets *targets)
+{
+    bool done =
+        listing_find_targets(profile, arguments->what, arguments->image, targets);
+
+    if (done && targets->count == 0 && profile_has_stacks(profile)) {
+        listing_targets_finish(targets);
+        done =
+            listing_add_calls(profile) &&
+            listing_find_targets(profile, arguments->what, arguments->image, targets);
+    }
+    return done || cmd_refuse("annotate", arguments->file, "out of memory");
+}
+
 bool
-annotate_choose(const struct profile *profile,
-                const struct annotate_arguments *arguments,
+annotate_choose(struct profile *profile, const struct annotate_arguments *arguments,
                 struct listing_target *target)
 {
-    struct listing_targets targets;
+    struct listing_targets targets = {.items = NULL};
     bool found;
 
     if (arguments->what == NULL) {
         return choose_hottest(profile, arguments, target);
     }
-    if (!listing_find_targets(profile, arguments->what, arguments->image, &targets)) {
+    if (!find_named(profile, arguments, &targets)) {
         listing_targets_finish(&targets);
-        return cmd_refuse("annotate", arguments->file, "out of memory");
+        return false;
     }
     found = targets.count == 1;
     if (found) {

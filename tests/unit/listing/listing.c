@@ -583,6 +583,38 @@ calls__on_stacks__printed_in_a_column(void **state)
     profile_delete(made.profile);
 }
 
+static void
+calls__of_a_function_without_hits__found_and_listed(void **state)
+{
+    static const enum listing_view views[] = {LISTING_BEST, LISTING_SOURCE_ONLY};
+    const struct annotator_settings settings = {.below = true};
+    struct sample_profile made = make_called();
+    struct listing_targets targets;
+
+    (void)state;
+    made.profile->rows[0].hits[0] = 0;
+    made.profile->rows[0].address = 0x409000; /* elsewhere, of nothing */
+    made.profile->rows[0].function = made.profile->rows[0].line = 0;
+    assert_true(listing_find_targets(made.profile, "work", NULL, &targets));
+    assert_int_equal(targets.count, 0);
+    listing_targets_finish(&targets);
+    assert_true(listing_add_calls(made.profile));
+    for (size_t i = 0; i < 2; i++) {
+        struct listing listing;
+        const struct listing_line *line;
+
+        list_with(&settings, made.profile, "work", views[i], &listing);
+        assert_int_equal(listing.has_instructions, views[i] == LISTING_BEST);
+        line = listing.has_instructions ? fixture_at(&listing, 0x401009)
+                                        : fixture_line(&listing, 12);
+        assert_int_equal(listing_line_below(&listing, line, 0), 42);
+        assert_int_equal(listing.own[0], 0);
+        assert_int_equal(listing.bucket_count, 0);
+        listing_finish(&listing);
+    }
+    profile_delete(made.profile);
+}
+
 /* --- what is not there --- */
 
 static void
@@ -998,6 +1030,7 @@ main(int argc, char **argv)
             inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
         cmocka_unit_test(image__of_another_build__source_and_said),
         cmocka_unit_test(calls__on_stacks__hits_below_their_lines_once),
+        cmocka_unit_test(calls__of_a_function_without_hits__found_and_listed),
         cmocka_unit_test(calls__on_stacks__printed_in_a_column),
         cmocka_unit_test(code__too_large__not_said_to_be_missing),
         cmocka_unit_test(image__gone__found_in_image_dir),

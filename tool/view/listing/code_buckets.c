@@ -52,6 +52,18 @@ end_of(const struct code_view *code, const struct part *part,
                                                                            : end;
 }
 
+/* Rows that were made of calls have none. */
+static bool
+has_hits(const struct code_view *code, const struct profile_row *row)
+{
+    bool any = false;
+
+    for (size_t i = 0; !any && i < code->listing->source_count; i++) {
+        any = row->hits[i] > 0;
+    }
+    return any;
+}
+
 void
 code_add_buckets(struct code_view *code, const struct part *part)
 {
@@ -67,6 +79,9 @@ code_add_buckets(struct code_view *code, const struct part *part)
                 ? NULL
                 : &listing->buckets[listing->bucket_count - 1];
 
+        if (!has_hits(code, code->rows[i].row)) {
+            continue;
+        }
         if (bucket == NULL || start >= bucket->end) {
             const size_t hits_at = listing_add_hits(listing);
 

@@ -107,6 +107,11 @@ struct listing_targets {
 bool listing_find_targets(const struct profile *profile, const char *text,
                           const char *image, struct listing_targets *targets);
 
+/* listing_add_calls - add rows without hits at all calls of a profile, so that
+ * functions that only call others are targets, too. Returns false if memory runs out;
+ * the profile can still be used. */
+bool listing_add_calls(struct profile *profile);
+
 /* listing_find_hottest - find all functions in whose machine code hits are, in the
  * order of the report. image and targets as above. Returns false if memory runs out. */
 bool listing_find_hottest(const struct profile *profile, const char *image,
