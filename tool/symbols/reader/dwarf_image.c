@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_image.c - copies debug sections, unpacked, behind the headers of an ELF file.
+ * dwarf_image.c - puts debug sections, unpacked, behind the headers of an ELF file.
  */
 #include "symbols/reader/dwarf_image.h"
 
@@ -63,6 +63,20 @@ static uint64_t
 rounded(uint64_t size)
 {
     return (size + 7) & ~UINT64_C(7);
+}
+
+/* Return the size of an image with sections of these sizes. */
+static uint64_t
+size_of_image(const uint64_t sizes[SYM_DWARF_SECTIONS])
+{
+    /* A word of zeros at the end: libdw reads a string in .debug_info up to its NUL,
+     * even beyond the end of the section. */
+    uint64_t size = sizeof(struct headers) + sizeof(uint64_t);
+
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        size += sizes[id] < BYTES_MAX ? rounded(sizes[id]) : BYTES_MAX;
+    }
+    return size;
 }
 
 /* Write the headers of an ELF file that has sections of these sizes, one after the
@@ -142,14 +156,9 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
                      const uint64_t sizes[SYM_DWARF_SECTIONS],
                      struct sym_budget *budget)
 {
-    /* A word of zeros at the end: libdw reads a string in .debug_info up to its NUL,
-     * even beyond the end of the section. */
-    uint64_t size = sizeof(struct headers) + sizeof(uint64_t);
+    const uint64_t size = size_of_image(sizes);
 
     *image = (struct sym_dwarf_image){.budget = budget};
-    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
-        size += sizes[id] < BYTES_MAX ? rounded(sizes[id]) : BYTES_MAX;
-    }
     if (!sym_budget_take(budget, size)) {
         return false;
     }
@@ -190,7 +199,9 @@ bool
 sym_dwarf_image_open(struct sym_dwarf_image *image)
 {
     close_image(image);
-    image->elf = elf_memory((char *)image->bytes, (size_t)image->size);
+    image->elf = elf_memory(
+        (char *)image->bytes,
+        (size_t)(image->mapped_bytes > 0 ? image->mapped_bytes : image->size));
     image->dwarf =
         image->elf == NULL ? NULL : dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     if (image->dwarf == NULL) {
@@ -217,7 +228,11 @@ void
 sym_dwarf_image_finish(struct sym_dwarf_image *image)
 {
     close_image(image);
-    free(image->bytes);
+    if (image->mapped_bytes > 0) {
+        munmap(image->bytes, (size_t)image->mapped_bytes);
+    } else {
+        free(image->bytes);
+    }
     sym_budget_give(image->budget, image->size);
     *image = (struct sym_dwarf_image){.bytes = NULL};
 }
@@ -338,23 +353,83 @@ unpack(const struct stored *stored, unsigned char *to)
     }
 }
 
+/* Map a file behind room for headers, and a page of zeros behind it: libdw reads a
+ * string up to its NUL, even beyond the end of its section. Returns the room, or NULL;
+ * *bytes: out, the size of all. */
+static unsigned char *
+map_behind_headers(const struct sym_elf *file, size_t room, uint64_t *bytes)
+{
+    unsigned char *mapped;
+
+    *bytes = room + file->size + room;
+    mapped = mmap(NULL, (size_t)*bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
+        return NULL;
+    }
+    if (mprotect(mapped, room, PROT_READ | PROT_WRITE) != 0 ||
+        mmap(mapped + room, (size_t)file->size, PROT_READ, MAP_PRIVATE | MAP_FIXED,
+             file->fd, 0) == MAP_FAILED) {
+        munmap(mapped, (size_t)*bytes);
+        return NULL;
+    }
+    return mapped;
+}
+
+/* Make the image of sections that are not packed by mapping their file once more.
+ * Returns false if that cannot be done; then they can be copied. */
+static bool
+map_sections(struct sym_dwarf_image *image, const struct sym_elf *file,
+             const struct stored stored[SYM_DWARF_SECTIONS],
+             const uint64_t sizes[SYM_DWARF_SECTIONS], struct sym_budget *budget)
+{
+    const size_t room = (size_t)sysconf(_SC_PAGESIZE); /* more than the headers need */
+    const uint64_t size = size_of_image(sizes);
+    struct headers *headers;
+
+    if (file->fd < 0 || !sym_budget_take(budget, size)) {
+        return false;
+    }
+    *image = (struct sym_dwarf_image){.budget = budget, .size = size};
+    image->bytes = map_behind_headers(file, room, &image->mapped_bytes);
+    if (image->bytes == NULL) {
+        sym_budget_give(budget, size);
+        return false;
+    }
+    headers = (struct headers *)(void *)image->bytes;
+    fill_headers(headers, sizes);
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        if (sizes[id] > 0) {
+            const uint64_t at = room + (uint64_t)(stored[id].bytes - file->bytes);
+
+            headers->sections[id + 1].sh_offset = at;
+            image->parts[id] = (struct sym_dwarf_part){image->bytes + at, sizes[id]};
+        }
+    }
+    return true;
+}
+
 bool
 sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
                      bool split, struct sym_budget *budget, char *why, size_t why_size)
 {
     struct stored stored[SYM_DWARF_SECTIONS];
     uint64_t sizes[SYM_DWARF_SECTIONS] = {0};
+    bool packed = false;
 
     *image = (struct sym_dwarf_image){.bytes = NULL};
     why[0] = '\0';
     for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
         if (id != SYM_DWARF_FRAME && find_section(file, split, id, &stored[id])) {
             sizes[id] = stored[id].size;
+            packed |= stored[id].packed;
         }
     }
     if (sizes[SYM_DWARF_INFO] == 0 || sizes[SYM_DWARF_ABBREV] == 0 ||
         file->big_endian != (__BYTE_ORDER == __BIG_ENDIAN)) {
         return false;
+    }
+    if (!packed && map_sections(image, file, stored, sizes, budget)) {
+        return true;
     }
     if (!sym_dwarf_image_make(image, sizes, budget)) {
         snprintf(why, why_size, "there is no memory for its debug sections");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf_image.h - makes an ELF file in memory from the debug sections that names and
+ * dwarf_image.h - makes an ELF file in memory of the debug sections that names and
  * lines need, for libdw to read.
  *
  * libdw of elfutils 0.188 supports neither sections compressed by zstd nor packages of
@@ -39,8 +39,9 @@ struct sym_dwarf_part {
 };
 
 struct sym_dwarf_image {
-    unsigned char *bytes; /* the whole ELF file; NULL: there is none */
-    uint64_t size;        /* taken from the budget */
+    unsigned char *bytes;  /* the whole ELF file; NULL: there is none */
+    uint64_t size;         /* taken from the budget */
+    uint64_t mapped_bytes; /* that bytes are a mapping of; 0: they are allocated */
     struct sym_dwarf_part parts[SYM_DWARF_SECTIONS];
     struct sym_budget *budget; /* may be NULL */
     Elf *elf;
@@ -48,7 +49,9 @@ struct sym_dwarf_image {
 };
 
 /*
- * Copy the sections of a file, which may be closed afterwards.
+ * Copy the sections of a file, which may be closed afterwards. If none of them is
+ * packed, they are mapped instead, which costs less time and memory; as much is taken
+ * from the budget, so that both have the same lines.
  *
  *   split   copy the sections of split units (".debug_info.dwo"), not the ordinary ones
  *   budget  memory is taken from it; must outlive the image

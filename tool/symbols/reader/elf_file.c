@@ -124,17 +124,17 @@ sym_elf_open(struct sym_elf *file, int fd)
     if (bytes == MAP_FAILED) {
         /* What is empty, or has no size or no pages, such as a pipe or a device, is no
          * ELF file. */
-        *file = (struct sym_elf){.bytes = NULL};
+        *file = (struct sym_elf){.fd = -1};
         return size <= 0 || errno == ENODEV ? -ENOEXEC : -errno;
     }
-    *file = (struct sym_elf){.bytes = bytes, .size = (uint64_t)size, .mapped = true};
+    *file = (struct sym_elf){.bytes = bytes, .size = (uint64_t)size, .fd = fd};
     return open_or_close(file);
 }
 
 int
 sym_elf_open_memory(struct sym_elf *file, const void *bytes, size_t size)
 {
-    *file = (struct sym_elf){.bytes = bytes, .size = size};
+    *file = (struct sym_elf){.bytes = bytes, .size = size, .fd = -1};
     return open_or_close(file);
 }
 
@@ -144,10 +144,10 @@ sym_elf_close(struct sym_elf *file)
     elf_end(file->elf);
     free(file->segments);
     free(file->sections);
-    if (file->mapped) {
+    if (file->fd >= 0 && file->bytes != NULL) {
         munmap((void *)(uintptr_t)file->bytes, (size_t)file->size);
     }
-    *file = (struct sym_elf){.bytes = NULL};
+    *file = (struct sym_elf){.fd = -1};
 }
 
 bool

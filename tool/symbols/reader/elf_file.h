@@ -25,7 +25,7 @@ struct sym_elf {
     Elf *elf;
     const unsigned char *bytes;
     uint64_t size;
-    bool mapped;
+    int fd; /* of a mapped file; -1: it is in memory */
     uint16_t machine;
     bool wide; /* 64-bit */
     bool big_endian;
@@ -37,7 +37,7 @@ struct sym_elf {
 };
 
 /*
- * Open a file, or one in memory. fd may be closed afterwards; bytes must stay until
+ * Open a file, or one in memory. fd must stay open and bytes must stay until
  * sym_elf_close. Returns 0; -ENOEXEC if it is no ELF file or its header is damaged;
  * -ENOMEM; or another negative errno of reading.
  */

@@ -3,8 +3,8 @@
  * lines.h - source file and line of an address, and the functions that were inlined
  * there.
  *
- * The debug sections of a file are copied at opening. Units are read when an address in
- * them is looked up, and what was read is kept until sym_lines_close.
+ * The debug sections of a file are copied or mapped at opening. Units are read when an
+ * address in them is looked up, and what was read is kept until sym_lines_close.
  */
 #ifndef SYMBOLS_READER_LINES_H
 #define SYMBOLS_READER_LINES_H

@@ -24,6 +24,7 @@
 
 struct sym_reader {
     struct sym_elf file;
+    int fd;                       /* of the file, unless is_memory */
     struct sym_segment *segments; /* the loadable ones */
     size_t segment_count;
     bool is_memory; /* the image is no file */
@@ -111,7 +112,7 @@ sym_reader_open(int fd, const char *path, const char *root)
         return NULL;
     }
     error = sym_elf_open(&image->file, fd);
-    close(fd);
+    image->fd = fd;
     return finish_open(image, error, path, root);
 }
 
@@ -151,6 +152,9 @@ sym_reader_close(struct sym_reader *image)
     sym_lines_close(image->lines);
     sym_unwind_tables_finish(&image->unwind);
     sym_elf_close(&image->file);
+    if (!image->is_memory) {
+        close(image->fd);
+    }
     sym_table_finish(&image->table);
     free(image->segments);
     free(image->path);
