@@ -518,6 +518,18 @@ class MakeDist(Repository):
         self.assertEqual((status, [name for name in said.split() if not name.endswith("/")]),
                          (0, ["ntprof-1.2.3/meson.build", "ntprof-1.2.3/scripts/make_dist.sh"]))
 
+    def test_build_folder__one_file_of_each_machine_and_sums(self):
+        self.write("scripts/make_static.sh", '[ $2 = amd64 ] || { echo "$2: no root"; exit 77; }\n'
+                   'mkdir -p "$1/tool" && echo one >"$1/tool/ntprof"\n').chmod(0o755)
+        self.commit()
+        status, said = run(self.folder / "scripts/make_dist.sh", self.results, self.results / "build")
+        self.assertEqual(status, 0, said)
+        self.assertIn("left out: arm64: no root", said)
+        self.assertEqual((self.results / "ntprof-1.2.3-amd64").read_text(), "one\n")
+        sums = (self.results / "SHA256SUMS").read_text()
+        self.assertEqual([line.split()[1] for line in sums.splitlines()], ["ntprof-1.2.3.tar.gz", "ntprof-1.2.3-amd64"])
+        self.assertEqual(subprocess.run(["sha256sum", "-c", "--quiet", "SHA256SUMS"], cwd=self.results).returncode, 0)
+
     def test_file_not_committed__refused_and_named(self):
         self.write("new.c", "")
         status, said = run(self.folder / "scripts/make_dist.sh", self.results)
