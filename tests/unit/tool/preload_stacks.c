@@ -50,8 +50,8 @@ static bool denied; /* to be received */
 ssize_t __real_recvmsg(int fd, struct msghdr *message, int flags);
 ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
 
-/* Where a security module refuses descriptors, messages come as if there was no room for
- * them. */
+/* Where a security module refuses descriptors, messages come as if there was no room
+ * for them. */
 ssize_t
 __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 {
