@@ -49,6 +49,8 @@ struct encoder {
     struct gzip_writer gzip;
     struct buffer nameless; /* uint64_t pairs: image, and function without a name */
     struct hash_index by_nameless;
+    struct buffer places; /* struct located: the places of locations, each once */
+    struct hash_index by_place;
     uint32_t *location_of_row; /* id */
     /* id; 0: no row needs it, or it is an end that is not shown */
     uint32_t *location_of_call;
@@ -401,30 +403,25 @@ struct located {
     uint64_t address;
 };
 
-/* Return what has a number: rows come first, then calls and ends. */
 static struct located
-located_at(const struct profile *profile, uint32_t number)
+located_row(const struct profile_row *row)
 {
-    if (number < profile->row_count) {
-        const struct profile_row *const row = &profile->rows[number];
+    return (struct located){.image = row->image,
+                            .function = row->function,
+                            .line = row->line,
+                            .inlined = row->caller,
+                            .address = row->address};
+}
 
-        return (struct located){.image = row->image,
-                                .function = row->function,
-                                .line = row->line,
-                                .inlined = row->caller,
-                                .address = row->address};
-    }
-    {
-        const struct profile_call *const call =
-            &profile->calls[number - profile->row_count];
-
-        return (struct located){.is_end = call->end != NULL,
-                                .image = call->image,
-                                .function = call->function,
-                                .line = call->line,
-                                .inlined = call->inlined,
-                                .address = call->address};
-    }
+static struct located
+located_call(const struct profile_call *call)
+{
+    return (struct located){.is_end = call->end != NULL,
+                            .image = call->image,
+                            .function = call->function,
+                            .line = call->line,
+                            .inlined = call->inlined,
+                            .address = call->address};
 }
 
 static int
@@ -449,12 +446,11 @@ compare_located(const struct located *a, const struct located *b)
 }
 
 static int
-compare_locations(const void *left, const void *right, void *profile)
+compare_locations(const void *left, const void *right, void *places)
 {
-    const struct located a = located_at(profile, *(const uint32_t *)left);
-    const struct located b = located_at(profile, *(const uint32_t *)right);
+    const struct located *const a = places;
 
-    return compare_located(&a, &b);
+    return compare_located(&a[*(const uint32_t *)left], &a[*(const uint32_t *)right]);
 }
 
 /*
@@ -521,65 +517,105 @@ put_location(struct encoder *encoder, const struct located *located, uint64_t id
     put_message(encoder, PROFILE_LOCATION);
 }
 
-/* List the numbers of all rows, and of the calls and shown ends on their stacks.
- * Returns how many there are. */
-static size_t
-list_located(struct encoder *encoder, uint32_t *order)
+/* Return the number of a place plus 1, which gets one when it is first met; 0 if memory
+ * runs out. */
+static uint32_t
+number_place(struct encoder *encoder, const struct located *place)
 {
-    const struct profile *profile = encoder->profile;
-    uint32_t *const listed = encoder->location_of_call;
-    size_t count = 0;
+    const struct located *const places = (const void *)encoder->places.data;
+    const size_t count = encoder->places.size / sizeof(*places);
+    const uint32_t hash =
+        hash_mix(hash_mix(hash_mix(place->is_end, place->address),
+                          (uint64_t)place->image << 32 | place->function),
+                 (uint64_t)place->line << 32 | place->inlined);
+    size_t probe = 0;
+    uint32_t at;
+
+    while ((at = hash_index_find(&encoder->by_place, hash, &probe)) !=
+           HASH_INDEX_NONE) {
+        if (compare_located(&places[at], place) == 0) {
+            return at + 1;
+        }
+    }
+    /* Ids have 32 bits. */
+    if (count >= UINT32_MAX - 1 ||
+        !hash_index_add(&encoder->by_place, hash, (uint32_t)count)) {
+        return 0;
+    }
+    buffer_append(&encoder->places, place, sizeof(*place));
+    return encoder->places.failed ? 0 : (uint32_t)count + 1;
+}
+
+/* Set location_of_row and location_of_call to the numbers of places plus 1: rows of
+ * several processes share a place, and so do calls of several callers. Calls that are
+ * on no stack have none. Returns false if memory runs out. */
+static bool
+number_places(struct encoder *encoder)
+{
+    const struct profile *const profile = encoder->profile;
+    uint32_t *const numbers = encoder->location_of_call;
 
     for (size_t i = 0; i < profile->row_count; i++) {
-        order[count++] = (uint32_t)i;
+        const struct located place = located_row(&profile->rows[i]);
+
+        encoder->location_of_row[i] = number_place(encoder, &place);
+        if (encoder->location_of_row[i] == 0) {
+            return false;
+        }
     }
     for (size_t i = 0; i < profile->row_count; i++) {
-        for (uint32_t at = profile->rows[i].stack; at != 0 && listed[at] == 0;
+        for (uint32_t at = profile->rows[i].stack; at != 0 && numbers[at] == 0;
              at = profile->calls[at].caller) {
-            const char *const end = profile->calls[at].end;
+            const struct profile_call *const call = &profile->calls[at];
+            const struct located place = located_call(call);
 
-            if (end == NULL || profile_end_is_shown(end)) {
-                listed[at] = 1;
-                order[count++] = (uint32_t)(profile->row_count + at);
+            if (call->end != NULL && !profile_end_is_shown(call->end)) {
+                break;
+            }
+            numbers[at] = number_place(encoder, &place);
+            if (numbers[at] == 0) {
+                return false;
             }
         }
     }
-    return count;
+    return true;
 }
 
-/* Write the locations and fill location_of_row and location_of_call: rows of several
- * processes share a location, and so do calls of several callers. */
+/* Write the locations in order, and turn numbers of places into ids. */
 static void
 put_locations(struct encoder *encoder)
 {
-    const struct profile *profile = encoder->profile;
-    const size_t all = profile->row_count + profile->call_count;
-    uint32_t *const order =
-        all < UINT32_MAX ? calloc(all, sizeof(*order)) : NULL; /* ids have 32 bits */
-    struct located last = {0};
-    uint32_t id = 0;
-    size_t count;
+    const struct profile *const profile = encoder->profile;
+    const bool numbered = number_places(encoder);
+    struct located *const places = (void *)encoder->places.data;
+    const size_t count = encoder->places.size / sizeof(*places);
+    uint32_t *const order = calloc(count + 1, sizeof(*order));
+    uint32_t *const ids = calloc(count + 1, sizeof(*ids)); /* of numbers plus 1 */
 
-    if (order == NULL) {
+    if (!numbered || order == NULL || ids == NULL) {
         encoder->failed = true;
+        free(order);
+        free(ids);
         return;
     }
-    count = list_located(encoder, order);
-    qsort_r(order, count, sizeof(*order), compare_locations, (void *)profile);
-    for (size_t i = 0; i < count; i++) {
-        const struct located located = located_at(profile, order[i]);
-
-        if (i == 0 || compare_located(&last, &located) != 0) {
-            put_location(encoder, &located, ++id);
-            last = located;
-        }
-        if (order[i] < profile->row_count) {
-            encoder->location_of_row[order[i]] = id;
-        } else {
-            encoder->location_of_call[order[i] - profile->row_count] = id;
-        }
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = i;
+    }
+    if (count > 0) {
+        qsort_r(order, count, sizeof(*order), compare_locations, places);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        ids[order[i] + 1] = i + 1;
+        put_location(encoder, &places[order[i]], i + 1);
+    }
+    for (size_t i = 0; i < profile->row_count; i++) {
+        encoder->location_of_row[i] = ids[encoder->location_of_row[i]];
+    }
+    for (size_t i = 0; i < profile->call_count; i++) {
+        encoder->location_of_call[i] = ids[encoder->location_of_call[i]];
     }
     free(order);
+    free(ids);
 }
 
 /* --- functions --- */
@@ -900,6 +936,8 @@ encoder_finish(struct encoder *encoder)
     buffer_finish(&encoder->file);
     buffer_finish(&encoder->nameless);
     hash_index_finish(&encoder->by_nameless);
+    buffer_finish(&encoder->places);
+    hash_index_finish(&encoder->by_place);
     free(encoder->location_of_row);
     free(encoder->location_of_call);
     free(encoder->process_strings);
