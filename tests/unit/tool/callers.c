@@ -99,7 +99,7 @@ code_map__empty__nothing_to_remove(void **state)
 static void
 sample_pool__full__room_after_removal(void **state)
 {
-    struct sample_pool *const pool = sample_pool_create(4096, 1000);
+    struct sample_pool *const pool = sample_pool_create(4096);
     uint32_t *samples[4];
     uint32_t *sample = NULL;
     uint32_t sum = 0;
@@ -108,11 +108,11 @@ sample_pool__full__room_after_removal(void **state)
     assert_non_null(pool);
     assert_null(sample_pool_next(pool, NULL));
     for (uint32_t i = 0; i < 4; i++) {
-        samples[i] = sample_pool_take(pool);
+        samples[i] = sample_pool_take(pool, 1000);
         assert_non_null(samples[i]);
         *samples[i] = 1u << i;
     }
-    assert_null(sample_pool_take(pool));
+    assert_null(sample_pool_take(pool, 1000));
     while ((sample = sample_pool_next(pool, sample)) != NULL) {
         sum += *sample;
         if (sample == samples[1] || sample == samples[3]) {
@@ -123,9 +123,42 @@ sample_pool__full__room_after_removal(void **state)
     assert_ptr_equal(sample_pool_next(pool, NULL), samples[0]);
     assert_ptr_equal(sample_pool_next(pool, samples[0]), samples[2]);
     assert_null(sample_pool_next(pool, samples[2]));
-    assert_ptr_equal(sample_pool_take(pool), samples[1]);
-    assert_ptr_equal(sample_pool_take(pool), samples[3]);
-    assert_null(sample_pool_take(pool));
+    assert_ptr_equal(sample_pool_take(pool, 1000), samples[1]);
+    assert_ptr_equal(sample_pool_take(pool, 1000), samples[3]);
+    assert_null(sample_pool_take(pool, 1000));
+    sample_pool_delete(pool);
+}
+
+/* Of each sample only what it has takes room, and what goes leaves it to any other. */
+static void
+sample_pool__samples_of_other_sizes__share_the_memory(void **state)
+{
+    struct sample_pool *const pool = sample_pool_create(4096);
+    char *samples[8];
+
+    (void)state;
+    assert_non_null(pool);
+    for (size_t i = 0; i < 8; i++) {
+        samples[i] = sample_pool_take(pool, 512);
+        assert_non_null(samples[i]);
+        memset(samples[i], (int)i, 512);
+    }
+    assert_null(sample_pool_take(pool, 1));
+    sample_pool_remove(pool, samples[1]);
+    sample_pool_remove(pool, samples[3]);
+    sample_pool_remove(pool, samples[4]);
+    assert_null(sample_pool_take(pool, 1025));
+    assert_ptr_equal(sample_pool_take(pool, 1024), samples[3]);
+    assert_ptr_equal(sample_pool_next(pool, samples[0]), samples[2]);
+    assert_ptr_equal(sample_pool_next(pool, samples[3]), samples[5]);
+    assert_ptr_equal(sample_pool_take(pool, 1), samples[1]);
+    assert_null(sample_pool_take(pool, 1));
+    assert_int_equal(samples[2][511], 2);
+    assert_int_equal(samples[5][0], 5);
+    for (char *sample = NULL; (sample = sample_pool_next(pool, sample)) != NULL;) {
+        sample_pool_remove(pool, sample);
+    }
+    assert_ptr_equal(sample_pool_take(pool, 4096), samples[0]);
     sample_pool_delete(pool);
 }
 
@@ -473,6 +506,7 @@ main(void)
         cmocka_unit_test(code_map__used_by_others__they_keep_theirs),
         cmocka_unit_test(code_map__empty__nothing_to_remove),
         cmocka_unit_test(sample_pool__full__room_after_removal),
+        cmocka_unit_test(sample_pool__samples_of_other_sizes__share_the_memory),
         WITH_CALLERS(callers__no_rule_needed__counted_at_once),
         WITH_CALLERS(callers__rule_needed__counted_by_a_thread),
         WITH_CALLERS(callers__file_not_opened__not_recorded_and_why),

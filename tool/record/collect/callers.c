@@ -133,8 +133,7 @@ callers_new(const struct callers_settings *settings)
     callers->stack_bytes = settings->stack_bytes;
     callers->rules = stack_rules_create();
     callers->contexts = stack_contexts_create(settings->contexts);
-    callers->pool =
-        sample_pool_create(POOL_BYTES, sizeof(struct sample) + settings->stack_bytes);
+    callers->pool = sample_pool_create(POOL_BYTES);
     callers->unwinders =
         unwinders_new(settings->find, settings->context, settings->symbols);
     for (size_t i = 0; i < THREADS; i++) {
@@ -549,7 +548,8 @@ make_sample(const struct callers *callers, const struct callers_hit *hit,
 static void
 keep_sample(struct callers *callers, const struct sample *sample, const void *copy)
 {
-    struct sample *const kept = sample_pool_take(callers->pool);
+    struct sample *const kept =
+        sample_pool_take(callers->pool, sizeof(*sample) + sample->copied_bytes);
 
     if (kept == NULL) {
         callers->refused++;

@@ -1,43 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* sample_pool.c - slots of one size, the lowest of which are used first, so that no
- * more memory is touched than was needed at once. */
+/*
+ * sample_pool.c - cells of one size. A sample has as many together as it needs, the
+ * lowest that are free, so that no more memory is touched than was needed at once.
+ */
 #include "record/collect/sample_pool.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
+enum { CELL_BYTES = 512 };
+
 struct sample_pool {
     uint8_t *memory;
-    size_t bytes;
-    size_t sample_bytes;
-    size_t capacity;
-    size_t count; /* of slots that are used */
-    size_t free;  /* no slot below it is free */
-    size_t end;   /* no slot from it on is used */
-    bool *used;   /* by slot */
+    size_t capacity; /* cells */
+    size_t count;    /* of samples */
+    size_t free;     /* no cell below it is free; never within a sample */
+    size_t end;      /* no cell from it on is used */
+    uint32_t *cells; /* by cell: of the sample that begins there; 0: none does */
 };
 
 struct sample_pool *
-sample_pool_create(size_t bytes, size_t sample_bytes)
+sample_pool_create(size_t bytes)
 {
-    const size_t aligned = (sample_bytes + 15) & ~(size_t)15;
     struct sample_pool *const pool = calloc(1, sizeof(*pool));
 
-    assert(sample_bytes > 0 && aligned <= bytes);
     if (pool == NULL) {
         return NULL;
     }
-    pool->bytes = bytes;
-    pool->sample_bytes = aligned;
-    pool->capacity = bytes / aligned;
-    pool->used = calloc(pool->capacity, sizeof(*pool->used));
-    pool->memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pool->used == NULL || pool->memory == MAP_FAILED ||
-        madvise(pool->memory, bytes, MADV_DONTDUMP) != 0) {
+    pool->capacity = bytes / CELL_BYTES;
+    pool->cells = calloc(pool->capacity, sizeof(*pool->cells));
+    pool->memory = mmap(NULL, pool->capacity * CELL_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pool->cells == NULL || pool->memory == MAP_FAILED ||
+        madvise(pool->memory, pool->capacity * CELL_BYTES, MADV_DONTDUMP) != 0) {
         sample_pool_delete(pool);
         return NULL;
     }
@@ -48,60 +45,69 @@ void
 sample_pool_delete(struct sample_pool *pool)
 {
     if (pool != NULL && pool->memory != MAP_FAILED) {
-        munmap(pool->memory, pool->bytes);
+        munmap(pool->memory, pool->capacity * CELL_BYTES);
     }
     if (pool != NULL) {
-        free(pool->used);
+        free(pool->cells);
     }
     free(pool);
 }
 
 void *
-sample_pool_take(struct sample_pool *pool)
+sample_pool_take(struct sample_pool *pool, size_t bytes)
 {
-    size_t slot = pool->free;
+    const size_t wanted = bytes / CELL_BYTES + (bytes % CELL_BYTES != 0);
+    size_t at = pool->free;
+    size_t found = 0; /* free cells that end at at */
 
-    if (pool->count == pool->capacity) {
+    assert(bytes > 0);
+    while (found < wanted && at < pool->capacity) {
+        if (pool->cells[at] > 0) {
+            at += pool->cells[at];
+            found = 0;
+        } else {
+            at++;
+            found++;
+        }
+    }
+    if (found < wanted) {
         return NULL;
     }
-    while (pool->used[slot]) {
-        slot++;
-    }
-    pool->used[slot] = true;
+    pool->cells[at - wanted] = (uint32_t)wanted;
     pool->count++;
-    pool->free = slot + 1;
-    pool->end = slot + 1 > pool->end ? slot + 1 : pool->end;
-    return pool->memory + slot * pool->sample_bytes;
+    pool->free = at - wanted == pool->free ? at : pool->free;
+    pool->end = at > pool->end ? at : pool->end;
+    return pool->memory + (at - wanted) * CELL_BYTES;
 }
 
 static size_t
-slot_of(const struct sample_pool *pool, const void *sample)
+cell_of(const struct sample_pool *pool, const void *sample)
 {
-    return (size_t)((const uint8_t *)sample - pool->memory) / pool->sample_bytes;
+    return (size_t)((const uint8_t *)sample - pool->memory) / CELL_BYTES;
 }
 
 void *
 sample_pool_next(const struct sample_pool *pool, const void *sample)
 {
-    for (size_t slot = sample != NULL ? slot_of(pool, sample) + 1 : 0; slot < pool->end;
-         slot++) {
-        if (pool->used[slot]) {
-            return pool->memory + slot * pool->sample_bytes;
-        }
+    size_t at = sample != NULL ? cell_of(pool, sample) : 0;
+
+    at += sample != NULL ? pool->cells[at] : 0;
+    while (at < pool->end && pool->cells[at] == 0) {
+        at++;
     }
-    return NULL;
+    return at < pool->end ? pool->memory + at * CELL_BYTES : NULL;
 }
 
 void
 sample_pool_remove(struct sample_pool *pool, const void *sample)
 {
-    const size_t slot = slot_of(pool, sample);
+    const size_t at = cell_of(pool, sample);
 
-    assert(pool->used[slot]);
-    pool->used[slot] = false;
+    assert(pool->cells[at] > 0);
+    pool->cells[at] = 0;
     pool->count--;
-    pool->free = slot < pool->free ? slot : pool->free;
-    while (pool->end > 0 && !pool->used[pool->end - 1]) {
-        pool->end--;
+    pool->free = at < pool->free ? at : pool->free;
+    if (pool->count == 0) {
+        pool->end = 0;
     }
 }

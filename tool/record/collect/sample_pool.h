@@ -12,18 +12,14 @@
 
 struct sample_pool;
 
-/*
- * Create a pool. Returns NULL if memory runs out.
- *
- *   bytes         of memory for samples, which are touched only when they are needed
- *   sample_bytes  of the largest sample; at most bytes
- */
-struct sample_pool *sample_pool_create(size_t bytes, size_t sample_bytes);
+/* Create a pool of so much memory, which is touched only when it is needed. Returns
+ * NULL if memory runs out. */
+struct sample_pool *sample_pool_create(size_t bytes);
 void sample_pool_delete(struct sample_pool *pool); /* NULL is allowed */
 
-/* Take memory for one more sample, in which nothing is set. Returns NULL if the pool is
- * full. */
-void *sample_pool_take(struct sample_pool *pool);
+/* Take memory for one more sample of at least one byte, in which nothing is set.
+ * Returns NULL if the pool has no room for it. */
+void *sample_pool_take(struct sample_pool *pool, size_t bytes);
 
 /* Return the sample behind another, or the first one behind NULL, in no order of time.
  * Returns NULL if there is none. */
