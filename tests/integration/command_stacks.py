@@ -8,6 +8,7 @@ import math
 import pathlib
 import os
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -64,6 +65,48 @@ int main(void)
             dlclose(library);
         }
     }
+    return 0;
+}
+"""
+
+# 1,000 threads that exist at the same time, two of which run; each works at the end of calls that are its own half's.
+THREADS = """\
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+enum { COUNT = 1000 };
+static pthread_barrier_t all;
+static sem_t running;
+static volatile unsigned sink;
+__attribute__((noinline)) void leaf(unsigned turns) { while (turns-- > 0) { sink++; } }
+#define CALLER(name) __attribute__((noinline)) void name(int depth) \\
+    { if (depth > 0) { name(depth - 1); } else { leaf(3000000); } sink++; }
+CALLER(even)
+CALLER(odd)
+void *thread_main(void *number)
+{
+    pthread_barrier_wait(&all);
+    sem_wait(&running);
+    ((long)number % 2 == 0 ? even : odd)(10);
+    sem_post(&running);
+    pthread_barrier_wait(&all);
+    return 0;
+}
+int main(void)
+{
+    pthread_t threads[COUNT];
+    pthread_attr_t small;
+    pthread_barrier_init(&all, 0, COUNT + 1);
+    sem_init(&running, 0, 2);
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 64 << 10);
+    for (long i = 0; i < COUNT; i++) {
+        if (pthread_create(&threads[i], &small, thread_main, (void *)i) != 0) { return 1; }
+    }
+    WAIT;
+    pthread_barrier_wait(&all);
+    pthread_barrier_wait(&all);
+    for (int i = 0; i < COUNT; i++) { pthread_join(threads[i], 0); }
     return 0;
 }
 """
@@ -505,6 +548,59 @@ class Faults(Stacks):
             with self.subTest(size):
                 _, _, ends = self.record("--stack-bytes", size, "--", "/usr/bin/python3", "-S", "-c", TREE, "0.3")
                 self.assertLessEqual({end for end in ends if end.startswith("[cut")}, {f"[cut at {said}]"})
+
+    def follow(self, command):
+        """Of a command until its end: what it says, its most open descriptors and its most memory in MB."""
+        descriptors, memory = 0, 0
+        while command.poll() is None:
+            try:
+                descriptors = max(descriptors, len(os.listdir(f"/proc/{command.pid}/fd")))
+                status = pathlib.Path(f"/proc/{command.pid}/status").read_text()
+                memory = max(memory, *map(int, re.findall(r"VmHWM:\s+(\d+)", status)), 0)
+            except OSError:
+                pass
+            time.sleep(0.05)
+        said = text(command.stderr.read())
+        self.assertEqual(command.returncode, 0, said)
+        return said, descriptors, memory / 1e3
+
+    def assert_halves(self, said):
+        """Hits of all threads add up, and have the callers of their thread; of the first ones rules may be late."""
+        _, samples, ends = self.check(said)
+        for end in ends:
+            self.assertTrue(end in ("whole", NOT_RECORDED) or "no unwind rules" in end, ends)
+        self.assertEqual(self.callers(samples, "leaf"), {"even", "odd"})
+        for sample in samples:
+            if sample.functions[0] == "leaf" and sample.labels["stack"] == "whole":
+                self.assertEqual(sample.functions[1:12], [sample.functions[1]] * 11, sample)
+                self.assertEqual(sample.functions[12], "thread_main", sample)
+
+    def test_1000_threads__each_has_its_callers(self):
+        work = self.build("threads", THREADS, "-pthread", "-DWAIT=")
+        for hal in ("perf", "timer"):
+            with self.subTest(hal):
+                command = self.start(self.arguments("run", "-g", "--hal", hal, "-o", FILE, "--", work),
+                                     stderr=subprocess.PIPE)
+                said, descriptors, memory = self.follow(command)
+                self.assert_halves(said)
+                # Threads inherit events, and stacks are those of few images.
+                self.assertLess(descriptors, 200 + 10 * os.cpu_count())
+                self.assertLess(memory, 64)
+
+    def test_attach_to_1000_threads__each_has_its_callers(self):
+        wanted = 1100 * os.cpu_count()  # an event for each thread on each processor
+        if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < wanted:
+            self.skipTest(f"{wanted} descriptors are not allowed")
+        work = self.build("threads", THREADS, "-pthread", "-DWAIT=getchar()")
+        target = self.start([work], stdin=subprocess.PIPE)
+        while len(os.listdir(f"/proc/{target.pid}/task")) <= 1000:
+            time.sleep(0.05)
+        command = self.start(self.arguments("attach", "-g", "-o", FILE, target.pid), stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        target.stdin.close()
+        said, _, memory = self.follow(command)
+        self.assert_halves(said)
+        self.assertLess(memory, 128)
 
     def test_many_short_threads_and_processes__each_adds_up(self):
         _, _, ends = self.record("--", program("many_threads"))
