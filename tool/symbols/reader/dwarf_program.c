@@ -83,6 +83,10 @@ sym_dwarf_program_reset(struct sym_dwarf_program *program)
 static void
 advance(struct sym_dwarf_program *program, uint64_t operations)
 {
+    if (program->operations_max == 1) { /* nearly all machines: no division */
+        program->address += program->instruction_bytes * operations;
+        return;
+    }
     operations += program->op_index;
     program->address +=
         program->instruction_bytes * (operations / program->operations_max);
