@@ -185,6 +185,33 @@ rows__sequences_in_any_order__by_address(void **state)
     free(rows.items);
 }
 
+/* gcc makes several rows at an address, of which the last is valid. */
+static void
+rows__at_one_address__the_last_of_them(void **state)
+{
+    struct sym_dwarf_rows rows;
+    struct section table;
+
+    (void)state;
+    begin_header(&table, 4);
+    put_old_tables(&table, 1);
+    set_length(&table, HEADER_4_AT);
+    put_address(&table, 0x1000);
+    put_special(&table, 0, 1); /* line 2 */
+    put_special(&table, 0, 1);
+    put_special(&table, 4, 1);
+    put_special(&table, 0, 2);
+    section_put(&table, DW_LNS_advance_pc, 1);
+    section_put(&table, 2, 1);
+    put_end(&table);
+    assert_true(read_rows(&table, NULL, NULL, &rows));
+    assert_int_equal(rows.count, 3);
+    assert_row(&rows.items[0], 0x1000, 1, 3, 0);
+    assert_row(&rows.items[1], 0x1004, 1, 6, 0);
+    assert_true(rows.items[2].end);
+    free(rows.items);
+}
+
 static void
 rows__of_code_that_was_thrown_away__left_out(void **state)
 {
@@ -389,6 +416,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows__sequences_in_any_order__by_address),
+        cmocka_unit_test(rows__at_one_address__the_last_of_them),
         cmocka_unit_test(rows__of_code_that_was_thrown_away__left_out),
         cmocka_unit_test(rows__damaged_or_too_many__none),
         cmocka_unit_test(

@@ -70,15 +70,22 @@ compare_rows(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Append a row with the registers of the program, and clear the discriminator. Returns
- * false if memory or the budget ran out. */
+/* Append a row with the registers of the program, and clear the discriminator. Of the
+ * rows of a sequence that have the same address only the last one is valid, so it takes
+ * the place of the one before: gcc makes several for each statement. Returns false if
+ * memory or the budget ran out. */
 static bool
 add_row(struct reading *reading, struct sym_dwarf_program *program, bool end)
 {
     struct sym_dwarf_rows *const rows = reading->rows;
-    struct sym_dwarf_row *const larger = sym_budget_grow(
-        reading->budget, rows->items, rows->count, &rows->room, sizeof(*larger));
+    struct sym_dwarf_row *larger;
 
+    if (!end && rows->count > reading->first &&
+        rows->items[rows->count - 1].address == program->address) {
+        rows->count--;
+    }
+    larger = sym_budget_grow(reading->budget, rows->items, rows->count, &rows->room,
+                             sizeof(*larger));
     if (larger == NULL) {
         return false;
     }
