@@ -207,6 +207,24 @@ class Moving(FlameTest):
         self.click_box(page, "leaf")
         self.assertEqual(page.run(row), "leaf inlined in main")
 
+    def test_function_that_is_inlined_too__is_one_row(self):
+        stacks = Stacks()
+        image, address, main = stacks.place("main")
+        _, _, leaf = stacks.place("leaf")
+        stacks.profile.add_bucket(image, address + 64, [leaf, main], 4, (10,), stack=[])
+        stacks.add(["main", "leaf"], 40)
+        stacks.add(["main", "work"], 90)
+        page = self.show(stacks.profile)
+        row = "document.querySelector('#grid [aria-selected=true] .name').textContent"
+        self.click_box(page, "leaf (app.c:11)")  # the graph has both, so it says which file
+        self.assertEqual(page.run(row), "leaf")
+        self.click_box(page, "main")
+        for name in ("work", "leaf"):
+            page.run(f"""[...document.querySelectorAll('#grid .row .name')]
+                .find((cell) => cell.textContent === '{name}').click()""")
+            page.settle()
+            self.assertEqual(page.text("#flame-name").split(" ")[0], name)
+
     def test_names__can_be_selected(self):
         page = self.show(known())
         box = self.box(page, "parse")

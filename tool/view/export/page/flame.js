@@ -75,29 +75,35 @@ const flame = {
 
   /* the table: a function is one with the same name there, in the same image */
 
-  // For each frame the number of its name in the table, or -1 if that has no hits in it.
+  // For each frame the numbers of its names in the table: none if it has no hits, several if it was inlined, too. As
+  // there are more functions in the graph, it may distinguish them by file, line and address where the table does not.
   namesOfFrames() {
     if (!this.rowNames) {
       const known = new Map();
       const key = (name, image) => image + "\n" + name;
       for (let row = 0; row < rowCount; row++) {
         for (const name of [rows.inner[row], rows.outer[row]]) {
-          known.set(key(names.full[name], images[rows.image[row]].path), name);
+          const place = key(names.full[name], images[rows.image[row]].path);
+          known.set(place, (known.get(place) || new Set()).add(name));
         }
       }
-      this.rowNames = Array.from(flameFrames.image, (image, i) =>
-        known.get(key(flameFrames.full[i], image > 0 ? flameData.images[image - 1] : "")) ?? -1);
+      this.rowNames = Array.from(flameFrames.image, (image, i) => {
+        const full = flameFrames.full[i];
+        const path = image > 0 ? flameData.images[image - 1] : "";
+        return [full, full.replace(/, 0x[0-9a-f]+\)$/, ")"), full.replace(/ \([^()]*:\d+(, 0x[0-9a-f]+)?\)$/, "")]
+          .map((text) => known.get(key(text, path))).find((found) => found) || new Set();
+      });
     }
     return this.rowNames;
   },
   // Chooses the function of a node in the table: by its hottest code, of what was inlined where it was.
   chooseRowOf(node) {
     const frame = this.tree.frame[node];
-    const name = frame >= 0 ? this.namesOfFrames()[frame] : -1;
-    if (name < 0) return;
+    const called = frame >= 0 ? this.namesOfFrames()[frame] : new Set();
+    if (called.size === 0) return;
     const { hits } = hitsOf(state.source);
     const own = state.by === "inline" ? rows.inner : rows.outer;
-    const rank = (row) => own[row] === name ? 2 : rows.inner[row] === name || rows.outer[row] === name ? 1 : 0;
+    const rank = (row) => called.has(own[row]) ? 2 : called.has(rows.inner[row]) || called.has(rows.outer[row]) ? 1 : 0;
     let best = 0;
     for (let row = 1; row < rowCount; row++) {
       if (rank(row) > rank(best) || (rank(row) === rank(best) && hits[row] > hits[best])) best = row;
@@ -107,11 +113,14 @@ const flame = {
   // Goes to the widest node of the function that is chosen in the table; what is seen is zoomed out of if need be.
   showFunctionOf(row) {
     const name = state.by === "inline" ? rows.inner[row] : rows.outer[row];
-    const frame = this.namesOfFrames().indexOf(name);
+    const called = this.namesOfFrames();
     const widest = (from) => {
       let best = -1;
-      for (let node = from; frame >= 0 && node < this.tree.end[from]; node++) {
-        if (this.tree.frame[node] === frame && (best < 0 || this.tree.total[node] > this.tree.total[best])) best = node;
+      for (let node = from; node < this.tree.end[from]; node++) {
+        const frame = this.tree.frame[node];
+        if (frame >= 0 && called[frame].has(name) && (best < 0 || this.tree.total[node] > this.tree.total[best])) {
+          best = node;
+        }
       }
       return best;
     };
