@@ -160,6 +160,30 @@ class Limits(CommandTest):
                 else:
                     self.assertIn("taken", said)
 
+    def run_with_descriptors(self, limit, *words):
+        result = self.profile("-v", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                                                 (limit, limit)))
+        return result.returncode, text(result.stderr)
+
+    def test_too_few_descriptors_to_watch__timers_and_says_why(self):
+        """What the events of a thread on all processors need depends on the machine: this finds such a limit."""
+        limits = range(8, 24 + 2 * os.cpu_count())
+        refused = (limit for limit in limits
+                   if "cannot watch" in self.run_with_descriptors(limit, "--hal", "perf", "--", "true")[1])
+        limit = next(refused, None)
+        if limit is None:
+            self.skipTest("back end perf watches nothing here")
+        status, said = self.run_with_descriptors(limit, "--", "touch", "started")
+        self.assertEqual(status, 0, said)
+        self.assertRegex(said, f"ntprof: timer \\(perf: .*RLIMIT_NOFILE is {limit}; raise the limit on open files")
+        self.assertTrue((self.folder / "started").exists())
+        (self.folder / "started").unlink()
+        (self.folder / FILE).unlink()
+        status, said = self.run_with_descriptors(limit, "-e", "page-faults", "--", "touch", "started")
+        self.assertEqual(status, 125, said)
+        self.assertRegex(said, f"not started; perf: .*RLIMIT_NOFILE is {limit}; .*; timer: it counts only source time")
+        self.assert_nothing_left()
+
     def test_little_address_space__ends_well_or_says_it(self):
         if "ASAN_OPTIONS" in os.environ:
             return  # which needs a lot of it

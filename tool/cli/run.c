@@ -57,27 +57,9 @@ const struct options_syntax cmd_run_options = {
 
 static const struct record_syntax syntax = {.options = &cmd_run_options};
 
-/* Watch the forked command from its exec on. Returns false after an error line. */
+/* Fork a child that waits. Returns false after an error line. */
 static bool
-run_watch(struct recording *recording, const struct child *child)
-{
-    char shown[256];
-    const char *why;
-    const NTSTATUS status =
-        recording_watch(recording, (uint32_t)child->pid,
-                        NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC, &why);
-
-    if (!NT_SUCCESS(status)) {
-        cmd_fail("run", "cannot profile %s, which was not started: %s",
-                 text_show(shown, sizeof(shown), recording->options->program[0]), why);
-    }
-    return NT_SUCCESS(status);
-}
-
-/* Fork the command, watch it and let it exec. Returns false with *exit_status set,
- * after an error line. */
-static bool
-run_start(struct recording *recording, struct child *child, int *exit_status)
+run_fork(struct recording *recording, struct child *child)
 {
     const struct child_setting setting = {
         .environment = recording->preload.environment,
@@ -85,14 +67,49 @@ run_start(struct recording *recording, struct child *child, int *exit_status)
                       recording->preload.used ? recording->preload.object.fd : -1},
     };
     char **const command = recording->options->program;
-    int failure = child_fork(child, command, &setting);
+    const int failure = child_fork(child, command, &setting);
+
+    return failure == 0 ||
+           recording_fail_errno(recording, "cannot start", command[0], -failure);
+}
+
+/* Watch the forked command from its exec on. If a limit is too low for that, and no
+ * back end was asked for, another child is forked that counts by itself. Returns false
+ * after an error line; there is no child then. */
+static bool
+run_watch(struct recording *recording, struct child *child)
+{
+    char shown[256];
+    const char *why;
+    const NTSTATUS status =
+        recording_watch(recording, (uint32_t)child->pid,
+                        NTPROF_WATCH_DESCENDANTS | NTPROF_WATCH_ON_EXEC, &why);
+
+    if (NT_SUCCESS(status)) {
+        return true;
+    }
+    child_abandon(child);
+    if (status == STATUS_INSUFFICIENT_RESOURCES && recording->options->hal == NULL) {
+        return recording_fall_back(recording, why) && run_fork(recording, child);
+    }
+    cmd_fail("run", "cannot profile %s, which was not started: %s",
+             text_show(shown, sizeof(shown), recording->options->program[0]), why);
+    return false;
+}
+
+/* Fork the command, watch it and let it exec. Returns false with *exit_status set,
+ * after an error line. */
+static bool
+run_start(struct recording *recording, struct child *child, int *exit_status)
+{
+    char **const command = recording->options->program;
+    int failure;
 
     *exit_status = CMD_FAILED;
-    if (failure < 0) {
-        return recording_fail_errno(recording, "cannot start", command[0], -failure);
+    if (!run_fork(recording, child)) {
+        return false;
     }
     if (!recording->preload.used && !run_watch(recording, child)) {
-        child_abandon(child);
         return false;
     }
     recording->children = true;

@@ -257,6 +257,24 @@ recording_open(struct recording *recording, const struct record_options *given,
            recording_open_report(recording);
 }
 
+bool
+recording_fall_back(struct recording *recording, const char *why)
+{
+    ntprof_session_info info = {.size = sizeof(info)};
+    char refusal[1024];
+
+    ntprof_session_get_info(recording->session, &info);
+    snprintf(refusal, sizeof(refusal), "%s: %s", info.backend, why);
+    collector_delete(recording->collector);
+    recording->collector = NULL;
+    ntprof_session_use(NULL);
+    ntprof_session_close(recording->session);
+    recording->session = NULL;
+    recording->kernel = false;
+    return recording_open_preload(recording, refusal) &&
+           recording_make_collector(recording, false);
+}
+
 /* --- watches --- */
 
 /* Watch a process, or all if it is NULL. */

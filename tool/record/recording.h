@@ -74,6 +74,11 @@ bool recording_open(struct recording *recording, const struct record_options *op
 NTSTATUS recording_watch(struct recording *recording, uint32_t pid, uint32_t flags,
                          const char **why);
 
+/* Have the preload object count what run starts, instead of the session, whose watch
+ * was refused. why: the reason of recording_watch. Returns false after printing an
+ * error. */
+bool recording_fall_back(struct recording *recording, const char *why);
+
 /* Watch all processes of the machine and the kernel. Prints nothing; on failure the
  * reason is in *why. */
 NTSTATUS recording_watch_all(struct recording *recording, const char **why);

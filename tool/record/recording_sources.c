@@ -44,18 +44,14 @@ recording_explain_backends(const struct recording *recording, const char *refusa
     }
 }
 
-/* Have the command load a preload object, as no session can be opened or the user wants
- * none. Prints why not. */
-static bool
-recording_open_preload(struct recording *recording)
+bool
+recording_open_preload(struct recording *recording, const char *better)
 {
-    char refusals[2048] = "";
+    char refusals[2048];
     char why[512] = "";
     size_t used;
 
-    if (recording->options->hal == NULL) {
-        recording_list_refusals(recording, refusals, sizeof(refusals));
-    }
+    snprintf(refusals, sizeof(refusals), "%s", better);
     if (preload_open(&recording->preload, recording->options,
                      recording->pace.interval_100ns, why, sizeof(why))) {
         snprintf(recording->preload.better, sizeof(recording->preload.better), "%s",
@@ -180,10 +176,10 @@ recording_refuse_session(struct recording *recording)
 {
     char refusals[2048] = "";
 
-    if (recording->options->hal == NULL && recording->options->program != NULL) {
-        return recording_open_preload(recording);
-    }
     recording_list_refusals(recording, refusals, sizeof(refusals));
+    if (recording->options->hal == NULL && recording->options->program != NULL) {
+        return recording_open_preload(recording, refusals);
+    }
     recording_explain_backends(recording, refusals);
     return false;
 }
@@ -231,7 +227,7 @@ recording_open_session(struct recording *recording)
 
     /* Timers count in the programs that run starts, without a session here. */
     if (given->hal != NULL && strcmp(given->hal, "timer") == 0) {
-        return recording_open_preload(recording);
+        return recording_open_preload(recording, "");
     }
     if (given->stacks) {
         options.stack_bytes = given->stack_bytes;

@@ -19,6 +19,10 @@ bool recording_find_region(struct recording *recording);
 /* Open the session with the intervals of the options, and use it. */
 bool recording_open_session(struct recording *recording);
 
+/* Have the command load a preload object instead of a session. better: why there is
+ * none, and what would allow it; empty if the user wants none. Prints why it cannot. */
+bool recording_open_preload(struct recording *recording, const char *better);
+
 /* Find the session's source of options->sources[at]. */
 bool recording_find_source(struct recording *recording, size_t at);
 
