@@ -19,7 +19,7 @@
 
 /* ---- what the tests share ---- */
 
-/* Some machines let modify_ldt succeed and fault at the far return into such a segment:
+/* Some machines may let modify_ldt succeed and fault on the way into such a segment:
  * a child finds out. Returns 0 or -EFAULT. */
 static int
 try_segments(void)
@@ -54,7 +54,7 @@ need_segments(void)
         skip_because("modify_ldt is not allowed here");
     }
     if (result == -EFAULT) {
-        skip_because("a far return into a segment of the LDT faults here");
+        skip_because("a far jump into a segment of the LDT faults here");
     }
     assert_int_equal(result, 0);
 }

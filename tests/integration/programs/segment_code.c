@@ -2,9 +2,11 @@
 /*
  * segment_code.c - see segment_code.h.
  *
- * The way there is a far return, the way back a far jump to 64-bit code, which must lie
- * below 4 GB. Nothing is pushed in between, so the stack pointer may have any value
- * meanwhile; r14 and r15 are out of reach of such code and keep theirs.
+ * The ways there and back are far jumps; the 64-bit code to come back to must lie below
+ * 4 GB. Nothing is pushed in between, so the stack pointer may have any value
+ * meanwhile; r14 and r15 are out of reach of such code and keep theirs. A far return
+ * would read the stack, which QEMU's emulation (7.2) does as the kernel: it faults with
+ * SMAP.
  */
 #include "segment_code.h"
 
@@ -59,9 +61,9 @@ __asm__(".pushsection .text\n"
         "    leaq 1f(%rip), %r14\n"
         "    movq %rsp, %r15\n"
         "    movl %edx, %ecx\n"
-        "    pushq %rsi\n"
-        "    pushq %rdi\n"
-        "    lretq\n"
+        "    movl %edi, -16(%rsp)\n"
+        "    movl %esi, -12(%rsp)\n"
+        "    ljmpl *-16(%rsp)\n"
         "1:  popq %r15\n"
         "    popq %r14\n"
         "    popq %rbp\n"
