@@ -128,6 +128,23 @@ class Breakpoints(Functions):
         calls = ALL if fixed else ALL - CALLS
         self.assert_exact(self.attach("function:counted", self.start_waiting(caller())), calls)
 
+    def test_attach_to_a_file_on_overlayfs__each_call(self):
+        """Its mappings show another device than stat of the file."""
+        self.need_breakpoints()
+        as_root = {"user": None, "group": None, "extra_groups": None}
+        script = ('mount -t tmpfs none "$1" && mkdir "$1/a" "$1/b" "$1/new" && mount -t tmpfs none "$1/a" && '
+                  'cp "$2" "$1/a/caller" && mount -t overlay -o "lowerdir=$1/a:$1/b" overlay "$1/new" && '
+                  'exec setpriv --reuid=$3 --regid=$3 --clear-groups "$1/new/caller" "$4" 0 wait')
+        if not harness.is_root():
+            self.skipTest("only root mounts a file system")
+        waiting = self.start(["unshare", "--mount", "sh", "-c", script, "sh", self.folder, caller(),
+                              str(harness.USER), str(CALLS)], stdin=subprocess.PIPE, stderr=subprocess.PIPE, **as_root)
+        if waiting.stdout.readline() != b"ready\n":
+            self.skipTest("no overlay can be mounted here: " + text(waiting.stderr.read()))
+        report = self.attach("function:counted", waiting)
+        self.assert_exact(report, report["sources"][0]["expected"])
+        self.assertGreaterEqual(report["sources"][0]["expected"], CALLS)
+
     def test_address_unknown__says_what_it_takes(self):
         said = self.refused("run", "-e", "function:counted", "--", caller(), CALLS)
         self.assertIn("uprobes take root", said)

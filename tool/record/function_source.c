@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -48,38 +48,76 @@ find_image(const char *text, const struct program_choice *choice, char *path,
                              why_size);
 }
 
-/* Return the address at which a process maps the byte at offset of the open file image
- * as executable; 0 if it does not. */
-static uint64_t
-mapped_at(uint32_t pid, int image, uint64_t offset)
+/* A line of /proc/PID/maps. */
+struct mapped {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t offset;
+    uint64_t device;
+    uint64_t inode;
+    bool executable;
+};
+
+/* Read the next line. Returns false at the end. */
+static bool
+next_mapped(FILE *maps, struct mapped *mapped)
 {
-    struct stat status;
+    unsigned device[2];
+    char access[5];
+
+    if (fscanf(maps, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%*[^\n]",
+               &mapped->begin, &mapped->end, access, &mapped->offset, &device[0],
+               &device[1], &mapped->inode) != 7) {
+        return false;
+    }
+    mapped->device = makedev(device[0], device[1]);
+    mapped->executable = access[2] == 'x';
+    return true;
+}
+
+/* Set how Linux shows a mapping of an open file: on overlayfs and btrfs with another
+ * device than fstat has. So the file is mapped, and not read. Returns false if that
+ * fails. */
+static bool
+read_identity(int image, struct mapped *identity)
+{
+    void *const page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, image, 0);
+    FILE *maps;
+    bool found = false;
+
+    if (page == MAP_FAILED) {
+        return false;
+    }
+    maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && !found && next_mapped(maps, identity)) {
+        found = identity->begin <= (uintptr_t)page && (uintptr_t)page < identity->end;
+    }
+    if (maps != NULL) {
+        fclose(maps);
+    }
+    munmap(page, 1);
+    return found;
+}
+
+/* Return the address at which a process maps the byte at offset of a file as
+ * executable; 0 if it does not. */
+static uint64_t
+mapped_at(uint32_t pid, const struct mapped *identity, uint64_t offset)
+{
+    struct mapped mapped;
     char path[40];
-    char *line = NULL;
-    size_t room = 0;
     uint64_t found = 0;
     FILE *maps;
 
     snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
     maps = fopen(path, "re");
-    while (maps != NULL && found == 0 && fstat(image, &status) == 0 &&
-           getline(&line, &room, maps) > 0) {
-        uint64_t begin;
-        uint64_t end;
-        uint64_t from;
-        uint64_t inode;
-        unsigned device[2];
-        char access[5];
-
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64,
-                   &begin, &end, access, &from, &device[0], &device[1], &inode) == 7 &&
-            access[2] == 'x' && inode == status.st_ino &&
-            makedev(device[0], device[1]) == status.st_dev && offset >= from &&
-            offset - from < end - begin) {
-            found = begin + (offset - from);
+    while (maps != NULL && found == 0 && next_mapped(maps, &mapped)) {
+        if (mapped.executable && mapped.inode == identity->inode &&
+            mapped.device == identity->device && offset >= mapped.offset &&
+            offset - mapped.offset < mapped.end - mapped.begin) {
+            found = mapped.begin + (offset - mapped.offset);
         }
     }
-    free(line);
     if (maps != NULL) {
         fclose(maps);
     }
@@ -91,10 +129,14 @@ mapped_at(uint32_t pid, int image, uint64_t offset)
 static uint64_t
 common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
 {
+    struct mapped identity;
     uint64_t common = 0;
 
+    if (!read_identity(image, &identity)) {
+        return 0;
+    }
     for (size_t i = 0; i < count; i++) {
-        const uint64_t address = mapped_at(pids[i], image, offset);
+        const uint64_t address = mapped_at(pids[i], &identity, offset);
 
         if (address == 0 || (i > 0 && address != common)) {
             return 0;
