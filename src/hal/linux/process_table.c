@@ -299,15 +299,25 @@ are_children_watched(const struct perf_process *process)
     return false;
 }
 
+/* May a FORK record be of a process whose parent is not known, as /proc showed it? */
+static bool
+is_of_read_process(const struct perf_process *process, const struct perf_record *record)
+{
+    const uint64_t apart_ns = record->time_ns > process->read_ns
+                                  ? record->time_ns - process->read_ns
+                                  : process->read_ns - record->time_ns;
+
+    return process->read_ns != 0 && process->parent_pid == 0 && apart_ns < FORK_LATE_NS;
+}
+
 /*
  * A process created another one. Add the child if it is to be watched. If the table has
  * its pid, the record is one of these:
  *
- *   older than the reading of /proc that added the process: it is ignored, since
- *       process_table_attach has given the process its watchers;
- *   written by a second event, within FORK_TWIN_NS: ignored;
- *   at most FORK_LATE_NS newer than that reading: of this child, which was in /proc
- *       before its record was written: parent, start and watchers are filled in;
+ *   at most FORK_LATE_NS older or newer than the reading of /proc that added the
+ *       process: of this child, whose record was delivered, or written, after that:
+ *       parent, start and the parent's watchers are filled in;
+ *   written by a second event, within FORK_TWIN_NS, or older than the reading: ignored;
  *   any other: of a new process, as the old one exited without a record.
  */
 static void
@@ -320,18 +330,17 @@ apply_process_start(struct process_table *table, const struct perf_record *recor
         return;
     }
     if (process != NULL) {
-        if (record->time_ns < process->read_ns ||
-            (process->parent_pid == record->parent_pid &&
-             record->time_ns - process->start_ns < FORK_TWIN_NS)) {
-            return;
-        }
-        if (process->read_ns != 0 && process->parent_pid == 0 &&
-            record->time_ns - process->read_ns < FORK_LATE_NS) {
+        if (is_of_read_process(process, record)) {
             process->parent_pid = record->parent_pid;
             process->start_ns = record->time_ns;
             if (parent != NULL && inherit_watchers(process, parent) < 0) {
                 table->dropped++;
             }
+            return;
+        }
+        if (record->time_ns < process->read_ns ||
+            (process->parent_pid == record->parent_pid &&
+             record->time_ns - process->start_ns < FORK_TWIN_NS)) {
             return;
         }
         /* Callbacks remove no process, so parent stays valid. */

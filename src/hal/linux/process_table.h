@@ -88,8 +88,9 @@ struct perf_found {
  *   time_ns  in: time of the notifications
  *   watcher  in: added to the process's watchers; may be NULL
  *
- * Later, COMM and MMAP2 records of it that are older than read_ns are ignored, as is an
- * older FORK record of its own start; FORK and EXIT records of its threads are applied.
+ * Later, COMM and MMAP2 records of it that are older than read_ns are ignored; FORK and
+ * EXIT records of its threads are applied. The FORK record of its own start, if it
+ * still comes, gives it the watchers of its parent that follow children.
  *
  * Returns 0; -EEXIST if the process is in the table (the watcher is added, nothing is
  * reported); -ENOMEM.

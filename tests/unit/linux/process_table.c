@@ -660,6 +660,7 @@ attach__records_older_than_the_reading__change_nothing(void **state)
            {NTPROF_IMAGE_MAP, SHELL, 0x10000, 0x4000});
 
     fork_process(world, SHELL, OTHER);
+    fork_process(world, SHELL, OTHER); /* told by two events */
     exec(world, SHELL, "sh");
     map(world, SHELL, 0x10000, 0x1000, 9, "/bin/before");
     assert_int_equal(world->ke.count, 0);
@@ -671,6 +672,38 @@ attach__records_older_than_the_reading__change_nothing(void **state)
     EXPECT(world, {NTPROF_IMAGE_MAP, SHELL, 0x70000, 0x1000});
     exit_thread(world, SHELL, SHELL);
     assert_int_equal(fake_count(&world->ke, NTPROF_PROCESS_EXIT, SHELL), 1);
+}
+
+/* A child is watched on its own, and its parent with descendants: when the record of
+ * its birth is delivered, /proc has shown it already. */
+static void
+fork__delivered_after_the_reading__has_the_watchers_of_its_parent(void **state)
+{
+    struct world *world = *state;
+    struct perf_watcher other = {.descendants = false};
+    struct perf_mappings none = {0};
+    const uint32_t tid = CHILD;
+    struct perf_found found = {
+        .pid = CHILD, .name = "sh", .tids = &tid, .tid_count = 1, .mappings = &none};
+    struct perf_process *process;
+
+    begin_shell(world);
+    found.read_ns = world->now_ns + 100;
+    assert_int_equal(process_table_attach(&world->table, &found, 7, &other), 0);
+    EXPECT(world, {NTPROF_PROCESS_START, CHILD, 0, 0});
+    fork_process(world, CHILD, SHELL);
+    fork_process(world, CHILD, SHELL); /* told by two events */
+    assert_int_equal(world->ke.count, 0);
+    process = process_table_find(&world->table, CHILD);
+    assert_int_equal(process->watcher_count, 2);
+    assert_int_equal(process->parent_pid, SHELL);
+
+    /* The birth of one that had the number long before. */
+    process->parent_pid = 0;
+    process->read_ns = world->now_ns + UINT64_C(2000000000);
+    fork_process(world, CHILD, SHELL);
+    assert_int_equal(process->parent_pid, 0);
+    assert_int_equal(world->ke.count, 0);
 }
 
 /* Its creator was held up between the moment that it could be seen and that of telling
@@ -734,6 +767,7 @@ main(void)
         table_test(all__program_of_an_unknown_process__starts_without_a_cover),
         table_test(all__numbers_of_nobody__nothing_told),
         table_test(attach__records_older_than_the_reading__change_nothing),
+        table_test(fork__delivered_after_the_reading__has_the_watchers_of_its_parent),
         table_test(fork__told_after_the_reading__is_the_same_process),
     };
 
