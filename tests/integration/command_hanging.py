@@ -104,6 +104,23 @@ class Hanging(HangingTest):
         self.assertGreaterEqual(len(self.windows()), count)
         self.assertIn("--store: it does not answer; windows wait in the spool", self.said())
 
+    def test_killed__a_process_keeps_its_spool_until_the_call_ends(self):
+        """Nothing ends the call, and what is in it never runs again: then all of the agent is gone."""
+        self.stop_server()
+        child = self.start_agent("--store", f"sqlite:{self.mount}/hanging")
+        count = len(self.wait_windows(2))
+        children = harness.children_of(child.pid)
+        child.kill()
+        child.wait()
+        self.assertTrue(any(harness.is_alive(pid) for pid in children), children)
+        self.assertEqual(self.start_agent(wait=False).wait(harness.TIME_LIMIT_S), 125)
+        self.assertIn("keeps its spool until the file system answers", self.said())
+        pathlib.Path(f"{self.mount}.hang").unlink()
+        wait_for(lambda: not any(harness.is_alive(pid) for pid in children), "the end of the call")
+        child = self.start_agent()
+        self.wait_windows(count + 1)
+        self.end(child)
+
     def test_system__ends_and_names_what_it_left_out(self):
         self.start_programs()
         self.stop_server()
