@@ -119,9 +119,10 @@ static char room[3 * 4096] __attribute__((aligned(4096)));
 __attribute__((noinline)) void blind(void *stack, long turns)
 {
     __asm__ volatile("mov %%rsp, %%r12\\n mov %0, %%rsp\\n mov %1, %%r13\\n"
-                     "lea -4096(%%rsp), %%rdi\\n mov $8192, %%rsi\\n xor %%edx, %%edx\\n mov $10, %%eax\\n syscall\\n"
+                     "lea -4096(%%rsp), %%rdi\\n mov $8192, %%rsi\\n xor %%edx, %%edx\\n"
+                     "mov %2, %%eax\\n syscall\\n"
                      "1: dec %%r13\\n jnz 1b\\n mov %%r12, %%rsp\\n"
-                     : : "r"(stack), "r"(turns) : "r12", "r13", "rdi", "rsi", "rdx", "rax", "rcx", "r11", "memory");
+                     : : "r"(stack), "r"(turns), "i"(CALL) : "r12", "r13", "rdi", "rsi", "rdx", "rax", "rcx", "r11", "memory");
 }
 int main(void)
 {
@@ -425,7 +426,8 @@ class Views(Stacks):
 
     def test_together_with_other_options__each_adds_up(self):
         for options in (("--per", "cpu"), ("--threads",), ("-e", "time,page-faults"), ("--every", "100ms"),
-                        ("--bucket", "64"), ("--bucket", "16k"), ("--region", "work"), ("--delay", "100ms")):
+                        ("--bucket", "64"), ("--bucket", "16k"), ("--region", "work"), ("--delay", "100ms"),
+                        ("--max-memory", "64M")):
             with self.subTest(options):
                 _, _, ends = self.record(*options, "--", program("call_shares"), "500")
                 self.assertGreater(ends["whole"], 0, ends)
@@ -539,9 +541,25 @@ class Faults(Stacks):
                 self.assertFalse([name for name in sample.functions if "Py" in name], sample)
 
     def test_stack_that_cannot_be_read__said(self):
-        _, samples, _ = self.record("--", self.build("blind", BLIND))
-        blind = {sample.labels["stack"] for sample in samples if sample.functions[0] == "blind"}
-        self.assertEqual(blind, {"[stack not readable]"})
+        for name, call in (("protected", 10), ("unmapped", 11)):  # by mprotect and munmap
+            with self.subTest(name):
+                _, samples, _ = self.record("--", self.build(name, BLIND, f"-DCALL={call}"))
+                blind = {sample.labels["stack"] for sample in samples if sample.functions[0] == "blind"}
+                self.assertEqual(blind, {"[stack not readable]"})
+
+    def test_32_bit_program__its_callers_are_not_recorded(self):
+        work = program("shares_i386")
+        if not os.path.exists(work):
+            self.skipTest("no compiler of 32-bit programs here")
+        _, samples, _ = self.record("--", work, "200")
+        self.assertEqual({sample.labels["stack"] for sample in samples if "units" in sample.functions[0]},
+                         {NOT_RECORDED})
+
+    def test_little_memory__hits_stay_and_callers_are_not_recorded(self):
+        """Contexts are within --max-memory, which is looked at every 4,096 hits: later hits have their counter."""
+        _, _, ends = self.record("-F", "10k", "--stack-bytes", "2k", "--max-memory", "1M", "--", "/usr/bin/python3",
+                                 "-S", "-c", TREE, "2")
+        self.assertGreater(ends[NOT_RECORDED], 0, ends)
 
     def test_copies_of_any_length__each_adds_up(self):
         for size, said in (("520", "520 bytes"), ("4k", "4 kB"), ("65528", "65528 bytes")):
