@@ -122,7 +122,8 @@ __attribute__((noinline)) void blind(void *stack, long turns)
                      "lea -4096(%%rsp), %%rdi\\n mov $8192, %%rsi\\n xor %%edx, %%edx\\n"
                      "mov %2, %%eax\\n syscall\\n"
                      "1: dec %%r13\\n jnz 1b\\n mov %%r12, %%rsp\\n"
-                     : : "r"(stack), "r"(turns), "i"(CALL) : "r12", "r13", "rdi", "rsi", "rdx", "rax", "rcx", "r11", "memory");
+                     : : "r"(stack), "r"(turns), "i"(CALL)
+                     : "r12", "r13", "rdi", "rsi", "rdx", "rax", "rcx", "r11", "memory");
 }
 int main(void)
 {
