@@ -125,7 +125,7 @@ wait_for(pid_t pid)
     } while (result != 0 && info.si_pid == 0 && errno == EINTR);
     if (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED) {
         (void)kill(getpid(), info.si_status);
-        abort();
+        abort(); /* if the command ignores that signal */
     }
 }
 

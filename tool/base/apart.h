@@ -19,9 +19,10 @@
  * apart_start - have run(argument) called beside the caller, with all signals blocked.
  *
  *   name      of the process, at most 15 bytes
- *   detached  nobody calls apart_join
+ *   detached  nobody calls apart_join or apart_leave: the handle only says that run is
+ *             called, and frees itself
  *
- * Returns a handle for apart_join, or NULL with errno set. Any thread.
+ * Returns a handle for apart_join or apart_leave, or NULL with errno set. Any thread.
  */
 struct apart *apart_start(const char *name, void (*run)(void *), void *argument,
                           bool detached);

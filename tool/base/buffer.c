@@ -37,6 +37,7 @@ buffer_reserve(struct buffer *buffer, size_t more)
     uint8_t *data;
 
     assert(assert_buffer_state(buffer));
+    /* Doubling a capacity below SIZE_MAX / 2 does not overflow. */
     if (buffer->failed || __builtin_add_overflow(buffer->size, more, &needed) ||
         needed > SIZE_MAX / 2) {
         buffer->failed = true;

@@ -21,7 +21,7 @@ struct buffer {
 void buffer_finish(struct buffer *buffer);
 
 /* Make room for more bytes after the current ones, without changing size. Returns where
- * they go, or NULL if memory runs out. */
+ * they go, or NULL if memory runs out now or did before (failed). */
 uint8_t *buffer_reserve(struct buffer *buffer, size_t more);
 
 void buffer_append(struct buffer *buffer, const void *bytes, size_t size);

@@ -118,7 +118,9 @@ hash_bytes(const void *bytes, size_t size)
         memcpy(&word, at, sizeof(word));
         hash = hash_mix(hash, word);
     }
-    word = size; /* of what is left: it fills the bytes that memcpy leaves */
+    /* What is left, fewer than 8 bytes, with its size, so that zeros at its end
+     * count. */
+    word = size;
     memcpy(&word, at, size);
     return hash_mix(hash, word ^ (uint64_t)size << 56);
 }

@@ -158,7 +158,6 @@ sym_open_regular_in(int folder, const char *name)
 
 /* found - a path descriptor, and the descriptor of its file or negative errno. */
 struct found {
-    uint64_t key;
     int path_fd;
     int fd;
 };
@@ -193,7 +192,7 @@ sym_open_found_in_time(uint64_t key, int path_fd)
     if (found == NULL) {
         return -ENOMEM;
     }
-    *found = (struct found){key, fcntl(path_fd, F_DUPFD_CLOEXEC, 0), -1};
+    *found = (struct found){fcntl(path_fd, F_DUPFD_CLOEXEC, 0), -1};
     if (found->path_fd < 0) {
         free(found);
         return -errno;

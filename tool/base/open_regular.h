@@ -39,7 +39,8 @@ int sym_open_found(int path_fd);
  * time_limit_run. Returns -ETIMEDOUT if the limit is reached. */
 int sym_open_found_in_time(uint64_t key, int path_fd);
 
-/* Describe a negative errno of these functions for people. */
+/* Describe for people a negative errno of these functions, or of what then read the
+ * file in a process without rights: -ETIME, -ECANCELED or -ELIBACC. */
 const char *sym_open_error(int error);
 
 #endif

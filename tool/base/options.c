@@ -269,6 +269,7 @@ take_row(const struct parser *parser, int value, char **argv)
                                         .row = parser->rows[index],
                                         .value = optarg};
 
+    /* The value may be a word of its own, after that of the option. */
     if (optarg != NULL && optarg == argv[optind - 1] && is_like_option(optarg)) {
         return refuse_value(parser->syntax, argv[optind - 2], optarg);
     }
@@ -276,15 +277,14 @@ take_row(const struct parser *parser, int value, char **argv)
         (char *)parser->arguments + parser->offsets[index] + given.row->offset, &given);
 }
 
-/* Handle one answer of getopt_long. Returns false with *exit_status set if the command
- * must not run: after an error line or its help. */
+/* Handle one answer of getopt_long. Returns false if the command must not run: after an
+ * error line, or its help, for which *exit_status becomes CMD_OK. */
 static bool
 take_answer(const struct parser *parser, int answer, struct options_words *words,
             char **argv, int *exit_status)
 {
     const struct options_syntax *const syntax = parser->syntax;
 
-    *exit_status = CMD_FAILED;
     if (answer == 1) { /* not an option */
         return add_word(syntax, words, optarg);
     }
@@ -308,6 +308,7 @@ options_take(const struct options_syntax *syntax, int argc, char **argv,
 
     begin(&parser, syntax, arguments);
     *words = (struct options_words){argv + 1, 0};
+    *exit_status = CMD_FAILED;
     optind = 0; /* glibc: restart, even after another getopt */
     opterr = 0;
     while ((answer = getopt_long(argc, argv, parser.letters, parser.known, NULL)) !=
@@ -316,7 +317,6 @@ options_take(const struct options_syntax *syntax, int argc, char **argv,
             return false;
         }
     }
-    *exit_status = CMD_FAILED;
     return add_rest(syntax, argc, argv, words);
 }
 

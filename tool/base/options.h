@@ -109,8 +109,9 @@ struct options_words {
 };
 
 /*
- * Read argv into arguments. Returns true if the command has to run. Returns false after
- * its help or an error line; *exit_status is then the exit status.
+ * Read argv into arguments. Returns true if the command has to run; *exit_status is
+ * then CMD_FAILED, for a caller that refuses something itself. Returns false after its
+ * help or an error line; *exit_status is then that of the command.
  */
 bool options_take(const struct options_syntax *syntax, int argc, char **argv,
                   void *arguments, struct options_words *words, int *exit_status);

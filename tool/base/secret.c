@@ -112,7 +112,8 @@ find_user(const char *text, const char **begin, const char **end)
         return find_wrong_port(authority, begin, end);
     }
     if (is_web(text, authority)) {
-        /* Paths may have '@' too, as those of scripts have. */
+        /* Paths may have '@' too, as those of scripts have. But a wrong port may be the
+         * beginning of a password with '/', '?' or '#' in it. */
         if (memchr(authority, '@', strcspn(authority, "/?#")) == NULL &&
             !find_wrong_port(authority, begin, end)) {
             return false;

@@ -27,7 +27,8 @@ void suggest_begin(struct suggestion *suggestion, const char *text, size_t lengt
 
 /* Offer a name. It becomes the best if fewer letters of text must be changed, inserted,
  * left out or swapped with the next one than for any name before it, and at most a
- * third of them. A text with which the name starts counts as one letter away. */
+ * third of them. A text of three letters or more with which the name starts counts as
+ * one letter away. */
 void suggest_offer(struct suggestion *suggestion, const char *name);
 
 /* Offer the name of each word that text may be instead. The table ends with {0}. */

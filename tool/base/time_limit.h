@@ -19,7 +19,8 @@
 enum { TIME_LIMIT_S = 2, TIME_LIMIT_ALL_S = 10, TIME_LIMIT_STUCK_MAX = 64 };
 
 /*
- * time_limit_run - have work(argument) called beside the caller. Any thread.
+ * time_limit_run - have work(argument) called beside the caller; without a limit on the
+ * caller's own thread if nothing can run beside it. Any thread.
  *
  * Returns 0 when work has returned. Otherwise -ETIMEDOUT: the argument is not the
  * caller's any more, and drop(argument) is called when nothing uses it, which may be

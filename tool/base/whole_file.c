@@ -383,8 +383,8 @@ name_new_file(struct whole_file *file, bool *placed)
 
 /* --- the stream --- */
 
-/* Write bytes of the stream. After a failure nothing more is written: the file would
- * have a gap. */
+/* Write bytes of the stream, for fopencookie: returns 0 for a failure. After one
+ * nothing more is written: the file would have a gap. */
 static ssize_t
 write_stream(void *context, const char *bytes, size_t size)
 {
