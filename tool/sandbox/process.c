@@ -28,7 +28,8 @@
 enum { EXIT_RIGHTS = 70 };
 
 /* How often a process that does not answer is checked, and at how many checks in a row
- * its clock may stand still before it counts as stuck. */
+ * its clock may stand still, or it may also wait as for a file system, before it counts
+ * as stuck. */
 #ifndef NTPROF_TEST_HOSTILE
 enum { CHECK_MS = 1000, QUIET_CHECKS = 30, WAITING_CHECKS = 5 };
 #else
@@ -488,8 +489,8 @@ wait_for(void *context, int fd, short events)
             sandbox_hurry();
         }
         if (ready > 0 && polled[0].revents == 0) {
-            ready = 0; /* only hurry_fd was ready: wait on */
-            continue;
+            ready = 0;
+            continue; /* only hurry_fd was ready: to the condition below, and wait on */
         }
         process->stuck = ready == 0 && is_over();
     } while ((ready == 0 && !process->stuck && check_process(process)) ||

@@ -27,12 +27,14 @@ struct sandbox_process {
     pid_t pid;           /* 0: it does not run */
     clockid_t clock;     /* its processor time */
     uint64_t cpu_end_ns; /* it is killed when clock gets there */
-    bool patient;        /* it may wait for what it reads, such as a pipe */
+    bool patient;        /* it may wait for what it reads, such as a pipe; set by the
+                          * caller after sandbox_start */
     uint64_t seen_ns;    /* clock when it was last checked */
     unsigned int quiet;  /* checks in a row at which its clock had not moved */
     unsigned int waits;  /* checks in a row at which it waited, as for a file system */
-    bool late;           /* it was killed since its time was up */
-    bool stuck;          /* it was killed since it did not answer */
+    bool late;           /* it was given up since its time was up */
+    bool stuck;          /* it was given up since it did not answer, or it did not end
+                          * when it was killed */
     int status;          /* as waitpid returns it, after its end */
     char module_why[MODULE_WHY_BYTES]; /* if its module cannot be loaded: a line for
                                         * people that says why and what to do */
@@ -59,7 +61,8 @@ void sandbox_finish(void);
  *   module  a module that work uses, or NULL. The template loads it, so that work can
  *           load it without rights and at no cost
  *
- * Returns 0, or a negative errno, with those of module_load among them; then there is
+ * Returns 0, or a negative errno, with those of module_load among them, -ECHILD without
+ * a template, and -ECANCELED once the time of sandbox_hurry is over; then there is
  * nothing to stop.
  */
 int sandbox_start(struct sandbox_process *process, const struct module *module,

@@ -26,12 +26,12 @@ struct wire {
     wire_wait *wait; /* NULL, in the process without rights: the socket blocks, and
                         descriptors are accepted */
     void *context;
-    struct buffer out;
-    struct buffer in;
-    size_t in_at;
-    struct buffer text;
-    int passed; /* a descriptor that was received and not yet taken; or -1 */
-    uint64_t received_bytes;
+    struct buffer out;  /* what was put and not sent yet */
+    struct buffer in;   /* what was received */
+    size_t in_at;       /* where in it the next get function begins */
+    struct buffer text; /* the last one that wire_get_text returned */
+    int passed;         /* a descriptor that was received and not yet taken; or -1 */
+    uint64_t received_bytes; /* in all */
     bool failed;
 };
 
@@ -62,8 +62,9 @@ uint64_t wire_get_most(struct wire *wire, uint64_t most);
  * function. */
 const void *wire_get_bytes(struct wire *wire, size_t most, size_t *size);
 
-/* Receive a text of at most most bytes, its NUL among them; a NUL elsewhere is a
- * failure. Returns "" after a failure. The text is valid until the next text. */
+/* Receive a text of at most most bytes, without the NUL at its end, which is not sent;
+ * a NUL in it is a failure. Returns "" after a failure. The text is valid until the
+ * next text. */
 const char *wire_get_text(struct wire *wire, size_t most);
 
 /*
