@@ -255,8 +255,9 @@ compact_rows(struct stack_contexts *contexts)
     }
 }
 
-/* Rows give their callers up until a quarter of the bound is free, and so many nodes.
- * Indexes have room for all that was there: no memory is needed. */
+/* Rows give their callers up until a quarter of the bound is free for rows, and for
+ * nodes a quarter or wanted_nodes, whichever is more. Indexes have room for all that
+ * was there: no memory is needed. */
 static void
 give_up_callers(struct stack_contexts *contexts, size_t wanted_nodes)
 {
@@ -369,6 +370,7 @@ stack_contexts_add(struct stack_contexts *contexts, const struct stack_row *adde
 
     assert(added->taken <= added->hits);
     assert(count <= STACK_FRAMES_MAX && (end != STACK_OTHER || count == 0));
+    /* A stack that would take more than half of all nodes is not kept. */
     if (end == STACK_OTHER || count + 1 > contexts->bound / 2) {
         path = (struct path){NULL, 0, contexts->nodes[STACK_NODE_OTHER].is};
     }

@@ -9,7 +9,8 @@
  * When there is no room, the rows with the fewest hits (of equal ones, those of the
  * lowest addresses) give their callers up: their hits move to a row of the same place
  * with the end STACK_OTHER. Rows of that end do not count towards the bound; there is
- * at most one for each place. So no hit is lost, and the sum of a place never changes.
+ * at most one for each place. A stack with more callers than half of the bound has them
+ * given up at once. So no hit is lost, and the sum of a place never changes.
  */
 #ifndef STACKS_CONTEXTS_H
 #define STACKS_CONTEXTS_H
