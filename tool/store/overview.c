@@ -100,7 +100,7 @@ void
 overview_add_hits(struct store_overview *overview, uint64_t slot, uint64_t interval,
                   uint64_t hits)
 {
-    double longer;
+    double scaled; /* hits, at the shortest interval */
 
     if (overview->interval == 0) {
         overview->interval = interval;
@@ -108,10 +108,10 @@ overview_add_hits(struct store_overview *overview, uint64_t slot, uint64_t inter
     if (slot >= overview->slot_count || hits > STORE_FIGURE_MAX) {
         return;
     }
-    longer = overview->interval > 0 ? (double)interval / (double)overview->interval : 1;
-    longer *= (double)hits;
+    scaled = overview->interval > 0 ? (double)interval / (double)overview->interval : 1;
+    scaled *= (double)hits;
     overview->hits[slot] +=
-        longer < (double)STORE_FIGURE_MAX ? (uint64_t)(longer + 0.5) : STORE_FIGURE_MAX;
+        scaled < (double)STORE_FIGURE_MAX ? (uint64_t)(scaled + 0.5) : STORE_FIGURE_MAX;
 }
 
 bool

@@ -245,7 +245,7 @@ bool
 store_fold(struct store *store, uint64_t *days, struct pprof_error *error)
 {
     *days = 0;
-    return store->engine->fold == NULL || store->engine->fold(store, days, error);
+    return store->engine->fold(store, days, error);
 }
 
 struct profile *

@@ -20,6 +20,7 @@
 
 #define HOUR_NS UINT64_C(3600000000000)
 
+/* SENT_MAX: most hashes in server->sent, which has twice as many slots. */
 enum { DAY_HOURS = 24, SENT_MAX = 1 << 18 };
 
 struct adding {
@@ -534,6 +535,7 @@ start_adding(struct adding *adding)
     if (server->sent == NULL) {
         server->sent = calloc(2 * SENT_MAX, sizeof(*server->sent));
     }
+    /* Rows of images and of places together: after a failure none are removed. */
     adding->new_hashes =
         calloc(profile->row_count + profile->image_count + 1, sizeof(uint64_t));
     if (server->sent == NULL || adding->new_hashes == NULL) {

@@ -54,7 +54,7 @@ read_days(struct server *server, const char *sql, uint64_t days[DAYS_MAX])
     while (row_binary_more(&rows) && count < DAYS_MAX) {
         days[count++] = row_binary_get(&rows, sizeof(days[0]));
     }
-    if (count < DAYS_MAX) {
+    if (count < DAYS_MAX) { /* otherwise the answer may have more */
         server_end(server, &rows);
     }
     return server->failed ? 0 : count;

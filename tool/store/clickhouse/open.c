@@ -248,7 +248,7 @@ open_any(const struct store_url *url, uint64_t *version, struct pprof_error *err
         server_fail(server, "there is no such store; to make one: ntprof store init "
                             "clickhouse://HOST/DATABASE");
     } else if (check_columns(server, &clickhouse_tables[CLICKHOUSE_TABLES - 1]) &&
-               find_cluster(server)) {
+               find_cluster(server)) { /* the last table is ntprof */
         *version = server_number(server, "SELECT max(version) FROM ntprof FORMAT "
                                          "RowBinary");
     }

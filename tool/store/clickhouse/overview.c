@@ -9,7 +9,7 @@
 
 enum { SQL_BYTES = 512, HOUR_S = 3600, DAY_S = 86400 };
 
-/* Add the texts that a query yields to a set. */
+/* Add the texts that a query yields to a set: OVERVIEW_NAMES_MAX at most, 2000. */
 static void
 read_names(struct server *server, const char *sql, struct string_set *set)
 {

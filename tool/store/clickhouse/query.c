@@ -152,6 +152,8 @@ query_other_hosts(struct buffer *sql, const struct store_selection *selection)
 
 /* ---- sources ---- */
 
+/* The measured interval is the mean of those of windows, weighted with hits taken (f1);
+ * without any the divisor is 1. */
 void
 query_sources(struct buffer *sql, const struct store_selection *selection,
               const struct query_range *range)

@@ -37,8 +37,8 @@ void query_coverage(struct buffer *sql, const struct store_selection *selection,
 /* query_other_hosts - append: hosts with windows of agents, none of them selected. */
 void query_other_hosts(struct buffer *sql, const struct store_selection *selection);
 
-/* query_sources - append: name, NT name, unit, interval, two modes, interval asked for
- * and measured, nine figures. */
+/* query_sources - append: name, NT name, unit, interval, whether the kernel is included
+ * and user mode left out, interval asked for and measured, STORE_FIGURES figures. */
 void query_sources(struct buffer *sql, const struct store_selection *selection,
                    const struct query_range *range);
 

@@ -70,7 +70,9 @@ set_text(struct reading *reading, char **text, const char *format, ...)
 
 /* ---- windows ---- */
 
-/* Set back end, limits and gaps from the rest of the header's row. */
+/* Set back end, limits and gaps from the rest of the header's row. The limits begin
+ * with how many windows there are, as the command does. Texts are cut for the
+ * screen. */
 static void
 read_texts(struct reading *reading, struct row_binary_reader *rows)
 {
@@ -157,6 +159,7 @@ read_gaps(struct reading *reading)
         const char *const host = row_binary_get_text(&rows, &reading->text);
         const uint64_t windows = row_binary_get(&rows, sizeof(windows));
 
+        /* 0, which no server answers, would stand for a host without windows. */
         coverage_add(coverage, host, windows != 0 ? windows : 1,
                      (int64_t)row_binary_get(&rows, sizeof(uint64_t)));
     }

@@ -274,9 +274,10 @@ set_options(struct server *server, const struct store_url *url)
 
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, url->tls ? "https" : "http");
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* also none of the environment */
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+    /* 0 milliseconds would stand for libcurl's own limits. */
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      timeout_ms < CONNECT_MS ? timeout_ms : (long)CONNECT_MS);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms > 0 ? timeout_ms : 1L);
@@ -290,7 +291,7 @@ set_options(struct server *server, const struct store_url *url)
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     if (url->access.ca_file != NULL) {
         curl_easy_setopt(curl, CURLOPT_CAINFO, url->access.ca_file);
-        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(curl, CURLOPT_CAPATH, NULL); /* none of the system's, too */
     }
 }
 

@@ -35,7 +35,8 @@ struct server {
     struct buffer answer;      /* of the last request */
     struct pprof_error *error; /* of the call that is being made */
     bool failed;               /* that call has set its error */
-    /* Hashes of names that the server has, so that each is sent once. */
+    /* Hashes of names that the server has, so that each is sent once: a hash table of
+     * add.c, which makes it when it is first needed; 0: a free slot. */
     uint64_t *sent;
     size_t sent_count;
 };
@@ -78,8 +79,9 @@ bool server_insert(struct server *server, const char *into, const struct buffer 
 bool server_read(struct server *server, const char *sql,
                  struct row_binary_reader *rows);
 
-/* server_end - check that the answer was read to its end and made sense. Returns false
- * with the error set, also that of an earlier failure. */
+/* server_end - check that the answer was read to its end and made sense; one without a
+ * byte has no rows, and is right. Returns false with the error set, also that of an
+ * earlier failure. */
 bool server_end(struct server *server, const struct row_binary_reader *rows);
 
 /* server_set_cluster - have requests be for the store of a cluster: a server

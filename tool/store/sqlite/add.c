@@ -28,7 +28,8 @@ struct adding {
 };
 
 /* Run a statement with RETURNING id, and return the id of the row that it wrote; 0
- * after a failure. */
+ * after a failure. SQLite has written all when it returns the first row, so that the
+ * statement need not be run to its end. */
 static uint64_t
 take_id(struct database *store, sqlite3_stmt *statement)
 {
@@ -424,7 +425,7 @@ add_place(struct adding *adding, sqlite3_stmt *statement, const struct stored_ro
     database_bind(store, statement, 6,
                   adding->frames[FUNCTION_KINDS * row->caller + kind]);
     database_bind(store, statement, 7, store_quality(adding->profile, row));
-    database_bind(store, statement, 8, adding->functions[0]); /* of none: BETTER */
+    database_bind(store, statement, 8, adding->functions[0]); /* ?8 of BETTER */
     return take_id(store, statement);
 }
 

@@ -282,8 +282,9 @@ remove_old_siblings(const struct store_files *files, char *why)
     return done;
 }
 
-/* Make FILE with these bytes, and the files beside it. It fails if FILE exists, as the
- * files beside it are that store's. Returns false with *why set and without FILE. */
+/* Make FILE with these bytes, and in a shared folder the files beside it. It fails if
+ * FILE exists, as the files beside it are that store's. Returns false with *why set and
+ * without a FILE of its own. */
 static bool
 make_store(struct store_files *files, const void *bytes, size_t size, char *why)
 {

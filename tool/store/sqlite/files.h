@@ -34,8 +34,9 @@ struct store_files {
 bool store_files_open(struct store_files *files, const char *path, char *why);
 
 /*
- * store_files_create - make FILE, readable only to its owner, with these bytes, and
- * the files beside it that store_files_open would make.
+ * store_files_create - make FILE, readable only to its owner, with these bytes, and in
+ * a folder where others may make files those beside it. Such files of an earlier store
+ * are removed.
  *
  * Returns false with *why set and without a FILE that was not there before; then there
  * is nothing to finish.

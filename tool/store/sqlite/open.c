@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* STEPS_BETWEEN_STOPS: instructions of SQLite's virtual machine between two questions
- * whether to stop. */
+ * whether to stop. BUSY_MS: the message of database_fail_sqlite names it. */
 enum { STEPS_BETWEEN_STOPS = 100000, BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
 
 MODULE_INTERFACE(struct store_engine, sqlite) = {

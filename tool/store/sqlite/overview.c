@@ -2,7 +2,8 @@
 /* overview.c - what there is to select, and hits over time (store/overview.h). */
 #include "store/sqlite/windows.h"
 
-/* Add the first column of a query's rows to a set. */
+/* Add the first column of a query's rows to a set. Queries yield OVERVIEW_NAMES_MAX
+ * rows at most, 2000. */
 static void
 read_names(struct database *store, const char *sql, struct string_set *set)
 {

@@ -57,7 +57,7 @@ bind_selection(struct reading *reading, sqlite3_stmt *statement)
                                  selection->build_id, selection->unit};
 
     if (sqlite3_bind_parameter_count(statement) == 0) {
-        return;
+        return; /* the statement of place_rows */
     }
     for (int i = 0; i < 4; i++) {
         database_bind_text(reading->store, statement, i + 1, texts[i]);
@@ -112,7 +112,8 @@ choose_sums(struct reading *reading)
         ", host) NOT IN summed");
 }
 
-/* The query that adds up the statistics of the windows by source. */
+/* The query that adds up the statistics of the windows by source. Column measured is
+ * weighted with taken, by whose sum read_sources divides it. */
 #define SUM_ACCOUNTING(outside_kernel)                                             \
     "CREATE TEMP TABLE account AS SELECT source, max(asked) AS asked, "            \
     "sum(measured * taken) AS measured, sum(expected) AS expected, sum(taken) AS " \
@@ -164,7 +165,8 @@ to_bucket(int64_t bytes)
 }
 
 /* Read what the selected windows have in common into the profile: times, sizes of
- * buckets, back ends, limits and gaps. */
+ * buckets, back ends, limits and gaps. The limits begin with how many windows there
+ * are, as the command does. */
 static void
 read_header(struct reading *reading)
 {
@@ -654,7 +656,8 @@ read_rows(struct reading *reading, const struct rows_query *query)
     sqlite3_finalize(reading->frame);
 }
 
-/* Set the bucket size of the profile that place_rows are read into. */
+/* Set the bucket size of the profile that place_rows are read into, and add its only
+ * source. */
 static void
 read_bucket(struct reading *reading)
 {

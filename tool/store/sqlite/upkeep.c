@@ -96,7 +96,8 @@ used_bytes(struct database *store)
 }
 
 /* Remove windows, their hits and statistics, and the sums of their days. query: adds
- * the ids of the windows to table old; its parameter is bound. Returns their number. */
+ * the ids of the windows to table old, by the parameter that is bound to its '?'.
+ * Returns the number of windows. */
 static uint64_t
 remove_windows(struct database *store, const char *query, uint64_t parameter)
 {

@@ -12,6 +12,8 @@ windows_put_condition(struct buffer *sql, const struct store_selection *selectio
 {
     buffer_append_text(sql, "end_ns > ?1 AND (?2 = 0 OR start_ns < ?2) AND (?3 IS NULL "
                             "OR host.name GLOB ?3)");
+    /* A line break is before and behind each label (join_labels), and so of the
+     * boot. */
     for (size_t i = 0; i < selection->label_count; i++) {
         buffer_print(sql,
                      " AND instr(origin.labels || 'boot=' || origin.boot || char(10), "
