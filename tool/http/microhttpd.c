@@ -659,6 +659,7 @@ server_start(const struct http_settings *settings, char *why, size_t size)
     server->settings = *settings;
     init_locks(server);
     server->queue_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* 0 if all is well so far: libmicrohttpd may fail without an errno. */
     errno = server->queue_fd >= 0 ? start_watcher(server) : errno;
     server->daemon = errno == 0 ? start_daemon(server) : NULL;
     if (server->daemon == NULL) {

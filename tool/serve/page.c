@@ -35,9 +35,10 @@ struct page {
 };
 
 /* Set the ends of a selection's time that the user left open, as the timeline needs
- * both: until is the end of the store, and since an hour before, or the start of the
- * store if until was given. The time is never empty, even if it lies outside of the
- * store's. */
+ * both: until is the end of the store, or now if since is behind that, and since an
+ * hour before, or the start of the store if until was given. Ends of the store are
+ * rounded outwards to seconds, as the page has them. The time is never empty, even if
+ * it lies outside of the store's. */
 static void
 complete_time(const struct page *page, int64_t now_ns,
               struct store_selection *selection)

@@ -16,8 +16,8 @@
 #define DATA_BEGIN "<script type=\"application/json\" id=\"%s\">\n"
 #define DATA_END "</script>\n"
 
-/* Append a time in a form that store_parse_time reads, of UTC: the browser may be in
- * another zone than the server. */
+/* Append a time in a form that store_parse_time reads, without parts of a second, of
+ * UTC: the browser may be in another zone than the server. */
 static void
 put_time(struct buffer *json, int64_t time_ns)
 {
@@ -139,6 +139,7 @@ put_times(struct buffer *json, const struct page_data *data)
                    span_ns > OVERVIEW_TIME_MAX_NS - selection->until_ns
                        ? OVERVIEW_TIME_MAX_NS
                        : selection->until_ns + span_ns);
+    /* Rounded up, so that put_time does not leave the last window out. */
     put_time_range(json, "whole", data->last_ns != 0, data->first_ns,
                    data->last_ns + STORE_SECOND_NS - 1);
 }
