@@ -319,6 +319,7 @@ find_range(const struct table *known, uintptr_t pc)
 uint64_t
 images_key(const struct preload_shared *shared, uintptr_t pc, uint32_t process)
 {
+    /* A shift by more, which another program may have written, is undefined. */
     const ULONG log2 = shared->bucket_log2 & KI_BUCKET_LOG2_MAX;
     const struct range *range;
     uint64_t key;

@@ -143,8 +143,8 @@ void record_hit(struct preload_shared *shared, uint64_t key);
 
 /* ---- own_file.c: the object's own file, where it is a descriptor ---- */
 
-/* own_file_begin - find out whether LD_PRELOAD names a descriptor. If not, the next two
- * do nothing. After record_open. */
+/* own_file_begin - find out whether LD_PRELOAD names a descriptor. If not,
+ * own_file_loads always returns true. After record_open. */
 void own_file_begin(void);
 
 /*
@@ -155,7 +155,8 @@ void own_file_begin(void);
 bool own_file_loads(char *const *environment);
 
 /*
- * own_file_remove - copy an environment without the object.
+ * own_file_remove - copy an environment, for which own_file_loads returned false,
+ * without the object.
  *
  *   memory  out: own_file_remove_bytes of the environment; the result is in it
  */
