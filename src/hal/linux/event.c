@@ -299,6 +299,7 @@ perf_event_add_counts(struct perf_event *event, const struct perf_features *feat
     sum->running_ns += counts.running_ns;
     sum->silent_ns += counts.silent_ns;
     sum->lost += counts.lost;
+    /* silent_ns follows from these two, and lost is of no period. */
     if (period == PERF_PERIOD_ENDS) {
         event->base.events += counts.events;
         event->base.running_ns += counts.running_ns;

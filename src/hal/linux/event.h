@@ -38,7 +38,7 @@ struct perf_event {
     bool reports_silence; /* a processor's clock: time that it misses was throttled */
     bool may_duplicate;   /* another event may count the same hits (perf/duplicate.h) */
     struct perf_counts accounted; /* once closed: what was added to the statistics */
-    struct perf_counts base;      /* counts at the start of the period */
+    struct perf_counts base;      /* events and running_ns at the start of the period */
     uint64_t enabled_ns;          /* enabled time at the last perf_event_grows */
     struct perf_event *next_closed;
 };

@@ -637,9 +637,9 @@ is_no_process(uint32_t pid)
     return pid == 0 || pid == UINT32_MAX;
 }
 
-/* Is a record older than the last reading of its process in /proc, which then shows its
- * effect already? FORK and EXIT records of threads are applied anyway: the reading may
- * have listed a thread that was exiting. */
+/* Is a record older than the reading of /proc that added its process, which then shows
+ * its effect already? FORK and EXIT records of threads are applied anyway: the reading
+ * may have listed a thread that was exiting. */
 static bool
 is_read_already(const struct process_table *table, const struct perf_record *record)
 {

@@ -36,7 +36,7 @@ struct perf_process {
     uint32_t pid;
     uint32_t parent_pid;
     uint64_t start_ns;
-    uint64_t read_ns;   /* when /proc was read; 0: never, records reported its start */
+    uint64_t read_ns;   /* when /proc was read to add it; 0: a record did that */
     uint64_t reread_ns; /* when /proc was last read for an address in no mapping */
     char name[64];
     struct perf_idmap threads; /* the set of their tids: each maps to this process */

@@ -83,8 +83,8 @@ static const struct row rows[] = {
 
 /* ---- the list ---- */
 
-/* Set the limits of ProfileTime: its rate is bounded by sample_rate_max, in Hz, and by
- * TIME_MINIMUM_NS. */
+/* Set the limits of ProfileTime: its rate is bounded by sample_rate_max, in Hz (0: the
+ * kernel's default), and by TIME_MINIMUM_NS. Intervals are rounded up. */
 static void
 set_time_limits(struct perf_source *source, long sample_rate_max)
 {
@@ -284,9 +284,9 @@ find_uprobe(const struct perf_sources *sources, const struct perf_uprobe *uprobe
 static void
 name_uprobe(char *name, size_t size, const struct perf_uprobe *uprobe)
 {
-    const size_t rest =
+    const size_t without_image =
         (size_t)snprintf(name, size, "uprobe:+0x%" PRIx64, uprobe->offset);
-    const size_t room = size - 1 - rest;
+    const size_t room = size - 1 - without_image;
     const size_t length = strlen(uprobe->image);
     const char *image = uprobe->image;
     const char *dots = "";

@@ -40,7 +40,7 @@ size_t perf_stack_record_bytes(size_t stack_bytes, bool chain);
  * perf_stack_grant - return how many bytes of stack samples of a source may have.
  *
  *   asked       in: no more than that
- *   ring_bytes  in: an eighth of it at most
+ *   ring_bytes  in: an eighth of it at most, so that it holds some at any interval
  *   period_ns   in: of the source: the ring has room for the samples of 32 ms
  *   chain       in: samples have a kernel chain
  *

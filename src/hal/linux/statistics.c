@@ -109,7 +109,7 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
     difference = statistics->Expected - accounted_for;
     if (is_time && !kernel_included) {
         statistics->Excluded = difference;
-    } else if (period > 1) {
+    } else if (period > 1) { /* an interval of one event is never unfinished */
         statistics->Unfinished =
             difference < tally->instances ? difference : tally->instances;
     }

@@ -207,6 +207,7 @@ perf_stream_read_unreported(struct perf_stream *stream,
                                      sample->time_ns);
     }
     perf_mappings_finish(&mappings);
+    /* From now_ns on: the reading itself, and then REREAD_SHARE times as long. */
     stream->reread_after_ns =
         now_ns + (perf_stream_now_ns(stream) - now_ns) * (REREAD_SHARE + 1);
 }

@@ -89,7 +89,8 @@ open_request(const struct perf *perf, const struct perf_target *target,
     return perf_event_open_fd(request, &perf->features, pid, (int)processor);
 }
 
-/* Open an event of a target and add it to opened. Returns 0 or negative errno. */
+/* Open an event of a target and add it to opened. source: NULL: it has the side band
+ * only. tid: as in perf_open_on. Returns 0 or negative errno. */
 static int
 event_open(struct perf *perf, struct perf_target *target, struct perf_source *source,
            const struct perf_ring *ring, uint32_t tid, bool side_band,

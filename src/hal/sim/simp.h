@@ -57,13 +57,13 @@ struct sim_tally {
 };
 
 struct sim_processor {
-    pthread_mutex_t lock; /* held while it handles an interrupt; guards the next four */
+    pthread_mutex_t lock; /* held while it handles an interrupt; guards the next five */
     struct sim_start *starts;
     size_t start_count;
     size_t start_capacity;
     uint64_t hash; /* of the hits made so far: sim_trace_hash */
     struct sim_tally tallies[SIM_SOURCES];
-    /* Used only by the thread that lets time pass. */
+    /* Not used by interrupts: only by starts, stops, watches and where time passes. */
     uint32_t armed[SIM_SOURCES]; /* starts and watches that want the source */
     uint32_t armed_total;
     uint64_t due_ns[SIM_SOURCES]; /* when its timer expires next; 0: not drawn yet */

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+/* COUNTER_MINIMUM and _INITIAL: counters are of frequent events, and each interval
+ * costs an interrupt. */
 enum {
     TIME_MINIMUM_100NS = 1221, /* 8192 a second */
     TIME_INITIAL_100NS = 10000,
@@ -70,6 +72,7 @@ int
 sim_source_row_named(const char *name)
 {
     for (int row = 0; row < SIM_SOURCES; row++) {
+        /* NT's name of ntprof's own sources is "", which names none. */
         if (strcasecmp(sim_source_rows[row].name, name) == 0 ||
             (name[0] != '\0' && strcasecmp(sim_source_rows[row].nt_name, name) == 0)) {
             return row;
@@ -85,6 +88,8 @@ sim_source_limits(int row)
         return (struct sim_limits){TIME_MINIMUM_100NS, TIME_INITIAL_100NS,
                                    TIME_MAXIMUM_100NS};
     }
+    /* Faults and what the scheduler does are rare: each may be a hit, as on Linux
+     * (hal/linux/source.c). */
     if (sim_source_rows[row].number == ProfileAlignmentFixup ||
         sim_source_rows[row].number >= ProfileNtprofBase) {
         return (struct sim_limits){1, 1, COUNTER_MAXIMUM};

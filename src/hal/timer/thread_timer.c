@@ -380,6 +380,7 @@ create_timer(const struct thread_timer *timer, pid_t tid, int *number)
     if (timer->pauses != 0) {
         return 0;
     }
+    /* EINVAL: there is no such clock, as the thread has exited. */
     if (syscall(SYS_timer_create, clock_of(tid), &event, number) != 0) {
         return errno == EINVAL ? -ESRCH : -errno;
     }
