@@ -14,11 +14,11 @@ enum { EXP_SELECTORS = 0x10000 };
 
 /* EXP_CREATION - a create call, while its checks are made. */
 typedef struct _EXP_CREATION {
-    EX_CREATE_PROFILE P;            /* a copy: check 2 changes it */
+    EX_CREATE_PROFILE P;            /* a copy: ExpConvertSegment changes it */
     const EX_HANDLE_TABLE *Handles; /* complete */
     const GROUP_AFFINITY *OwnGroup; /* instead of P's array; or NULL */
-    ULONG Segment;                  /* set by check 2 */
-    EXP_AFFINITY Affinity;          /* set by check 7 */
+    ULONG Segment;                  /* set by ExpConvertSegment */
+    EXP_AFFINITY Affinity;          /* set by ExpBuildAffinity */
 } EXP_CREATION;
 
 /* ---- checks of the region ---- */
@@ -265,7 +265,7 @@ ExpMakeHandle(KSYSTEM *System, KPROCESSOR_MODE Mode, ULONG64 HandleAddress,
     return Status;
 }
 
-/* Check 13: the object, and a handle to it. */
+/* Makes the object and a handle to it. *Profile is the object; Profile may be NULL. */
 static NTSTATUS
 ExpMakeObjects(KSYSTEM *System, KPROCESSOR_MODE Mode, const EXP_CREATION *Creation,
                EPROCESS *Process, EPROFILE **Profile)
@@ -284,7 +284,8 @@ ExpMakeObjects(KSYSTEM *System, KPROCESSOR_MODE Mode, const EXP_CREATION *Creati
     return Status;
 }
 
-/* Check 9. NULL: all processes. */
+/* Finds the process of a handle, with a reference for the caller. Without a function
+ * for that, Handle is the process object itself. *Process is NULL for all processes. */
 static NTSTATUS
 ExpFindProcess(KPROCESSOR_MODE Mode, HANDLE Handle, const EX_HANDLE_TABLE *Handles,
                EPROCESS **Process)
@@ -355,6 +356,7 @@ ExpConvertAffinity(KSYSTEM *System, EX_CREATE_PROFILE *P, GROUP_AFFINITY *Group)
         return ExpCheck(System, EX_CHECK_PARAMETER_WIDTH, STATUS_INVALID_PARAMETER);
     }
     *Group = (GROUP_AFFINITY){.Mask = Affinity};
+    /* All ones, as wide as the caller's, are all active processors of the group. */
     if (System->Wow64) {
         Group->Mask = (ULONG)Affinity; /* the 32-bit caller's, extended with zeros */
     } else if ((Affinity & System->Abi.AddressMask) ==

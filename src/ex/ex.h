@@ -79,7 +79,7 @@ struct _KSYSTEM {
     ULONG64 StartedCount;
     ULONG64 ProfileCount;
     EX_CHECK FailedCheck; /* of the last create call; EX_CHECK_NONE: none failed */
-    ULONG AlignmentFixupInterval; /* what was last set; 0 */
+    ULONG AlignmentFixupInterval; /* what was last set; 0: nothing was */
 };
 
 /*

@@ -63,7 +63,7 @@ KiReportOverrun(KE_SYSTEM *Ke, const KI_OVERRUN *Overrun)
     const KE_HALT Halt = {
         .Kind = Mapped ? KE_HALT_CORRUPTION : KE_HALT_BUG_CHECK,
         .Code = Mapped ? 0 : KE_IRQL_NOT_LESS_OR_EQUAL,
-        .Parameters = {Counter, Ke->ProfileIrql, 1, Ke->BugCheckAddress},
+        .Parameters = {Counter, Ke->ProfileIrql, 1 /* a write */, Ke->BugCheckAddress},
     };
 
     KeHalt(Ke, &Halt);

@@ -232,8 +232,8 @@ host_flush_pages(void *Context, MDL *Mdl)
     host_memory_enter();
     for (size_t i = 0; i < counters;) {
         const uintptr_t start = lock->start + i * COUNTER_BYTES;
-        const size_t rest = ((start | page_mask) + 1 - start) / COUNTER_BYTES;
-        const size_t count = rest < counters - i ? rest : counters - i;
+        const size_t on_page = ((start | page_mask) + 1 - start) / COUNTER_BYTES;
+        const size_t count = on_page < counters - i ? on_page : counters - i;
 
         page_flush(lock->number, start, shadow + i, count);
         i += count;

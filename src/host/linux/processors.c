@@ -110,6 +110,7 @@ host_processors_parse(const char *text, struct host_processors *processors)
     do {
         error = processors_parse_range(&text, &least, &parsed);
     } while (error == 0 && *text++ == ',');
+    /* Now text is behind the character that ended the list. */
     if (error == 0 && text[-1] == '\n') {
         text++;
     }

@@ -61,7 +61,7 @@ host_check_system_profile_privilege(void *Context)
 NTSTATUS
 host_check_restricted_caller(void *Context, ULONG Rule)
 {
-    (void)Rule;
+    (void)Rule; /* NT's; here Linux's own decides, whatever the version */
     return rights_status(Context, HOST_REFUSED_KERNEL,
                          host_event_open(0, -1, /* kernel */ true),
                          STATUS_ACCESS_DENIED);

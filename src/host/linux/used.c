@@ -22,7 +22,8 @@
 #include <unistd.h>
 
 /* How many pages mincore is first asked for, and at most: the number doubles, as the
- * next used page is often near. Where so many are not used, a seek is cheaper. */
+ * next used page is often near. Where PAGES_NEAR are not used, a seek is cheaper: these
+ * are the pages of the first requests, 16 + 32 + ... + 512. */
 enum { PAGES_AT_FIRST = 16, PAGES_AT_ONCE = 4096, PAGES_NEAR = 1008 };
 
 /* Is any memory of the machine swapped out? True if that is unknown. */
