@@ -99,7 +99,7 @@ code_map__empty__nothing_to_remove(void **state)
 static void
 sample_pool__full__room_after_removal(void **state)
 {
-    struct sample_pool *const pool = sample_pool_create(4096);
+    struct sample_pool *const pool = sample_pool_create(4096, 1000);
     uint32_t *samples[4];
     uint32_t *sample = NULL;
     uint32_t sum = 0;
@@ -129,36 +129,38 @@ sample_pool__full__room_after_removal(void **state)
     sample_pool_delete(pool);
 }
 
-/* Of each sample only what it has takes room, and what goes leaves it to any other. */
+/* Of each sample only what it has takes room; short and long ones are refused alike. */
 static void
 sample_pool__samples_of_other_sizes__share_the_memory(void **state)
 {
-    struct sample_pool *const pool = sample_pool_create(4096);
-    char *samples[8];
+    struct sample_pool *const pool = sample_pool_create(4096, 1024);
+    char *samples[7];
 
     (void)state;
     assert_non_null(pool);
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 7; i++) {
         samples[i] = sample_pool_take(pool, 512);
         assert_non_null(samples[i]);
         memset(samples[i], (int)i, 512);
     }
+    assert_null(sample_pool_take(pool, 1024));
     assert_null(sample_pool_take(pool, 1));
     sample_pool_remove(pool, samples[1]);
+    assert_null(sample_pool_take(pool, 1));
     sample_pool_remove(pool, samples[3]);
     sample_pool_remove(pool, samples[4]);
-    assert_null(sample_pool_take(pool, 1025));
+    assert_ptr_equal(sample_pool_take(pool, 1), samples[3]);
+    assert_null(sample_pool_take(pool, 1));
+    sample_pool_remove(pool, samples[3]);
     assert_ptr_equal(sample_pool_take(pool, 1024), samples[3]);
     assert_ptr_equal(sample_pool_next(pool, samples[0]), samples[2]);
     assert_ptr_equal(sample_pool_next(pool, samples[3]), samples[5]);
-    assert_ptr_equal(sample_pool_take(pool, 1), samples[1]);
-    assert_null(sample_pool_take(pool, 1));
     assert_int_equal(samples[2][511], 2);
     assert_int_equal(samples[5][0], 5);
     for (char *sample = NULL; (sample = sample_pool_next(pool, sample)) != NULL;) {
         sample_pool_remove(pool, sample);
     }
-    assert_ptr_equal(sample_pool_take(pool, 4096), samples[0]);
+    assert_ptr_equal(sample_pool_take(pool, 1024), samples[0]);
     sample_pool_delete(pool);
 }
 

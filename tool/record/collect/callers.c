@@ -133,7 +133,8 @@ callers_new(const struct callers_settings *settings)
     callers->stack_bytes = settings->stack_bytes;
     callers->rules = stack_rules_create();
     callers->contexts = stack_contexts_create(settings->contexts);
-    callers->pool = sample_pool_create(POOL_BYTES);
+    callers->pool =
+        sample_pool_create(POOL_BYTES, sizeof(struct sample) + settings->stack_bytes);
     callers->unwinders =
         unwinders_new(settings->find, settings->context, settings->symbols);
     for (size_t i = 0; i < THREADS; i++) {

@@ -12,13 +12,14 @@
 
 struct sample_pool;
 
-/* Create a pool of so much memory, which is touched only when it is needed. Returns
- * NULL if memory runs out. */
-struct sample_pool *sample_pool_create(size_t bytes);
+/* Create a pool of so much memory, which is touched only when it is needed, for samples
+ * of at most largest_bytes. Returns NULL if memory runs out. */
+struct sample_pool *sample_pool_create(size_t bytes, size_t largest_bytes);
 void sample_pool_delete(struct sample_pool *pool); /* NULL is allowed */
 
 /* Take memory for one more sample of at least one byte, in which nothing is set.
- * Returns NULL if the pool has no room for it. */
+ * Returns NULL if the pool has no room for the largest one: whether a sample is refused
+ * does not depend on its size. */
 void *sample_pool_take(struct sample_pool *pool, size_t bytes);
 
 /* Return the sample behind another, or the first one behind NULL, in no order of time.
