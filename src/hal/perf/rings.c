@@ -124,6 +124,17 @@ make_rings_of(struct perf *perf, size_t bytes)
     return result;
 }
 
+static uint32_t
+count_online(const struct perf *perf)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; perf_next_online(perf, &i); i++) {
+        count++;
+    }
+    return count;
+}
+
 /* May the rings be larger than perf_event_mlock_kb? Without this right the kernel
  * charges the excess to RLIMIT_MEMLOCK, which counters need. */
 static bool
@@ -184,8 +195,8 @@ perf_make_rings(struct perf *perf, bool large)
     }
     if (bytes == 0) {
         bytes =
-            perf_ring_bytes(perf->processor_limit, page_bytes,
-                            large || may_lock_memory(), perf_procfs_available_bytes());
+            perf_ring_bytes(count_online(perf), page_bytes, large || may_lock_memory(),
+                            perf_procfs_available_bytes());
     }
     for (; bytes >= least_bytes(page_bytes); bytes /= 2) {
         result = make_rings_of(perf, bytes);

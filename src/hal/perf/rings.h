@@ -22,7 +22,7 @@ int perf_make_rings(struct perf *perf, bool large);
 /*
  * perf_ring_bytes - how many bytes of data a ring is to have, if the kernel allows it.
  *
- *   processors       in: most rings that there may be
+ *   processors       in: how many rings are made
  *   page_bytes       in: the machine's page; a ring has one more for its head
  *   large            in: it may be larger than what is allowed to every user
  *   available_bytes  in: memory that can be had; UINT64_MAX: unknown

@@ -14,7 +14,7 @@
 
 /* --- files --- */
 
-/* Copy the debug sections of split units from a file below root. Returns false if it
+/* Take the debug sections of split units from a file below root. Returns false if it
  * cannot be opened, has none, or memory or the budget ran out. */
 static bool
 open_below(const struct sym_dwarf_split *split, const char *root, const char *path,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.c - lines and functions of one image, from one copy of its debug sections.
+ * lines.c - lines and functions of one image, from its debug sections.
  *
  * A lookup is three binary searches: for the unit, its row of lines, and its innermost
  * scope. A unit's line program and its functions are read at the first address in it.
@@ -52,7 +52,7 @@ struct sym_lines {
 
 /* --- files --- */
 
-/* Copy the debug sections of a file and give them to libdw. Returns false if there are
+/* Take the debug sections of a file and give them to libdw. Returns false if there are
  * none or they cannot be used; why: out, the reason for people, or "" for none. */
 static bool
 open_file(struct sym_dwarf_image *image, const struct sym_elf *file,
