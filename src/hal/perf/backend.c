@@ -278,7 +278,7 @@ close_backend(void *context)
 /* ---- HAL_BACKEND ---- */
 
 /* A pid may have been reused: the flush first delivers the exit of the process that had
- * it before. */
+ * it before. After a freeze it may not, but then no hits are taken either. */
 static NTSTATUS
 watch(void *context, const HAL_WATCH *request)
 {

@@ -15,7 +15,8 @@ extern const struct perf_stream_calls perf_deliver_calls;
  * the next call, -1: no further call is needed. */
 int perf_deliver(void *context);
 
-/* perf_flush - deliver all records made before the call. context: struct perf. */
+/* perf_flush - deliver all records made before the call; after a freeze, only the first
+ * one does, since later ones have no hits to deliver. context: struct perf. */
 void perf_flush(void *context);
 
 #endif
