@@ -81,9 +81,8 @@ cgroup_find(const char *name, char *error, size_t error_size)
     char *found;
 
     if (name[0] == '/' && is_directory(name) && is_in_hierarchy(name)) {
-        found = strdup(name);
-        snprintf(error, error_size, "out of memory");
-        return found;
+        snprintf(error, error_size, "out of memory"); /* if strdup fails */
+        return strdup(name);
     }
     found = find_mounted(name, places, sizeof(places));
     if (found == NULL && places[0] == '\0') {

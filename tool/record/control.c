@@ -380,7 +380,7 @@ void
 control_handle(struct control *control)
 {
     struct epoll_event event;
-    uint64_t count;
+    uint64_t count; /* what a timerfd gives, and the eventfd of SIGUSR2 */
 
     if (epoll_wait(control->poll_fd, &event, 1, 0) != 1) {
         return;

@@ -264,7 +264,8 @@ put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
 }
 
-/* Describe the time in which nothing was counted, and intervals. */
+/* Describe the time in which nothing was counted, and intervals.
+ * tool/view/report/rates.c searches for "the interval changed". */
 static void
 put_time(FILE *out, bool *first, const struct collector_gaps *gaps)
 {
@@ -364,7 +365,7 @@ describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes
     const char *before = "stacks: ";
     struct buffer line = {0};
     uint64_t all = 0;
-    bool done;
+    bool printed;
 
     for (size_t i = 0; i < STACK_ENDS; i++) {
         all += ends[i];
@@ -379,7 +380,7 @@ describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes
     buffer_append_text(&line, all == 0 ? "stacks: none" : "");
     stack_ends_put_contexts(&line, contexts, contexts_max);
     buffer_append_text(&line, "\n");
-    done = buffer_text(&line) != NULL && fputs(buffer_text(&line), out) >= 0;
+    printed = buffer_text(&line) != NULL && fputs(buffer_text(&line), out) >= 0;
     buffer_finish(&line);
-    return done;
+    return printed;
 }

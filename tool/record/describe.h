@@ -22,7 +22,8 @@ char *describe_gaps(const struct collector_gaps *gaps, const struct profile *pro
                     bool interim);
 
 /*
- * Print a line that says how complete the stacks are. Returns false if writing fails.
+ * Print a line that says how complete the stacks are. Returns false if writing fails or
+ * memory runs out.
  *
  *   ends         hits by how their stacks end
  *   stack_bytes  that were copied

@@ -36,7 +36,7 @@ enum { WORD_CLASS = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32 };
 
 /* Copy the interpreter from a script's first line, "#!" INTERPRETER [ARGUMENT]. Returns
  * LOADABLE_YES if there is one, which is to be judged instead of the script, else
- * LOADABLE_UNKNOWN. */
+ * LOADABLE_UNKNOWN, also if the bytes end before it does. */
 static enum loadable
 judge_script(const unsigned char *bytes, size_t size, char *interpreter)
 {
@@ -171,6 +171,7 @@ check_file(const char *path, char *interpreter)
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         got = pread(fd, bytes, sizeof(bytes), 0);
         result = got > 0 ? loadable_judge(bytes, (size_t)got, interpreter) : result;
+        /* Linux ignores the rights that a script's file would give. */
         if ((result == LOADABLE_YES || result == LOADABLE_I386) &&
             interpreter[0] == '\0' && gives_rights(fd, &status)) {
             result = LOADABLE_RIGHTS;

@@ -36,8 +36,8 @@ guard_100ns(const struct pace *pace)
     return (GUARD_SHARE * pace->hit_ns + 99) / 100;
 }
 
-/* Return the interval at which hits take the percentage of
- * --max-overhead of the time. */
+/* Return the interval at which hits take the percentage of --max-overhead of the time:
+ * the 100 of percent and that of 100 ns cancel each other. */
 static uint64_t
 overhead_100ns(const struct pace *pace)
 {
@@ -81,6 +81,7 @@ has_time(const struct record_options *options)
 void
 pace_choose(struct pace *pace, const struct record_options *options)
 {
+    /* With --no-guard, -F max is the interval of the options: the shortest. */
     const bool maximum = options->rate_max && !options->no_guard;
 
     *pace =
@@ -166,6 +167,7 @@ pace_adapt(struct pace *pace, const struct pace_sample *now)
     const struct pace_sample recent = {
         .expected = now->expected - pace->before.expected,
         .taken = now->taken - pace->before.taken,
+        /* It is computed, and may become smaller. */
         .missed =
             now->missed > pace->before.missed ? now->missed - pace->before.missed : 0,
     };
@@ -173,6 +175,7 @@ pace_adapt(struct pace *pace, const struct pace_sample *now)
     if (recent.taken >= HITS_MIN) {
         pace->before = *now;
         if (misses_most(pace, &recent)) {
+            /* A hit takes more than was measured; how much is not known. */
             pace->hit_ns *= 2;
             pace->interval_100ns *= 2;
             pace->reason = pace->reason == PACE_ASKED ? PACE_GUARD : pace->reason;
@@ -182,11 +185,14 @@ pace_adapt(struct pace *pace, const struct pace_sample *now)
     return pace->reason == PACE_OVERHEAD && adapt_overhead(pace);
 }
 
+/* tool/view/report/rates.c searches for "a hit costs" and for "what a hit costs cannot
+ * be measured". */
 void
 pace_describe(const struct pace *pace, uint64_t granted_100ns, char *text, size_t size)
 {
     const double granted_hz = granted_100ns > 0 ? 1e7 / (double)granted_100ns : 0;
     const double hit_us = (double)pace->hit_ns / 1000;
+    /* as in overhead_100ns */
     const double share_percent =
         granted_100ns > 0 ? (double)pace->hit_ns / (double)granted_100ns : 0;
 

@@ -34,7 +34,7 @@ struct pace {
     enum pace_reason reason;
     uint64_t interval_100ns;   /* in effect */
     uint64_t hit_ns;           /* what a hit takes from a thread; 0: not measured */
-    struct pace_sample before; /* statistics that were adapted to last */
+    struct pace_sample before; /* when pace_adapt last had enough hits */
 };
 
 /* Choose the interval of source time, and measure the cost of a hit if the
@@ -49,8 +49,9 @@ void pace_change(struct pace *pace, uint64_t interval_100ns);
 uint64_t pace_adapts_ns(const struct pace *pace);
 
 /* pace_adapt - choose the interval again: twice as long if most hits were missed since
- * the last call, and with --max-overhead by the cost of a hit as it is now. now are the
- * statistics since the start. Returns whether the interval changed. */
+ * the last call, or since an earlier one while too few were taken to say so; else, with
+ * --max-overhead, by the cost of a hit as it is now. now are the statistics since the
+ * start. Returns whether the interval changed. */
 bool pace_adapt(struct pace *pace, const struct pace_sample *now);
 
 /* Write to text why the interval is what it is, if a cost decided or should have, or

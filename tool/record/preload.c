@@ -54,7 +54,7 @@ name_memory(const struct preload_memory *memory)
 }
 
 /* Make the environment of the command: ours, with our object before what is preloaded
- * already. */
+ * already. preload_close frees it. Returns false if memory runs out. */
 static bool
 make_environment(struct preload *preload, const char *object)
 {
@@ -87,7 +87,8 @@ make_environment(struct preload *preload, const char *object)
 
 /* ---- Trying ---- */
 
-/* Whether this process, as its children, may have a timer of a thread. */
+/* Try whether this process, as its children, may have a timer of a thread. Returns 0 or
+ * a negative errno. */
 static int
 try_timer(void)
 {
@@ -260,6 +261,7 @@ preload_stack_bytes(uint32_t asked)
     return asked & ~UINT32_C(7);
 }
 
+/* tool/view/report/rates.c searches for "kernel tick". */
 void
 preload_describe(const struct preload *preload, char *text, size_t size)
 {

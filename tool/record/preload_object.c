@@ -26,8 +26,9 @@ static const char object_file_i386[] = "libntprof-agent-i386.so"; /* 32-bit prog
 
 /* ---- A file of memory ---- */
 
-/* The number of the descriptor: the last one below 1024 that a program may open, as
- * programs take the lowest, and as the kernel's table of descriptors grows with it. */
+/* The lowest number for the descriptor: the last one below 1024 that a program may
+ * open, as programs take the lowest, and as the kernel's table of descriptors grows
+ * with it. A program that may open very few gets any that is free. */
 static int
 lowest_number(void)
 {
@@ -107,7 +108,8 @@ make_object(struct preload_object *object, const char *name, char *why, size_t w
 
 /* ---- An installed file ---- */
 
-/* Find a preload object: object_file, or object_file_i386. */
+/* Find a preload object: name is object_file or object_file_i386; path has room for
+ * PATH_MAX bytes. Returns false with the reason in why. */
 static bool
 find_object(const char *name, char *path, char *why, size_t why_size)
 {

@@ -126,6 +126,8 @@ rate_measure(const char *hal)
         return 0;
     }
     ntprof_session_use(session);
+    /* The session counts hits of the whole thread; the code of the profile, some bytes
+     * of find_gaps, does not matter. */
     if (has_short_intervals(session) &&
         NT_SUCCESS(NtCreateProfileEx(&profile, NtCurrentProcess(),
                                      (PVOID)(uintptr_t)find_gaps, 4, 2, &counter,

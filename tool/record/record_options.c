@@ -84,7 +84,7 @@ parse_sources(struct record_options *options, const char *text)
         }
         options->sources[options->source_count++] = name;
     }
-    if (options->source_count == 0) {
+    if (options->source_count == 0) { /* strdup failed: even "" has one name */
         cmd_fail(options->command, "out of memory");
         return false;
     }
@@ -122,6 +122,8 @@ classify_sources(const struct record_options *options, bool *time, bool *events)
     }
 }
 
+/* Check -F, --interval, -c and --max-overhead together, and set the intervals. Returns
+ * false after an error line. */
 static bool
 parse_intervals(struct record_options *options)
 {
@@ -284,9 +286,10 @@ take_program(struct record_options *options, const struct options_words *words)
     return words->count > 0;
 }
 
-/* Check the options together, once all are read. */
+/* Check the options together, once all are read, and set what depends on several.
+ * Returns false after an error line. */
 static bool
-complete(struct record_options *options, const struct options_words *words)
+finish_options(struct record_options *options, const struct options_words *words)
 {
     const char *const sources = options->given.sources;
 
@@ -322,10 +325,10 @@ record_options_take(struct record_options *options, const struct record_syntax *
     memcpy(options->words, argv, (size_t)argc * sizeof(*options->words));
     if (!options_take(syntax->options, argc, options->words, options, &words,
                       exit_status) ||
-        !complete(options, &words)) {
+        !finish_options(options, &words)) { /* *exit_status is CMD_FAILED already */
         return false;
     }
-    /* A screen writes a file only when the user asks for it. */
+    /* A screen writes a file only when the user asks for it, an agent none. */
     if (options->output == NULL && !syntax->screen && !syntax->endless) {
         options->made_output = default_output_make(command);
         options->output = options->made_output;

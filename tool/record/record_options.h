@@ -25,8 +25,9 @@ struct record_syntax {
     bool pids; /* words are processes, as with -p; without a screen one is needed */
     /* a live screen: it refreshes, and writes a file only on request */
     bool screen;
-    bool endless; /* the recording is one of collector_options.endless */
-    uint64_t hz;  /* default rate of source time; 0: 997 */
+    /* the recording is one of collector_options.endless, and has no file */
+    bool endless;
+    uint64_t hz; /* default rate of source time; 0: 997 */
 };
 
 /* record_given - texts that are checked together once all options are read; NULL: not
@@ -91,8 +92,9 @@ struct record_options {
 };
 
 /* Read a command line. Returns true if the command has to run. Returns false after its
- * help or an error line; *exit_status is then the exit status. record_options_finish
- * must be called in any case. */
+ * help or an error line. *exit_status becomes the exit status of either, and is
+ * CMD_FAILED if the command has to run. record_options_finish must be called in any
+ * case. */
 bool record_options_take(struct record_options *options,
                          const struct record_syntax *syntax, int argc, char **argv,
                          int *exit_status);

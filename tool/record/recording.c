@@ -69,6 +69,8 @@ recording_default_report(const struct record_options *options)
                : stderr;
 }
 
+/* Set recording->report to the stream of --report, or to the default. Returns false
+ * after an error line. */
 static bool
 recording_open_report(struct recording *recording)
 {
@@ -437,6 +439,8 @@ recording_describe(const struct recording *recording, struct profile *profile,
     return profile;
 }
 
+/* Make a profile of all hits until now; interim if the recording goes on. Returns NULL
+ * if memory runs out. */
 static struct profile *
 recording_collect(struct recording *recording, bool interim)
 {
@@ -723,7 +727,7 @@ recording_end_report(struct recording *recording, bool printed)
 
 /* Write the profile beside a path that can no longer be written, which another user may
  * have caused since the run started. Its name is that of the file and the process's
- * pid. */
+ * pid. Returns whether it is written, after a line that says where. */
 static bool
 recording_write_beside(struct recording *recording, const struct profile *profile,
                        const char *why)

@@ -125,7 +125,8 @@ bool recording_snapshot(struct recording *recording, struct pprof_error *error);
 bool recording_can_snapshot(const struct recording *recording);
 
 /* Change the interval of source time, which the guard may lengthen; *granted_100ns is
- * then the one in effect. Returns false if time is not recorded. */
+ * then the one in effect. Returns false if time is not recorded, or
+ * collector_set_interval fails. */
 bool recording_set_interval(struct recording *recording, uint64_t interval_100ns,
                             uint64_t *granted_100ns);
 
@@ -133,7 +134,8 @@ bool recording_set_interval(struct recording *recording, uint64_t interval_100ns
 void recording_adapt(struct recording *recording);
 
 /* End a recording with a screen, instead of recording_deliver: write no file, and print
- * only the statistics. Returns false after printing an error. */
+ * only the statistics. Returns false after printing an error, or without one if the
+ * statistics, which go to standard error, cannot be written. */
 bool recording_conclude(struct recording *recording, recording_print *print);
 
 /* recording_close - close what recording_open opened, also in part. If it was not

@@ -65,7 +65,8 @@ recording_open_preload(struct recording *recording, const char *better)
     return false;
 }
 
-/* Find the source that no session knows, by opening a session without intervals. */
+/* Return the first given source that no session knows, by opening a session without
+ * intervals; "?" if none can be opened. */
 static const char *
 recording_unknown_source(const struct recording *recording)
 {

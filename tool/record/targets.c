@@ -98,7 +98,6 @@ add_target(struct targets *targets, const struct target *target)
 {
     int fd;
 
-    errno = 0;
     if (!make_room(targets)) {
         errno = 0;
         return false;
@@ -411,6 +410,7 @@ targets_watch(struct targets *targets, struct recording *recording)
     size_t at = 0;
 
     while (at < targets->count) {
+        /* Of those given by number none is left out: refused and why stay empty. */
         if (!(targets->items[at].kind == TARGET_NAME
                   ? watch_name(targets, recording, &at)
                   : watch_next(targets, recording, &at, &refused, /* why */ NULL, 0))) {
@@ -508,8 +508,8 @@ targets_describe_children(const struct targets *targets, char *text, size_t size
     text[0] = '\0';
     if (out != NULL && targets->before.count > 0 && processes_read(&now)) {
         find_busy(targets, &now, &busy);
-        /* A tenth of a processor, and more than what was profiled: else it is not what
-         * the user wants to see. */
+        /* A tenth of a processor, more than one tick, which may be chance, and more
+         * than what was profiled: else it is not what the user wants to see. */
         if ((double)busy.all_ticks >= elapsed_ticks / 10 && busy.all_ticks > 1 &&
             busy.all_ticks > busy.target_ticks) {
             fprintf(out, "%s " PROFILE_CHILDREN_RUN,

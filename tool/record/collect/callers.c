@@ -183,7 +183,9 @@ append(struct stack_walked *walked, struct stack_frame frame)
     return true;
 }
 
-/* Append the kernel's callers. Returns false if the stack ends there. */
+/* Append the kernel's callers: behind the address of the hit there are return
+ * addresses, and the byte before one is in the call. Returns false if the stack ends
+ * there. */
 static bool
 append_kernel(const struct sample *sample, struct stack_walked *walked)
 {
@@ -431,6 +433,8 @@ wake_if_needed(struct callers *callers)
     }
 }
 
+/* Ask about images that samples wait for, one after the other, until callers_stop has
+ * begun and no sample waits any more: who sees that first wakes the others. */
 static void *
 callers_main(void *argument)
 {
@@ -507,7 +511,8 @@ callers_stop(struct callers *callers)
 /* --- hits --- */
 
 /* Make a sample of a hit, but for the copy. Returns false if it cannot be walked: there
- * is no walk of 32-bit code. */
+ * is no walk of 32-bit code, nor of a kernel chain that is missing or too long. A hit
+ * of a kernel thread has no user part: its word_bytes is 0. */
 static bool
 make_sample(const struct callers *callers, const struct callers_hit *hit,
             struct sample *sample)

@@ -132,7 +132,8 @@ collector_follow_stacks(struct collector *collector)
 }
 
 /* Have the session notify this collector or, without a session, have the delivery
- * thread look at the preload objects. Returns false if memory runs out. */
+ * thread look at the preload objects. Returns false if memory runs out, or the session
+ * does not report hits and options.threads needs them. */
 static bool
 collector_follow(struct collector *collector)
 {

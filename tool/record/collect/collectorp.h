@@ -154,7 +154,8 @@ void collector_forget(struct collector *collector);
 /* --- mapping.c --- */
 
 /* Add a copy of the mapping to the process, and start its profile objects. If it gets
- * no counters, it is not added, and mapping_start has counted a failure. */
+ * no counters, it is not added, and a failure is counted. One of length 0 is
+ * ignored. */
 void mapping_add(struct collector *collector, struct process *process,
                  const struct mapping *mapping);
 
@@ -162,7 +163,8 @@ void mapping_add(struct collector *collector, struct process *process,
  * processes if process is collector->machine. */
 void mapping_add_kernel(struct collector *collector, struct process *process);
 
-/* Close the profile objects of the mapping with index at, and remove it. */
+/* Close the profile objects of the mapping with index at, and remove it: the last one
+ * takes its index. */
 void mapping_remove(struct collector *collector, struct process *process, size_t at);
 void mapping_remove_all(struct collector *collector, struct process *process);
 

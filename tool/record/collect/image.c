@@ -499,6 +499,8 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
                    uint64_t length, uint32_t program)
 {
     struct image_segment **const recent = &image->recent[program % IMAGE_RECENT];
+    /* A new one comes behind the one found last, so that the list has the order of
+     * mappings, in which it is searched. */
     struct image_segment **const next =
         *recent != NULL ? &(*recent)->next : &image->segments;
     struct image_segment *segment =

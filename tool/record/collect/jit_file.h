@@ -20,7 +20,7 @@ enum { JIT_FILE_PIDS_MAX = 4 };
 
 /* Return the key of calls that may wait for the /tmp of a process
  * (base/time_limit.h): one for each mount namespace. The first of pids whose
- * namespace can be read gives it. */
+ * namespace can be read gives it; if none can, pids[0] does. */
 uint64_t jit_file_key(const uint32_t *pids, size_t count);
 
 /*
@@ -28,6 +28,7 @@ uint64_t jit_file_key(const uint32_t *pids, size_t count);
  * to that of an ancestor in our pid namespace, where the process had the pid that we
  * know. 0 or negative errno: -ESRCH if nothing can be read.
  *
+ *   count   at most JIT_FILE_PIDS_MAX
  *   target  out; its folder is the descriptor of folder
  *   folder  out: the process's /tmp, which the caller closes; fd is -1 if it cannot be
  *           opened

@@ -110,6 +110,7 @@ naming_set_time(struct naming *naming, uint64_t left_ns, uint64_t headers_ns)
 {
     naming->left_ns = left_ns;
     naming->headers_ns = headers_ns;
+    /* start_clock does not subtract what earlier profiles took. */
     naming->given_ns = naming->clock.left_ns;
     naming->clock.over_ns = 0;
 }

@@ -285,6 +285,7 @@ name_image(struct work *work, uint32_t number, size_t from, size_t to)
     return complete;
 }
 
+/* Name all calls, image by image. Returns false if memory runs out. */
 static bool
 name_calls(struct work *work)
 {

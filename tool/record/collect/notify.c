@@ -360,7 +360,8 @@ notify_start(struct collector *collector, const ntprof_notification *start)
         process->serial = ++collector->processes_started;
         process->name = strdup(start_name(start));
     }
-    /* Of a machine, only processes that run get a program: process_need_program. */
+    /* Of a machine, only processes that run get a program (process_need_program), and
+     * at once their children, whose unit need not be read. */
     if (process == NULL || process->name == NULL ||
         ((!collector->options.machine || unit != NULL) &&
          !process_set_program(collector, process, process->name, unit))) {

@@ -66,7 +66,6 @@ pause_apply(const struct pause *pause, ntprof_source_info *info)
     const ntprof_source_info now = pause->paused ? pause->begin : *info;
     const double events = count_events(&now) - pause->events_left_out;
 
-    info->expected = 0;
     for (size_t i = 0; i < PAUSE_PARTS; i++) {
         const uint64_t part = get_part(&now, i) - pause->left_out[i];
 
@@ -93,6 +92,8 @@ set_paused(struct collector *collector, bool paused,
               collector_read(collector);
     for (size_t i = 0; changed && i < collector->options.source_count; i++) {
         apply(&collector->pauses[i], &collector->session_statistics[i]);
+    }
+    if (changed) {
         collector->images.discarding = paused;
     }
     delivery_unlock(&collector->delivery);

@@ -74,8 +74,8 @@ read_line(char *line, ntprof_notification *map)
     return strcmp(map->name, "[vsyscall]") != 0;
 }
 
-/* Append the mapping of a line of /proc/PID/maps, if it is of code. Returns false if
- * memory runs out. */
+/* Append the mapping of a line of /proc/PID/maps, if it is of code; without an image it
+ * is counted as a failure instead. Returns false if memory runs out. */
 static bool
 take_line(struct reading *reading, char *line)
 {

@@ -72,7 +72,7 @@ preload_memory_open(struct preload_memory *memory, uint64_t interval_ns,
 /* Time in which a ring gets full of one process that uses all processors. */
 #define FULL_NS UINT64_C(100000000)
 
-/* Return how many slots rings have. */
+/* Return how many slots rings have, an even number (stack_ring_allows). */
 static uint32_t
 choose_slots(uint64_t interval_ns)
 {

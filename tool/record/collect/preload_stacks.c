@@ -162,6 +162,7 @@ static bool
 apply_event(struct preloaded *preloaded, struct code_map **code,
             const struct stack_ring_event *event)
 {
+    /* Its number may be any, and is checked below. */
     const struct preload_segment_seen *const segment =
         &preloaded->segments[event->segment % PRELOAD_SEGMENTS];
 
@@ -177,7 +178,8 @@ apply_event(struct preloaded *preloaded, struct code_map **code,
                     segment->place);
 }
 
-/* Find the code of a process. Returns false if memory runs out. */
+/* Find the code of a process by the first count events of its ring and what was read of
+ * its mappings. Returns false if memory runs out. */
 static bool
 find_code(struct preload_stacks *stacks, struct followed *followed, uint32_t count)
 {

@@ -21,14 +21,15 @@ void preload_stacks_delete(struct preload_stacks *stacks); /* NULL is allowed */
  * processes are looked at: that of a ring has been reported before. */
 void preload_stacks_accept(struct preload_stacks *stacks);
 
-/* Find out which processes have to have their mappings read (wants_maps). */
+/* Find out which processes have to have their mappings read (wants_maps), and forget
+ * new rings that are not of the process that they name. */
 void preload_stacks_look(struct preload_stacks *stacks);
 
 /* Take all hits. Returns false if memory runs out; those that were not taken stay. */
 bool preload_stacks_take(struct preload_stacks *stacks);
 
-/* Take the hits whose code is known, and forget the rings of processes that have
- * exited. */
+/* Take the hits whose code is known, forget the rings of processes that have exited,
+ * and now and then free the slots that ended threads were writing. */
 void preload_stacks_end(struct preload_stacks *stacks);
 
 #endif

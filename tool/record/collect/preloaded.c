@@ -154,9 +154,10 @@ is_same_process(const struct preload_seen *process,
  * the record of the preload object that the child loads. */
 enum { NUMBERS_APART = 64 };
 
-/* A program has loaded a preload object: end the record of each program that the
- * same process executed before. All of these were followed by a program with a
- * preload object: preload_loaded. */
+/* A program has loaded a preload object and made record, with this number: end each
+ * program that the same process executed before, at the time when record begins. All of
+ * these, also what a parent recorded of it as its child, were followed by a program
+ * with a preload object: preload_loaded. */
 static void
 end_former(struct preloaded *preloaded, uint32_t number,
            const struct preload_process *record, uint64_t now_ns)

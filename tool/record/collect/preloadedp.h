@@ -14,8 +14,8 @@
 struct preload_seen {
     bool seen; /* all below is set */
     bool alive;
-    /* only for PRELOAD_SPAWNED: the program that the child executed has a preload
-     * object */
+    /* the program that this process executed next (of PRELOAD_SPAWNED: that the child
+     * executed) has loaded a preload object, so that its hits are counted */
     bool preload_loaded;
     uint32_t kind; /* PRELOAD_EXECED ... */
     uint32_t pid;  /* 0: unknown, as its PID namespace is another one */

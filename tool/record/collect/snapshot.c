@@ -37,7 +37,8 @@ snapshot_sources(struct collector *collector, struct profile *profile,
     return complete;
 }
 
-/* Add the program names, so that their index in the profile is their number. */
+/* Add the names and units of programs, and let the naming know by the number of each
+ * which they are in the profile. Returns false if memory runs out. */
 static bool
 snapshot_programs(struct collector *collector, struct profile *profile)
 {
@@ -55,7 +56,8 @@ snapshot_programs(struct collector *collector, struct profile *profile)
     return true;
 }
 
-/* Add a thread to the profile as "NAME (NUMBER)". */
+/* Add a thread to the profile as "NAME (NUMBER)", or by the one of them that it has.
+ * Returns false if memory runs out. */
 static bool
 snapshot_thread(struct profile *profile, const struct thread *thread,
                 struct naming_thread *named)

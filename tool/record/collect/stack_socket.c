@@ -20,8 +20,8 @@ enum { BACKLOG = 4096 };
 /* Descriptors that a process may send at once; more are not received. */
 enum { DESCRIPTORS_MAX = 4 };
 
-/* Open a private folder, and remove its name. Returns -1 and sets errno if that fails.
- */
+/* Make a private folder in place, which may be NULL, and open it; path becomes its
+ * name, which the caller removes. Returns -1 and sets errno if that fails. */
 static int
 open_folder(const char *place, char *path, size_t size)
 {

@@ -249,7 +249,9 @@ move_to_places(struct sym_unwind_answer *answer,
     answer->count = kept;
 }
 
-/* Ask an image that is open. Returns how many places were answered. */
+/* Ask an image that is open about the first places, up to one that is in none of its
+ * segments. Such a one, if it is the first, is answered here: it has no rules. Returns
+ * how many places were answered. */
 static size_t
 ask_open(struct unwinders *unwinders, struct reader *reader, const uint64_t *places,
          size_t count, struct sym_unwind_answer *answers)
