@@ -19,6 +19,8 @@
 /* A longer result counts as forged. */
 #define DEMANGLED_BYTES_MAX (UINT32_C(1) << 16)
 
+/* Demangle a name, of C++ with more_options (DMGL_...): names of both languages begin
+ * with "_". Returns as sym_demangle. */
 static char *
 demangle(const char *mangled, int more_options)
 {

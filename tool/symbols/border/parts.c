@@ -270,7 +270,7 @@ only_one(const struct joiner *joiner, struct candidate wanted)
     behind.start++;
     wanted.start = found->start;
     end = count_before(joiner, &behind);
-    if (compare_candidates(found, &wanted) != 0) {
+    if (compare_candidates(found, &wanted) != 0) { /* it is of another base or group */
         return NULL;
     }
     /* Are all candidates of this base and group at the address of the first one? */

@@ -21,9 +21,9 @@ const struct sym_segment *sym_segments_find(const struct sym_segment *segments,
                                             size_t count, uint64_t offset,
                                             uint64_t size);
 
-/* Get the link-time address of the first byte of code in a bucket, which is size bytes
- * at a file offset and may begin before its segment. Returns false if no segment has a
- * byte of it. */
+/* Get the link-time address of the first byte of a bucket, which is size bytes at a
+ * file offset. It is counted from the segment that the bucket has code of, and is below
+ * that if the bucket begins before it. Returns false if no segment has a byte of it. */
 bool sym_segments_address(const struct sym_segment *segments, size_t count,
                           uint64_t offset, uint64_t size, uint64_t *address);
 

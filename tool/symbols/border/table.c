@@ -277,7 +277,9 @@ sweep_sized(struct sweep *sweep, size_t sized_count)
     sweep_advance(sweep, UINT64_MAX);
 }
 
-/* Return the first address after start at which a bound ends or starts. */
+/* Return the first address after start at which a bound ends or starts. next: in and
+ * out, the first bound that may end behind start, which rises from call to call; 0
+ * first. */
 static uint64_t
 next_bound(const struct sweep *sweep, uint64_t start, size_t *next)
 {
@@ -566,6 +568,7 @@ sym_shown_length(const char *name, uint32_t tag)
     if (end == NULL || end == name) {
         return strlen(name);
     }
+    /* Of "NAME@@VERSION", neither sign is shown. */
     return (size_t)(end - name) - (end[-1] == '@' && end - 1 > name);
 }
 

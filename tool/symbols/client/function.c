@@ -55,7 +55,7 @@ sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
     }
     COMMAND_LOG("reader %ld: asked for function %s of %s", (long)process.pid, name,
                 path);
-    wire_put(&process.wire, 0);
+    wire_put(&process.wire, 0); /* no FLAG_... */
     wire_put(&process.wire, bytes);
     wire_put_text(&process.wire, path);
     wire_put_text(&process.wire, name);

@@ -104,7 +104,8 @@ image_memory_max(const struct sym_image *image)
 /* --- time --- */
 
 /* Set the limit of processor time for a request, by what is left for the image and for
- * all. Returns false if nothing is left in this round. */
+ * all. Returns false if nothing is left in this round, or too many processes hung in
+ * it. */
 static bool
 begin_time(struct sym_image *image)
 {
@@ -122,7 +123,7 @@ begin_time(struct sym_image *image)
         image->image_end_ns = now_ns + clock->image_ns;
     }
     image->charged_ns = now_ns;
-    left_ns = image->image_end_ns - now_ns;
+    left_ns = image->image_end_ns - now_ns; /* wraps if none is left: returns false */
     left_ns = left_ns < clock->left_ns ? left_ns : clock->left_ns;
     image->process.cpu_end_ns = now_ns + left_ns;
     return now_ns < image->image_end_ns && clock->left_ns > 0 &&

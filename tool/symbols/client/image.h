@@ -107,9 +107,9 @@ const char *sym_image_why_ended(const struct sym_image *image);
 /* Whether it was ended since it did not answer, which the note says, too. */
 bool sym_image_is_hung(const struct sym_image *image);
 
-/* Return the link-time address of the first byte of code in a bucket, by the program
- * headers, without a request to the process; or file_offset itself if no segment has a
- * byte of the bucket. */
+/* Return the link-time address of the first byte of a bucket, by the program headers
+ * (sym_segments_address), without a request to the process; or file_offset itself if no
+ * segment has a byte of the bucket. */
 uint64_t sym_image_place_address(const struct sym_image *image, uint64_t file_offset,
                                  uint64_t bytes);
 
@@ -192,7 +192,8 @@ struct sym_code sym_image_code(const struct sym_image *image);
 /* When the file was last written, in seconds since 1970; 0: not known. */
 int64_t sym_image_written_s(const struct sym_image *image);
 
-/* Read up to size bytes of the file at a link-time address. Returns how many. */
+/* Read up to size bytes of the file at a link-time address. Returns how many: 0 also if
+ * size is above CODE_BYTES_MAX. */
 size_t sym_image_read(struct sym_image *image, uint64_t address, void *to, size_t size);
 
 /* Get the range of the symbol that covers a link-time address, including nested

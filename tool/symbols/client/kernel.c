@@ -39,8 +39,8 @@ compare_names(const void *left, const void *right)
     return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Return the bit in begins of a name, of which BEGIN_BYTES can be read. What is behind
- * the end of a short one must not matter. */
+/* Return the number of the bit in begins for a name: a hash of its first BEGIN_BYTES
+ * bytes, which are 0 behind the end of a shorter one. */
 static uint32_t
 hash_begin(const char *name)
 {

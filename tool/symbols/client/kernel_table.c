@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Linux writes up to a page of /proc/kallsyms at once. */
-
 /* line - one line of kallsyms, its strings cut out in place. */
 struct line {
     uint64_t address;
@@ -53,7 +51,8 @@ find_bound(struct kernel_table *table, const char *name)
     return strcmp(name, "_etext") == 0 ? &table->core.end : NULL;
 }
 
-/* Read where a module is: "NAME SIZE USERS DEPENDENTS STATE ADDRESS". */
+/* Read where a module is: "NAME SIZE USERS DEPENDENTS STATE ADDRESS". Returns false if
+ * the line is of another form. */
 static bool
 parse_module(const char *line, struct kernel_text *text)
 {

@@ -19,7 +19,7 @@ struct opener {
     const char *path; /* for progress */
     struct sym_download *download; /* NULL: no servers */
     unsigned int downloads;        /* that were asked for */
-    uint64_t key;                  /* of the last file (base/time_limit.h) */
+    uint64_t key; /* of the last file opened by its path (base/time_limit.h) */
 };
 
 /* Answer a REPLY_OPEN or REPLY_DOWNLOAD: receive its parameters, and send the file or a

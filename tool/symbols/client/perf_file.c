@@ -100,7 +100,8 @@ shares_users(uint32_t pid)
            (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino);
 }
 
-/* Return the number that root of the process's user namespace has in ours. */
+/* Return the number that root of the process's user namespace has in ours; 0 if it is
+ * the same namespace, or maps no root. */
 static uint32_t
 find_root_user(uint32_t pid)
 {

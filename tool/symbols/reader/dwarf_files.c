@@ -20,6 +20,7 @@ struct reading {
     uint64_t unread_form; /* 0: none */
 };
 
+/* Add a folder. It may be NULL: there is none, or its entry is damaged. */
 static void
 add_folder(struct reading *reading, const char *folder)
 {

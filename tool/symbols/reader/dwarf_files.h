@@ -43,7 +43,8 @@ bool sym_dwarf_files_read(struct sym_dwarf_files *files,
                           const char *folder, struct sym_budget *budget);
 
 /* Add the file that the program defined; called after SYM_DWARF_FILE. Does nothing if
- * the table has no files, since its numbers would be wrong. */
+ * the table has no files, since its numbers would be wrong, or if the file's entry is
+ * damaged or memory runs out. */
 void sym_dwarf_files_define(struct sym_dwarf_files *files,
                             const struct sym_dwarf_program *program);
 

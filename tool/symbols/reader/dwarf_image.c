@@ -292,7 +292,7 @@ find_section(const struct sym_elf *file, bool split, size_t id, struct stored *s
     index = sym_elf_find_section(file, name);
     old = index != 0;
     if (!old) {
-        name[1] = '.';
+        name[1] = '.'; /* ".debug_" begins there */
         index = sym_elf_find_section(file, name + 1);
     }
     if (index == 0 || !sym_elf_section_in_file(file, index)) {

@@ -93,8 +93,9 @@ advance(struct sym_dwarf_program *program, uint64_t operations)
     program->op_index = operations % program->operations_max;
 }
 
-/* Run a standard opcode. One that is unknown, or for which the header gives another
- * number of operands than DWARF does, is skipped by that number. */
+/* Run a standard opcode that changes a register. Others, known or not, and those for
+ * which the header gives another number of operands than DWARF does, are skipped by
+ * that number; the caller makes the row of DW_LNS_copy. */
 static void
 run_standard(struct sym_dwarf_program *program, uint8_t code)
 {

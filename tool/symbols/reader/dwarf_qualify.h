@@ -36,8 +36,8 @@ bool sym_dwarf_find_parent(struct sym_dwarf_unit *unit, const Dwarf_Die *declara
  *   declaration  of the function
  *   name         of the function, without qualifiers
  *
- * Returns a string for free(), or NULL if there is nothing to qualify the name with, or
- * memory or the budget ran out.
+ * Returns a string for free(), whose bytes stay taken from the budget, or NULL if there
+ * is nothing to qualify the name with, or memory or the budget ran out.
  */
 char *sym_dwarf_qualify(struct sym_dwarf_unit *unit, Dwarf_Die *declaration,
                         const char *name, struct sym_budget *budget);

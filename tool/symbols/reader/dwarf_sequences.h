@@ -50,8 +50,10 @@ bool sym_dwarf_rows_read(struct sym_dwarf_rows *rows,
 
 /*
  * Add the ranges of the line table's sequences to a table of ranges, each with the tag;
- * those of discarded functions are left out, as above.
+ * those of discarded functions are left out, as above. A damaged table gives those
+ * before the damage.
  *
+ *   code  not NULL; if it is empty, no sequence is added
  *   any  out: whether the line table has sequences, added or not
  *
  * Returns false if memory or the budget ran out.

@@ -189,14 +189,14 @@ static void
 find_package(struct sym_dwarf_split *split)
 {
     const char *const beside[] = {split->image, split->debug};
+    bool found = false;
     char path[PATH_MAX];
 
-    for (size_t i = 0; i < 2 && !split->package_sought; i++) {
+    for (size_t i = 0; i < 2 && !found && !split->package_sought; i++) {
         const int length = snprintf(path, sizeof(path), "%s.dwp", beside[i]);
 
-        split->package_sought = beside[i][0] == '/' && length > 0 &&
-                                (size_t)length < sizeof(path) &&
-                                open_path(split, path, &split->package);
+        found = beside[i][0] == '/' && length > 0 && (size_t)length < sizeof(path) &&
+                open_path(split, path, &split->package);
     }
     split->package_sought = true;
 }

@@ -120,7 +120,7 @@ count_by_gnu_hash(const struct sym_elf *file, uint64_t at)
     const uint64_t buckets = at + 16 + bloom * (file->wide ? 8 : 4);
     uint64_t last = last_chain(file, buckets, bucket_count, &failed);
 
-    if (failed || last < first) {
+    if (failed || last < first) { /* no symbol has a hash: all are below first */
         return failed ? 0 : first;
     }
     while (!failed &&
@@ -141,6 +141,7 @@ sym_elf_dynamic_count(const struct sym_elf_dynamic *dynamic, const struct sym_el
 
     if (sym_elf_find_offset(file, dynamic->hash, &offset, &left) &&
         dynamic->hash != 0) {
+        /* Its second word is the number of chains: one for each symbol. */
         count = get_number(file, offset + 4, 4, &failed);
         return failed ? 0 : count;
     }

@@ -21,7 +21,7 @@ struct sym_elf_dynamic {
     uint64_t needed_versions;
 };
 
-/* Read PT_DYNAMIC. Returns false if the file has no such segment. */
+/* Read PT_DYNAMIC. Returns false if the file has no such segment, or not all of it. */
 bool sym_elf_dynamic_read(struct sym_elf_dynamic *dynamic, const struct sym_elf *file);
 
 /* Return the number of dynamic symbols, by a hash table; 0 if there is none or it is

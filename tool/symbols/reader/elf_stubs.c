@@ -182,7 +182,8 @@ enum {
     BRAB_X17_X16 = 0xd71f0e30
 };
 
-/* Return the page that an ADRP at this address gives. */
+/* Return the page that an ADRP at this address gives: its own page and a number of
+ * pages, whose 21 bits are in two fields, with their sign. */
 static uint64_t
 page_of(uint32_t adrp, uint64_t address)
 {

@@ -41,7 +41,8 @@ int sym_elf_add_symbols(const struct sym_elf *file, uint32_t type,
                         const struct sym_elf_versions *versions,
                         struct sym_table *table);
 
-/* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). */
+/* The stubs of the procedure linkage table, "puts@plt" (x86-64, AArch64). This and the
+ * next function return -ENOMEM also if the budget ran out. */
 int sym_elf_add_stubs(const struct sym_elf *file, struct sym_table *table);
 
 /* The bounds of functions, by .eh_frame: functions without a name have no others. */

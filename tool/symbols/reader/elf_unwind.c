@@ -247,6 +247,7 @@ take_entries(struct frames *frames, struct sym_table *table)
 
 /* --- where the table is --- */
 
+/* Find .eh_frame by its section. Returns false if there is none. */
 static bool
 find_by_section(struct frames *frames)
 {

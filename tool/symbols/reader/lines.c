@@ -284,7 +284,7 @@ add_functions(struct sym_lines *lines, struct sym_dwarf_unit *unit)
     if (abbreviations == NULL || !sym_dwarf_abbreviations_have_code(abbreviations)) {
         return true;
     }
-    (void)sym_dwarf_find_scope(unit, 0, lines->budget);
+    (void)sym_dwarf_find_scope(unit, 0, lines->budget); /* reads unit->ranges */
     for (size_t i = 0; i < unit->ranges.range_count; i++) {
         const struct sym_entry range = {.start = unit->ranges.ranges[i].start,
                                         .end = unit->ranges.ranges[i].end,

@@ -89,7 +89,7 @@ bool sym_reader_line_rows(struct sym_reader *reader, uint64_t start, uint64_t en
 const struct sym_segment *sym_reader_segments(const struct sym_reader *reader,
                                               size_t *count);
 
-/* Get the link-time address of the first byte of code in a bucket, as in
+/* Get the link-time address of the first byte of a bucket, as in
  * sym_image_lookup_place. Returns false if no segment has a byte of it. */
 bool sym_reader_bucket(const struct sym_reader *reader, uint64_t file_offset,
                        uint64_t size, uint64_t *address);

@@ -389,6 +389,6 @@ sym_unwind_tables_finish(struct sym_unwind_tables *tables)
     if (tables->exceptions != NULL) {
         (void)dwarf_cfi_end(tables->exceptions);
     }
-    sym_dwarf_image_finish(&tables->image);
+    sym_dwarf_image_finish(&tables->image); /* libdw frees debug with it */
     *tables = (struct sym_unwind_tables){.opened = false};
 }
