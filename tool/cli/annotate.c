@@ -154,6 +154,7 @@ static void
 set_words(struct annotate_arguments *arguments, const struct options_words *words)
 {
     const bool file_alone = words->count == 1 && is_profile(words->list[0]);
+    /* as a number, the index of the word that says what is annotated */
     const bool swapped = words->count == 2 && is_file_first(words->list);
 
     arguments->what = words->count > 0 && !file_alone ? words->list[swapped] : NULL;

@@ -131,15 +131,16 @@ print_kinds(struct completed *completed, char *kinds)
 void
 complete_values(const char *before, const char *value, const char *kinds)
 {
-    const bool list = kinds != NULL && kinds[0] == ',';
-    const char *const comma = list ? strrchr(value, ',') : NULL;
-    const int done = comma != NULL ? (int)(comma - value) + 1 : 0;
-    char *const rest = kinds != NULL ? strdup(kinds + list) : NULL;
-    char *all;
+    /* "," in front of kinds: the value is a list, whose last element is completed. */
+    const bool is_list = kinds != NULL && kinds[0] == ',';
+    const char *const comma = is_list ? strrchr(value, ',') : NULL;
+    const int kept = comma != NULL ? (int)(comma - value) + 1 : 0;
+    char *const each = kinds != NULL ? strdup(is_list ? kinds + 1 : kinds) : NULL;
+    char *in_front;
 
-    if (rest != NULL && asprintf(&all, "%s%.*s", before, done, value) >= 0) {
-        print_kinds(&(struct completed){all, value + done}, rest);
-        free(all);
+    if (each != NULL && asprintf(&in_front, "%s%.*s", before, kept, value) >= 0) {
+        print_kinds(&(struct completed){in_front, value + kept}, each);
+        free(in_front);
     }
-    free(rest);
+    free(each);
 }

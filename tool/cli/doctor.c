@@ -59,6 +59,7 @@ print_names(const char *title, const char *names)
         const size_t length = strcspn(names, " ");
 
         if (column == 0 || column + length >= LINE_COLUMNS) {
+            /* less the newline, which the first line does not have */
             column = (size_t)printf("%s  %-8s", column == 0 ? "" : "\n", title) - 1;
             title = "";
         }

@@ -74,7 +74,7 @@ refuse_command(const char *word)
         suggest_offer(&suggestion, command->name);
     }
     suggest_offer_words(&suggestion, command_words);
-    suggest_append(&suggestion, why, sizeof(why) - strlen(see));
+    suggest_append(&suggestion, why, sizeof(why) - strlen(see)); /* room for see */
     strcat(why, see);
     cmd_refuse("help", word, why);
     return CMD_FAILED;

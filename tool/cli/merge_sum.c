@@ -29,6 +29,7 @@ print_source(const struct profile *profile, size_t source)
     size_t intervals = 0;
 
     for (size_t i = 0; i < profile->source_count; i++) {
+        /* Equal names are one string of the profile. */
         if (profile->sources[i].name != profile->sources[source].name) {
             continue;
         }

@@ -53,6 +53,7 @@ has_option(int argc, char **argv, char letter, const char *name)
             (argv[i][1] == '-' && strncmp(argv[i] + 2, name, strlen(name)) == 0)) {
             return true;
         }
+        /* Pass its value. */
         i += takes_next(argv[i]) && i + 1 < argc && argv[i + 1][0] != '-';
     }
     return false;

@@ -256,6 +256,7 @@ print_tree(const struct arguments *arguments, const struct profile *profile,
     return report_print_tree(stdout, profile, options, &tree);
 }
 
+/* Read the profile and print rows of it or the tree. Returns the exit status. */
 static int
 show(const struct arguments *arguments)
 {

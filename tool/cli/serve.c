@@ -88,6 +88,7 @@ check_store(const char *url)
     return store != NULL;
 }
 
+/* Serve the store until a signal. Returns the exit status. */
 static int
 serve(const struct arguments *arguments)
 {

@@ -39,6 +39,7 @@ suggest_source(const struct profile *profile, const char *name,
 {
     suggest_begin(suggestion, name, strlen(name));
     suggest_offer_words(suggestion, source_words);
+    /* Another tool's word for a source that the profile lacks is of no use. */
     if (suggestion->best != NULL &&
         match_source(profile, suggestion->best) == profile->source_count) {
         suggest_begin(suggestion, name, strlen(name));

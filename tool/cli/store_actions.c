@@ -30,7 +30,7 @@ upgrade(struct store *store, const struct store_arguments *arguments,
 static bool
 sum_over_stacks(struct profile *profile, const char *path, struct pprof_error *error)
 {
-    if (profile->call_count == 1) {
+    if (!profile_has_stacks(profile)) {
         return true;
     }
     cmd_refuse("store", path, "its stacks are left out: a store has none");
