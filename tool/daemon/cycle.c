@@ -364,7 +364,8 @@ choose_interval(struct agent *agent, uint64_t hits, uint64_t elapsed_ns, bool ch
 
     agent->cpu_ns = cpu_ns;
     pthread_mutex_lock(&agent->metrics_lock);
-    decides = agent->metrics.windows++ != 0 && decides;
+    decides = decides && agent->metrics.windows != 0;
+    agent->metrics.windows++;
     agent->metrics.cpu_ns = cpu_ns;
     agent->metrics.memory_bytes = memory_bytes;
     pthread_mutex_unlock(&agent->metrics_lock);

@@ -66,6 +66,7 @@ ration_names(struct ration *ration, uint64_t names_ns, uint64_t elapsed_ns,
              uint64_t *headers_ns)
 {
     const double part = ration->max_share * names_part;
+    /* what it gets in ten minutes, as long as RATION_START_NS */
     const double most_ns = part * (double)RATION_START_NS;
 
     *headers_ns = 0;

@@ -30,6 +30,7 @@ print_metrics(struct agent *agent, struct buffer *text)
 static void
 answer_health(struct agent *agent, struct http_answer *answer)
 {
+    /* as ntprof-agent(1) says */
     const uint64_t most_ns = 2 * agent->settings->window_ns + 30 * CLOCK_SECOND_NS;
     uint64_t age_ns;
     bool healthy;

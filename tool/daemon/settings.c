@@ -396,6 +396,7 @@ read_config(struct agent_settings *settings, const char *path)
 static bool
 join_words(struct agent_settings *settings, int argc, char **argv)
 {
+    /* 8: the name, two defaults that are passed on, NULL, and some to spare */
     const size_t room = (size_t)argc + settings->config.count + 8;
     size_t count = 0;
 

@@ -183,8 +183,8 @@ is_private(int folder)
            (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Set the error after file_place_find has failed, which gives the reason in why, or in
- * errno if why is empty. Returns false. */
+/* Set the error right after file_place_find has failed: it gives the reason in why, or
+ * leaves it in errno, which is read here, if why is empty. Returns false. */
 static bool
 fail_place(const char *path, const char *why, struct spool_error *error)
 {

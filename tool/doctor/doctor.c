@@ -192,6 +192,7 @@ examine_sources(struct doctor *doctor)
     if (!NT_SUCCESS(ntprof_session_open(&by_name, &session))) {
         snprintf(doctor->failure, sizeof(doctor->failure), "%s",
                  ntprof_session_error(NULL));
+        /* Without a session only run works, by timers. */
         doctor->works = doctor->commands[0].backend != NULL &&
                         strcmp(doctor->commands[0].backend, "timer") == 0;
         return;

@@ -31,6 +31,8 @@ describe_archive(char *text, size_t size, const struct distribution *distributio
     }
 }
 
+/* Advise to install the debug package that apt's lists have or, without one,
+ * OWNER-dbgsym of the distribution's archive. */
 static void
 advise_dpkg(struct package_file *file, const struct distribution *distribution)
 {

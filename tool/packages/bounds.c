@@ -83,6 +83,7 @@ wait_readable(struct package_bounds *bounds, int fd)
             bounds->bytes_left = 0; /* ends the whole search */
             return false;
         }
+        /* in milliseconds, rounded up */
         ready = poll(&one, 1, (int)((bounds->end_ns - now_ns) / 1000000) + 1);
         if (ready > 0 || (ready < 0 && errno != EINTR)) {
             return true;

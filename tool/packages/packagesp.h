@@ -71,12 +71,14 @@ bool distribution_is(const struct distribution *distribution, const char *id);
 
 /* --- dpkg.c --- */
 
-/* dpkg_find_owners - set owner, source and version of each file. Returns false if there
- * is no database of dpkg, or the bounds ended the search. */
+/* dpkg_find_owners - set owner, source and version of each file, and debug and
+ * installed if OWNER-dbgsym is installed. Returns false if there is no database of
+ * dpkg, or the bounds ended the search. */
 bool dpkg_find_owners(struct package_bounds *bounds, const char *root,
                       struct package_file *files, size_t count);
 
-/* dpkg_find_installed - set installed of each file whose debug package is installed. */
+/* dpkg_find_installed - set installed of each file whose debug package (apt_find_debug)
+ * is installed. */
 void dpkg_find_installed(struct package_bounds *bounds, const char *root,
                          struct package_file *files, size_t count);
 

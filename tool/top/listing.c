@@ -55,6 +55,8 @@ top_list_again_job(const struct top *top, struct top_job *job)
            clock_now_ns() >= top->list_again_ns;
 }
 
+/* Whether a row is of the target's outer function and, if the target is a function that
+ * is inlined there, of that one too. */
 static bool
 row_is(const struct profile *profile, const struct profile_row *row,
        const struct top_target *target)

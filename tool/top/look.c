@@ -18,6 +18,7 @@ top_start_looks(struct top *top)
     top->spent_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) + apart_cpu_ns();
 }
 
+/* Set the time since the last look, and what ntprof took in it; the next one begins. */
 static void
 measure_interval(struct top *top, struct top_job *job)
 {

@@ -313,7 +313,8 @@ wait_and_handle(struct top *top, struct top_loop *loop)
 
 /* --- until it ends --- */
 
-/* Switch the terminal to the screen and restore it at the end. */
+/* Switch the terminal to the screen, show looks until the end, and restore the
+ * terminal. Returns false after an error line. */
 static bool
 show_screen(struct top *top, struct top_loop *loop)
 {

@@ -21,7 +21,7 @@ struct top_loop {
     bool row_wanted;  /* Jobs that wait for the worker: */
     struct top_job row;
     bool write_wanted;
-    uint64_t next_ns; /* time of the next look */
+    uint64_t next_ns; /* time of the next look; 0: at once */
     uint64_t end_ns;  /* end of --duration */
 };
 

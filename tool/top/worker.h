@@ -39,7 +39,8 @@ struct top_job {
     bool again;              /* updates the shown listing */
     struct profile *profile; /* result; NULL: it failed */
     struct listing *listing;
-    char message[400]; /* "" or a message for the user, not escaped */
+    char message[400]; /* "" or a message for the user, not escaped; reasons in it are
+                        * cut at 390 bytes */
     double interval_s; /* time since the previous look */
     double cost;       /* processors that ntprof used in that time */
     uint64_t taken_ns; /* time that the job took */
