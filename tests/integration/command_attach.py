@@ -135,6 +135,13 @@ class Ends(Attach):
         self.assertEqual(report["by"], "process")
         self.assertLessEqual(len(report["rows"]), 1)
 
+    def test_json__standard_error_by_name__goes_there(self):
+        worker = self.start_worker()
+        result = self.ntprof("attach", worker.pid, "--duration", "500ms", "--json", "--report", "/dev/stderr")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertEqual(result.stdout, b"")
+        self.assertIn('"rows"', text(result.stderr))
+
     def test_signal__deliver_and_succeed(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number):

@@ -88,6 +88,7 @@ recording_open_report(struct recording *recording)
     }
     exists = stat(path, &status) == 0;
     if (exists && is_stream_of(&status, stderr)) {
+        recording->report = stderr;
         return true;
     }
     if (exists && is_stream_of(&status, stdout)) {
