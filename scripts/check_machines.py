@@ -10,7 +10,8 @@ build for arm64 is BUILD-arm64. Guests are emulated: no processor needs to suppo
 there has for each machine the console, steps.log, and logs of the steps.
 
 --write puts the table into docs/environments.md if no step failed. --short boots two machines only. --tests runs the
-tests of the build on these two as well, for so long on each. WORD chooses machines by name.
+tests of the build on these two as well, for so long on each. WORD chooses machines by name; columns of the others are
+of their last boots.
 The status is 1 if a step failed; 77 if guests cannot be made here. Needs root.
 """
 import argparse
@@ -217,9 +218,13 @@ def read_results(out):
     return {step: tuple(rest) for step, *rest in map(json.loads, lines)}
 
 
+def results_of(machine):
+    return CACHE / "results" / re.sub(r"[^a-z0-9]+", "-", machine.name.lower())
+
+
 def boot(machine, kernel, image, build, tests_s):
     """Results of the steps, which are printed as they come. The last one tells how the guest ended."""
-    out = CACHE / "results" / re.sub(r"[^a-z0-9]+", "-", machine.name.lower())
+    out = results_of(machine)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     for part in (PARTS / "guest.sh", PARTS / "steps.py"):
@@ -240,7 +245,9 @@ def boot(machine, kernel, image, build, tests_s):
             time.sleep(1)
     if "end" not in results:
         results["end"] = ("FAILED", f"the guest ended in the middle, by status {qemu.returncode}: {out}/console")
-        print(f"{machine.name}: end: {results['end'][0]}: {results['end'][1]}")
+        print(f"{machine.name}: end: FAILED: {results['end'][1]}")
+        with open(out / "results", "a") as stream:
+            stream.write(json.dumps(["end", *results["end"]]) + "\n")
     print(f"{machine.name}: {time.monotonic() - begin:.0f} s; logs in {out}", flush=True)
     return results
 
@@ -289,10 +296,13 @@ def main():
     if os.geteuid() != 0 or missing:
         print(" ".join(["check_machines: needs root, and what make packages-machines installs; missing:", *missing]))
         return 77
-    machines = [machine for machine in MACHINES if (machine.tests or not given.short)
-                and (not given.words or any(word in machine.name for word in given.words))]
     images, columns = {}, {}
-    for machine in machines:
+    for machine in MACHINES:
+        if given.short and not machine.tests or \
+                given.words and not any(word in machine.name for word in given.words):
+            if given.write and read_results(results_of(machine)):
+                columns[machine.name] = read_results(results_of(machine))
+            continue
         kernel = made(CACHE / f"kernel-{machine.suite}-{machine.kernel}", lambda to: make_kernel(to, machine))
         architecture = "arm64" if machine.arm else "amd64"
         root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))

@@ -31,7 +31,7 @@ import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
 USER = 65534
-STEP_LIMIT_S = 1200  # of a machine that is emulated on a busy one
+STEP_LIMIT_S = 600  # of a machine that is emulated on a busy one
 HOT, COLD = "right_three_units", "right_one_unit"
 NAMELESS = re.compile(r"\[.*\]|(.*\+)?0x[0-9a-f]+")
 
@@ -597,6 +597,7 @@ def main():
                 result, said = "refused", str(why)
             except Exception as why:  # noqa: BLE001  of whatever kind, the next step runs
                 traceback.print_exc(file=stream)
+                run("ps", "-eLo", "pid,tid,stat,time,wchan:30,args", status=None)
                 result, said = "FAILED", f"{why} [{log.name}]"
         print(f"{name}: {result}: {said} ({time.monotonic() - begin:.0f} s)", flush=True)
         add_result(name, result, said)
