@@ -18,6 +18,7 @@ FILE = "ntprof.pb.gz"
 HOT = "right_three_units"
 COLD = "right_one_unit"
 FIRST_ROW = 4
+LISTED_HITS = re.compile(r" *[\d.]+% +\d+ ")
 COLUMNS, LINES = 100, 30
 HELP_WORD = "the other way round"
 
@@ -140,6 +141,13 @@ class Top(CommandTest):
         said = self.wait_left()
         self.assertIn("status=0", said)
         self.assertRegex(said, harness.SUMMARY)
+
+    def wait_listing(self, is_title):
+        """Waits for the head and hits of an annotated function: a screen may be seen half drawn. Gives its lines."""
+        def is_drawn(lines):
+            return (is_title(lines[0]) and re.match(r"time: [1-9]\d* hits, [\d.]+% of all", lines[1]) and
+                    any(LISTED_HITS.match(line) for line in lines[FIRST_ROW:LINES - 1]))
+        return self.wait_screen(is_drawn, "a listing")
 
     def header_hits(self, lines):
         """-1: none, as on a screen that is half drawn."""
@@ -347,10 +355,7 @@ class Shows(Top):
     def test_annotate__shows_instructions_with_hits_and_goes_on(self):
         self.start_with_worker()
         self.press("Enter")
-        lines = self.wait_screen(lambda lines: HOT in lines[0] and "ntprof top" not in lines[0])
-        self.assertRegex(lines[1], r"^time: \d+ hits, [\d.]+% of all")
-        hits = [line for line in lines[FIRST_ROW:LINES - 1] if re.match(r" *[\d.]+% +\d+ ", line)]
-        self.assertTrue(hits, lines)
+        lines = self.wait_listing(lambda title: HOT in title and "ntprof top" not in title)
         self.assertTrue([line for line in lines if re.search(r"[0-9a-f]{4,}: +>? *[a-z]+ ", line)], lines)
         before = int(re.match(r"time: (\d+)", lines[1]).group(1))
         self.wait_screen(lambda lines: self.header_hits(lines) > before, "a newer listing")
@@ -372,14 +377,13 @@ class Shows(Top):
         self.press("v")
         self.wait_row(" inner_step inlined in outer_loop ")
         self.press("Enter")
-        lines = self.wait_screen(lambda lines: lines[0].startswith("inner_step, where it was inlined, in "))
-        self.assertRegex(lines[1], r"^time: [1-9]\d* hits, [\d.]+% of all")
+        self.wait_listing(lambda title: title.startswith("inner_step, where it was inlined, in "))
         self.press("q")
         self.wait_row(" inner_step inlined in outer_loop ")
         self.press("v")
         self.wait_row(" outer_loop ")
         self.press("Enter")
-        self.wait_screen(lambda lines: lines[0].startswith("outer_loop in "))
+        self.wait_listing(lambda title: title.startswith("outer_loop in "))
         self.press("q")
         self.wait_row(" outer_loop ")
         self.press("q")
