@@ -26,7 +26,7 @@ os.execve(file, ["shares", "300"], os.environ)
 
 SPIN = """
 function hotJs(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 1664525 + 1013904223 + (s >>> 7)) | 0; return s; }
-let k = 0; const e = Date.now() + 1200; while (Date.now() < e) k ^= hotJs(1000000); console.log(k);
+let k = 0; const e = Date.now() + 1200 * (process.argv[2] || 1); while (Date.now() < e) k ^= hotJs(1000000); console.log(k);
 """
 
 JAVA = """
@@ -209,9 +209,14 @@ class Others(Profiled):
         shutil.copy(program("jit_code"), self.folder / "jitter")  # a name that no other process has
 
     def profile_jitter(self, before, kind, *after, **given):
-        """What ntprof system said, and where the map was: on a busy machine, it may look for the map too late."""
-        for milliseconds in ("300", "3000", "30000"):
-            said, shown = self.profile_all([*before, "./jitter", kind, NAME, milliseconds, *after], **given)
+        return self.profile_long_enough(
+            lambda times: [*before, "./jitter", kind, NAME, str(300 * times), *after], **given)
+
+    def profile_long_enough(self, command, **given):
+        """What ntprof system said, and where a map was. On a busy machine, it may look for the map too late: then what
+        is profiled is command(times) for many times as long."""
+        for times in (1, 10, 100):
+            said, shown = self.profile_all(command(times), **given)
             self.remove_map(shown)
             if "exited before its perf map was looked for" not in said:
                 break
@@ -266,8 +271,9 @@ class Others(Profiled):
         self.assert_process_jitted(said)
 
     def test_node_of_another_user__its_functions_have_names(self):
-        said, _ = self.profile_all([self.node(), "--perf-basic-prof", self.script("spin.js", SPIN)],
-                                   user=harness.USER, group=harness.USER, cwd="/")
+        command = [self.node(), "--perf-basic-prof", self.script("spin.js", SPIN)]
+        said, _ = self.profile_long_enough(lambda times: [*command, str(times)], user=harness.USER,
+                                           group=harness.USER, cwd="/")
         names = {}
         for row in self.rows("image,function,process"):
             if row["image"].startswith("[anon:") and row["process"] in ("node", "MainThread"):
