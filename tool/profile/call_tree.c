@@ -46,8 +46,9 @@ numbers_of(const struct builder *builder, const struct path *path)
 
 /* --- paths --- */
 
-/* Append the functions of a row, innermost first, and return how many there are up to
- * the chosen one; SIZE_MAX if a function is chosen and none on the stack. */
+/* Append all functions of a row, innermost first. Returns how many there are up to the
+ * outermost chosen one, and with it; SIZE_MAX if none on the stack is chosen. If the
+ * tree chooses none, returns how many there are. */
 static size_t
 append_functions(struct builder *builder, const struct profile_row *row)
 {
@@ -83,7 +84,8 @@ reverse(uint32_t *numbers, size_t count)
 }
 
 /* Add the path of a row, unless it has no chosen function. Upwards it leads from the
- * chosen or innermost function to the outermost, downwards the other way. */
+ * chosen or innermost function to the outermost. Downwards it leads from the chosen or
+ * outermost function to the innermost. */
 static void
 add_path(struct builder *builder, const struct profile_row *row)
 {

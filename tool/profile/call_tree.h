@@ -25,7 +25,8 @@ struct call_tree_options {
      * the outermost one: whatever calls itself has one caller outside of itself.
      */
     const bool *chosen;
-    /* By number: passed over, as if it were part of its caller; NULL: none is. */
+    /* By number: passed over, as if it were part of its caller, unless it is chosen.
+     * NULL: none is. */
     const bool *skipped;
     const bool *rows; /* by row: whether it is taken; NULL: all are */
     double minimum;   /* share of all hits; functions with less are merged */

@@ -93,7 +93,7 @@ tail(const struct distribution *of, double seen, double probability, bool upward
 }
 
 /* Return the probability that chance alone gives a value as far from the mean as seen,
- * on either side. */
+ * on either side: twice the tail that seen is in. log_probability is that of seen. */
 static double
 both_tails(const struct distribution *of, double seen, double mean, double variance,
            double log_probability)

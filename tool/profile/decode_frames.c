@@ -54,6 +54,7 @@ decoder_compile_frames(struct decoder *decoder)
 static size_t
 length_without_arguments(const char *name)
 {
+    /* These have a parenthesis that begins no arguments. */
     static const char *const own[] = {"(anonymous namespace)", "operator()"};
     const char *at = name;
 
@@ -103,22 +104,23 @@ decoder_drop_lines(struct decoder *decoder, struct location *location)
 {
     struct line *const lines = (void *)decoder->lines.data;
     const size_t count = COUNT(decoder->lines, *lines);
-    size_t left = count;
+    size_t inner = count; /* lines to drop: an outermost one, and all inlined in it */
 
     /* The outermost is the last one. */
-    while (left > 0 && !lines[left - 1].dropped) {
-        left--;
+    while (inner > 0 && !lines[inner - 1].dropped) {
+        inner--;
     }
-    if (left == 0) {
+    if (inner == 0) {
         return;
     }
-    if (left == count) {
+    if (inner == count) {
+        /* The lines stay: a stack that has no caller to keep keeps this location. */
         location->drop = DROP_ALL;
         return;
     }
     location->drop = DROP_INLINED;
-    memmove(lines, lines + left, (count - left) * sizeof(*lines));
-    decoder->lines.size = (count - left) * sizeof(*lines);
+    memmove(lines, lines + inner, (count - inner) * sizeof(*lines));
+    decoder->lines.size = (count - inner) * sizeof(*lines);
 }
 
 bool
@@ -127,7 +129,7 @@ decoder_drop_frames(struct decoder *decoder, struct sample *sample)
     const uint64_t *const stack = (const void *)decoder->stack.data;
     const size_t count = COUNT(decoder->stack, *stack);
     bool caller_stays = false;
-    size_t leaf = 0;
+    size_t leaf = 0; /* index in stack of the innermost one that stays */
 
     /* From the outermost on, find the first one to drop that has a caller that stays;
      * with it goes all that it called. */

@@ -39,8 +39,8 @@ read_line(struct decoder *decoder, struct protobuf_reader bytes)
     return decoder_append(decoder, &decoder->lines, &entry, sizeof(entry));
 }
 
-/* Leave out lines before the outermost one, which has the machine code, if there are
- * too many. */
+/* Leave out the lines just before the outermost one, which has the machine code, if
+ * there are too many. */
 static void
 shorten_lines(struct decoder *decoder)
 {
@@ -54,8 +54,9 @@ shorten_lines(struct decoder *decoder)
     }
 }
 
-/* Set the function, line and caller of a location from decoder->lines. Frames are added
- * to the profile with the outermost first, since each refers to its caller. */
+/* Set the function, line, caller and number of functions of a location from
+ * decoder->lines; of function 0 nothing is known. Frames are added to the profile with
+ * the outermost first, since each refers to its caller. */
 static bool
 set_location_lines(struct decoder *decoder, struct location *location)
 {

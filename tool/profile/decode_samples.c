@@ -224,8 +224,8 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
     return result == PROTOBUF_END || decoder_fail_broken(decoder, "sample");
 }
 
-/* Format an id in out; "" if it is unknown. Returns false if its string does not
- * exist. */
+/* Format an id in out; "" if it is unknown or negative. Returns false if its string
+ * does not exist. */
 static bool
 show_id(struct decoder *decoder, const struct label *id, char *out, size_t size)
 {
@@ -381,6 +381,7 @@ add_values(struct decoder *decoder, const struct profile_place *place,
     for (size_t i = 0; i < count; i++) {
         uint32_t source;
 
+        /* A sample has the interval of its hits, and 0 in columns without hits. */
         if (decoder->column_source[i] == COLUMN_IGNORED ||
             (values[i] == 0 && decoder->column_several[i])) {
             continue;
@@ -507,7 +508,8 @@ check_clock(struct decoder *decoder, const struct protobuf_field *field)
     return true;
 }
 
-/* If there is no column of hits, find one of time from which hits can be computed. */
+/* If there is no column of hits, find one of time from which hits can be computed. A
+ * column that the user chooses is shown as it is. */
 bool
 decoder_find_clock(struct decoder *decoder)
 {
@@ -528,6 +530,8 @@ decoder_find_clock(struct decoder *decoder)
 
 /* --- what is left out --- */
 
+/* Append the columns that are no source, but not the time of the sampled clock: the
+ * hits stand for it. */
 static void
 put_columns_left_out(struct decoder *decoder, struct buffer *note)
 {

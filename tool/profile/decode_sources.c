@@ -39,7 +39,7 @@ decoder_is_ours(const struct decoder *decoder)
 }
 
 /* Keep the first of several texts: a file merged by other tools has the comments of
- * all. */
+ * all. text, or NULL, is unescaped in place; *kept is a copy that the profile owns. */
 bool
 decoder_keep_text(struct decoder *decoder, char **kept, char *text)
 {
@@ -57,7 +57,7 @@ parse_number(const char *text)
     return strtoull(text, NULL, 10);
 }
 
-/* Read one word key=value of a source's comment. */
+/* Read one word key=value of a source's comment. Texts of the source point into it. */
 static void
 read_source_word(struct profile_source *source, uint64_t *column, char *word)
 {
@@ -216,6 +216,7 @@ read_label_comment(struct decoder *decoder, char *key)
     return profile_set_label(profile, key, value) || decoder_fail_memory(decoder);
 }
 
+/* Read a comment, which is changed. Others belong to later versions, or other tools. */
 static bool
 read_comment(struct decoder *decoder, char *comment)
 {
@@ -251,6 +252,8 @@ read_comment(struct decoder *decoder, char *comment)
                              text_after_key(comment, COMMENT_GAPS));
 }
 
+/* Read all comments: the sources, labels and texts of the profile. A hostile file may
+ * have millions of comments that are one long string, so each string is read once. */
 bool
 decoder_read_our_comments(struct decoder *decoder)
 {
@@ -338,8 +341,9 @@ decoder_is_clock(const struct decoder *decoder, const struct value_type *type)
            clock_period_ns(decoder) > 0;
 }
 
-/* Give a source of values that count nothing, such as bytes, their unit. They are sums,
- * so there is no interval, and nothing is left to chance. */
+/* Give a source of values that count nothing, such as bytes, their unit. They are sums:
+ * each stands for itself (granted 1), and nothing is left to chance. A unit that is
+ * called as ours of time would make it time. */
 static bool
 set_unit(struct decoder *decoder, const struct value_type *type,
          struct profile_source *source)
@@ -357,7 +361,9 @@ set_unit(struct decoder *decoder, const struct value_type *type,
     return true;
 }
 
-/* Make a source of a column of a foreign file, if it has none yet. */
+/* Make a source of a column of a foreign file, if it has none yet. Hits of a sampled
+ * clock, which the column counts or which are computed from its time, are those of
+ * source "time" or, if the clock runs while the program waits, "wall". */
 static bool
 add_foreign_source(struct decoder *decoder, size_t column)
 {
@@ -371,7 +377,7 @@ add_foreign_source(struct decoder *decoder, size_t column)
         return true;
     }
     if ((period_ns > 0 && is_samples(decoder, type)) ||
-        column == decoder->clock_column) {
+        column == decoder->clock_column) { /* its value is time */
         source.name = decoder_string_is(decoder, decoder->period_type.type, COLUMN_WALL)
                           ? COLUMN_WALL
                           : "time";

@@ -96,7 +96,9 @@ decoder_add_stack(struct decoder *decoder, size_t skipped, const char *end,
         if (location == NULL) {
             return false;
         }
-        count -= shows_end(decoder, location, end);
+        if (shows_end(decoder, location, end)) {
+            count--;
+        }
     }
     if (count > skipped + PROFILE_STACK_CALLS_MAX) {
         count = skipped + PROFILE_STACK_CALLS_MAX;

@@ -246,7 +246,8 @@ decoder_sort(struct decoder *decoder, struct buffer *table, size_t entry_size,
     return true;
 }
 
-/* Return the entry with this id, or NULL with the error set. */
+/* Return the entry with this id, or NULL with the error set: also of id 0, as id - 1
+ * wraps. what is the table's name in messages. */
 const void *
 decoder_find(struct decoder *decoder, const struct buffer *table, size_t entry_size,
              uint64_t id, const char *what)
@@ -342,6 +343,7 @@ decoder_add_functions(struct decoder *decoder)
         if (decoder->ours && function.has_address && function.system_name[0] == '\0') {
             function.name = ""; /* the file has one for other readers */
         }
+        /* Before it may get its system name, which pprof does not match. */
         if (!decoder_drop_function(decoder, function.name, &functions[i])) {
             return false;
         }

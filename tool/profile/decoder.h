@@ -24,7 +24,7 @@
  * memory. */
 enum { SAMPLE_TYPES_MAX = 1024 };
 
-/* A column of values without a source, such as cpu/nanoseconds. */
+/* A column of values without a source, such as cpu/nanoseconds, or with none yet. */
 #define COLUMN_IGNORED UINT32_MAX
 
 /* Memory of an index for each entry, and of the names of process, unit and thread that
@@ -83,7 +83,7 @@ struct location {
     uint64_t id, address;
     uint32_t image; /* HASH_INDEX_NONE: it has no mapping */
     uint32_t function, line, caller;
-    uint32_t functions; /* number of them: function and what it is inlined into */
+    uint32_t functions; /* number of them, at least 1, with what it is inlined into */
     enum drop drop;
 };
 
@@ -139,7 +139,7 @@ struct decoder {
     uint64_t shortened;  /* number of locations that have too many functions */
     size_t clock_column; /* of time, a hit for each clock_period; SIZE_MAX: none */
     uint64_t clock_period;
-    uint32_t column_source[SAMPLE_TYPES_MAX]; /* of each column, the first one */
+    uint32_t column_source[SAMPLE_TYPES_MAX]; /* the first one, or COLUMN_IGNORED */
     bool column_several[SAMPLE_TYPES_MAX];    /* it has sources of several intervals */
     uint64_t totals[SAMPLE_TYPES_MAX];        /* sum of the hits of each source */
     uint32_t no_image; /* for locations without mapping; HASH_INDEX_NONE until needed */
@@ -179,7 +179,9 @@ bool decoder_string_is(const struct decoder *decoder, uint64_t number,
                        const char *text);
 bool decoder_string_equal(const struct decoder *decoder, uint64_t a, uint64_t b);
 
-/* Tables: decode_tables.c. */
+/* Tables: decode_tables.c. sort orders a table by its ids, and checks that they are not
+ * 0 and each is there once; what is the table's name in messages. clamp_line returns 0,
+ * unknown, for lines that no file has. */
 bool decoder_read_table_field(struct decoder *decoder,
                               const struct protobuf_field *field);
 bool decoder_sort(struct decoder *decoder, struct buffer *table, size_t entry_size,
@@ -191,7 +193,7 @@ bool decoder_add_mappings(struct decoder *decoder);
 bool decoder_add_functions(struct decoder *decoder);
 uint32_t decoder_clamp_line(uint64_t line);
 
-/* Locations: decode_locations.c. */
+/* Locations: decode_locations.c. read_location is a handler of decoder_walk. */
 bool decoder_read_location(struct decoder *decoder, const struct protobuf_field *field);
 /* decoder_image_of - set *image to that of a location: without a mapping it is one
  * without a name, which is made when it is first needed. */
@@ -226,7 +228,7 @@ bool decoder_add_foreign_sources(struct decoder *decoder);
 bool decoder_add_stack(struct decoder *decoder, size_t skipped, const char *end,
                        uint32_t *index, size_t *functions);
 
-/* Samples: decode_samples.c. */
+/* Samples: decode_samples.c. read_sample is a handler of decoder_walk. */
 bool decoder_read_sample(struct decoder *decoder, const struct protobuf_field *field);
 bool decoder_find_clock(struct decoder *decoder);
 bool decoder_note_left_out(struct decoder *decoder);

@@ -21,8 +21,8 @@
 
 /* --- values --- */
 
-/* Find how many units (ns or events) a hit of each side represents. If that is not
- * known of one side, plain hits are compared. */
+/* Find how many ns or events a unit of each side stands for. If that is not known of
+ * one side, plain hits are compared. */
 static void
 find_intervals(struct diff_source *source)
 {

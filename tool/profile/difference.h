@@ -9,8 +9,8 @@
 #include "profile/grouping.h"
 #include "profile/profile.h"
 
-/* Fraction of all comparisons without any change that report a changed row: 5%. Of rows
- * with totals as many report a changed total. */
+/* Fraction of all comparisons without any change that report a changed row: 5%. If rows
+ * have totals, as many comparisons report a changed total. */
 #define DIFF_LEVEL 0.05
 
 struct diff_options {
@@ -37,8 +37,8 @@ size_t diff_source_count(const struct diff *diff);
  * filters. */
 size_t diff_row_count(const struct diff *diff);
 
-/* Return whether a row grew, beyond chance, by more than percent of the old total; if
- * normalized, by more than percent points of its share. */
+/* Return whether a row's own hits grew, beyond chance, by more than percent of the old
+ * total; if normalized, by more than percent points of its share. */
 bool diff_grew(const struct diff *diff, double percent);
 
 #endif

@@ -34,8 +34,9 @@ struct diff_source {
     struct diff_row *rows;
     size_t row_count;
     size_t beyond_count;
-    size_t total_beyond_count;    /* rows whose total is, and they are not */
-    struct diff_row *totals;      /* by group; NULL: there are no stacks */
+    size_t total_beyond_count; /* rows whose total is, and they are not */
+    /* those that rows point to, in the order of groups; NULL: there are no stacks */
+    struct diff_row *totals;
     uint64_t unknown[PAIR_SIDES]; /* units of stacks that are not known whole */
     struct diff_row whole;        /* sum of all that pass the filters; has no group */
     /* sum of those of which nothing is beyond chance; has no group and no chance */

@@ -18,8 +18,9 @@
 
 /* --- C++ names --- */
 
-/* Return how many bytes of a demangled name are an operator's name behind the word
- * "operator": "()", "<<=" and so on; 0: it is a conversion or a word such as new. */
+/* Return how many bytes of a demangled name, behind the word "operator", are the symbol
+ * of an operator that could be taken for brackets: "()", "<<=" and so on. 0: another
+ * symbol, a conversion, or a word such as new. */
 static size_t
 operator_bytes(const char *at)
 {
@@ -58,10 +59,11 @@ struct scan {
     const char *text;
     size_t at;
     size_t depth;
-    bool conversion; /* a conversion operator: what follows is a type */
+    bool conversion; /* behind "operator ": blanks are those of a type, or before new */
 };
 
-/* Pass over the word operator and its symbol. Returns false if there is none. */
+/* Pass over the word operator and a symbol that could be taken for brackets. Returns
+ * false if the word is not there. */
 static bool
 pass_operator(struct scan *scan)
 {
@@ -315,7 +317,7 @@ put_cut(const char *text, size_t start, size_t end, size_t excess, struct buffer
 
 /* Find the longest text between brackets of a kind that is not inside of others of the
  * kind. "->" closes none. What follows a blank, as "(a.cc:10)", distinguishes
- * functions and stays. */
+ * functions and stays. Returns false if the ellipsis would be no shorter. */
 static bool
 find_brackets(const char *text, char opening, char closing, size_t *start, size_t *end)
 {
@@ -484,7 +486,8 @@ display_find_alike(const struct buffer *texts, const size_t *starts, size_t coun
     return done;
 }
 
-/* Return the next detail; the same one if there is no more. */
+/* Return the next detail; the same one if there is no more. If parameters do not
+ * distinguish a name, they are left out again, unless names are to be full. */
 static enum display_detail
 next_detail(enum display_detail detail, bool full)
 {

@@ -189,7 +189,7 @@ row_filter_passes_any(struct row_filter *filter, bool on_stacks)
                 return true;
             }
             if (!on_stacks) {
-                break;
+                break; /* the first place of a walk is the row itself */
             }
         }
     }

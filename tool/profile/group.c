@@ -42,7 +42,8 @@ pointer_bits(const void *pointer)
     return (uint64_t)(uintptr_t)pointer;
 }
 
-/* Set the line of a row's code or, where functions are grouped, of their definition. */
+/* Set the line of a row's code or, where functions are grouped, of their definition: of
+ * innermost functions only if rows are of nothing else. */
 static void
 set_line(const struct grouper *grouper, const struct profile_row *row,
          struct report_group *group)
@@ -121,7 +122,8 @@ group_of_row(const struct grouper *grouper, const struct profile_row *row)
                           identities->outer[number], identities->inner[number]);
 }
 
-/* Return the group of the function at hand of a walk, likewise. */
+/* Return the group of the function at hand of a walk, without hits and source. Where
+ * the walk begins, that is the group of its row. An end is in no image. */
 static struct report_group
 group_of_walk(const struct grouper *grouper, const struct stack_walk *walk)
 {
@@ -305,7 +307,8 @@ group_sums(const struct report_groups *groups, const struct report_group *group)
     return (uint64_t *)(void *)groups->hits.data + group->hits_at;
 }
 
-/* Drop what the rows of a group do not share with another one. */
+/* Let a group be that of another one's rows too: its address is the lowest of all, and
+ * what they do not share is dropped. */
 static void
 widen(struct report_group *group, const struct report_group *by)
 {
@@ -320,8 +323,9 @@ widen(struct report_group *group, const struct report_group *by)
     }
 }
 
-/* Find or add the group equal to wanted. What a group with hits says of these is not
- * changed by its total. Returns NULL if memory runs out. */
+/* Find or add the group equal to wanted, which is that of a row's hits or, with total,
+ * of a function on its stack. What a group with hits says of these is not changed by
+ * its total. Returns NULL if memory runs out. */
 static struct report_group *
 widened_group(struct grouper *grouper, const struct report_group *wanted, bool total)
 {
@@ -375,8 +379,8 @@ add_counters(struct grouper *grouper, struct report_group *group,
 }
 
 /* Add a row to the group equal to wanted or, grouped by source, to those of its
- * sources: each with hits of the row has its own group. Returns false if memory runs
- * out. */
+ * sources: each with hits of the row has its own group. With total it is added to their
+ * totals. Returns false if memory runs out. */
 static bool
 add_row(struct grouper *grouper, struct report_group wanted,
         const struct profile_row *row, bool total)
@@ -628,7 +632,8 @@ grouper_sort(struct grouper *grouper)
     }
 }
 
-/* Group all rows that pass, then their callers, and sort the groups. */
+/* Group all rows that pass, then their callers, and sort the groups; whole sources keep
+ * their order. */
 static bool
 group_rows(struct grouper *grouper, struct row_filter *filter)
 {

@@ -67,10 +67,12 @@ bool report_group_rows(const struct profile *profile,
                        struct report_groups *groups);
 
 /*
- * Add a row "[no image]", or "[user mode]" if that was left out, for the hits that are
- * outside, where it belongs in the order. Their number is added to the totals, so that
- * shares are of all hits. With filters there is no such row, but the totals are the
- * same. Returns false if memory runs out.
+ * Add rows for the hits that are outside, where they belong in the order: "[no image]",
+ * or "[user mode]" if that was left out, and "[kernel, unknown]"; or only "[outside of
+ * the region]". Grouped by source, each source has its own; grouped by nothing else,
+ * the hits are added to the row of their source. Their number is added to the totals,
+ * so that shares are of all hits. With filters there is no such row, but the totals are
+ * the same. Returns false if memory runs out.
  */
 bool report_groups_add_outside(struct report_groups *groups);
 

@@ -72,8 +72,8 @@ add_outside_row(struct report_groups *groups, const uint64_t *counters,
     const struct report_group wanted = {
         .function = function,
         .inner = function,
-        .function_id = GROUP_OUTSIDE_ID - kernel,
-        .inner_id = GROUP_OUTSIDE_ID - kernel,
+        .function_id = kernel ? GROUP_OUTSIDE_ID - 1 : GROUP_OUTSIDE_ID,
+        .inner_id = kernel ? GROUP_OUTSIDE_ID - 1 : GROUP_OUTSIDE_ID,
         .file = "",
         .image = image,
         .process = report_groups_by(groups, REPORT_BY_PROCESS) ||

@@ -92,6 +92,7 @@ report_keys_suggest(const char *text, struct suggestion *suggestion)
         text += length + 1;
         length = strcspn(text, ",");
     }
+    /* If all are keys, one is repeated: there is nothing to offer. */
     suggest_begin(suggestion, text, parse_key(text, length, &key) ? 0 : length);
     for (size_t i = 0; i < REPORT_KEY_COUNT; i++) {
         suggest_offer(suggestion, KEY_NAMES[i]);

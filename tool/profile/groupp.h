@@ -9,7 +9,8 @@
 
 #define BIT(key) (1u << (key))
 
-/* Numbers of groups that are no functions of the profile. */
+/* Numbers of groups that are no functions of the profile: of hits outside, less 1 if
+ * they are in kernel mode; and from GROUP_NOWHERE_ID on three of group_of_nowhere. */
 #define GROUP_OUTSIDE_ID UINT32_MAX
 #define GROUP_NOWHERE_ID (GROUP_OUTSIDE_ID - 8)
 
@@ -32,7 +33,8 @@ struct grouper {
  * the source and as many more as any source has parts. */
 size_t grouper_width(const struct profile *profile, unsigned keys);
 
-/* Append a group without hits. Returns NULL if memory runs out. */
+/* Append a group without hits. Returns NULL if memory runs out. The result is valid
+ * until another is appended. */
 struct report_group *grouper_append(struct grouper *grouper,
                                     const struct report_group *wanted);
 

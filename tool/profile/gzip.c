@@ -21,7 +21,8 @@ piece_size(size_t size)
     return size > STEP_BYTES ? STEP_BYTES : (uInt)size;
 }
 
-/* Call deflate once. Returns false at the end of the stream or on failure. */
+/* Call deflate once. Returns whether to call it again, as there is more output than it
+ * had room for; false also on failure. */
 static bool
 compress_once(struct gzip_writer *writer, int flush)
 {

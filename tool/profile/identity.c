@@ -21,7 +21,7 @@ enum part_kind {
     PART_PLACED,   /* by address */
     PART_NAMED,    /* by name and file */
     PART_INLINED,  /* by definition */
-    PART_END       /* of stacks, by name; its build is of no concern */
+    PART_END       /* of stacks, by name: build is 0, and it has no file */
 };
 
 /* How parts of different builds are joined: by name and, where that is ambiguous, by
@@ -134,6 +134,7 @@ hash_part(const struct part *part)
     return part->kind == PART_INLINED ? hash_mix(hash, function->start_line) : hash;
 }
 
+/* Whether both are one function of one build, by what its kind says. */
 static bool
 is_same_part(const struct part *a, const struct part *b)
 {

@@ -185,7 +185,8 @@ fill_row(void *context, const uint64_t *from, uint64_t *to)
     }
 }
 
-/* Find out whether all rows' numbers can be added up. */
+/* Find out whether all rows' numbers can be added up, and the file can hold the result.
+ * Those of sources without parts stay as they are. counters: scratch for a row. */
 static bool
 check_totals(struct joining *joining, uint64_t *counters)
 {

@@ -23,7 +23,8 @@
  */
 bool profile_join_intervals(struct profile *profile, struct pprof_error *error);
 
-/* Return a row's hits of a source, given its counters; they may be sums of rows. */
+/* Return a row's hits of a source, given its counters; they may be sums of rows.
+ * UINT64_MAX if they are more. */
 uint64_t profile_hits(const struct profile_source *source, size_t index,
                       const uint64_t *counters);
 

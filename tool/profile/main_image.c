@@ -37,10 +37,11 @@ main_image_find(const struct profile *profile, size_t *found)
     count_hits(profile, hits);
     *found = 0;
     for (size_t i = 1; i < profile->image_count; i++) {
-        const bool better = looks_like_program(&profile->images[i]);
-        const bool good = looks_like_program(&profile->images[*found]);
+        const bool is_program = looks_like_program(&profile->images[i]);
+        const bool best_is = looks_like_program(&profile->images[*found]);
 
-        if (better > good || (better == good && hits[i] > hits[*found])) {
+        if ((is_program && !best_is) ||
+            (is_program == best_is && hits[i] > hits[*found])) {
             *found = i;
         }
     }

@@ -8,8 +8,8 @@
  *
  * Each rule gives the same result for (a + b) + c and a + (b + c): tables keep the
  * order in which entries first occurred, sums are integers, and of two values that
- * cannot be added the first one is kept, or a third one that does not depend on the
- * order.
+ * cannot be added the one of the earlier profile is kept, or a third one that does not
+ * depend on the order.
  */
 #include "profile/merge.h"
 
@@ -101,7 +101,8 @@ fail_unknown(struct profile_merger *merger, const struct profile_source *known,
         known->granted == 0 ? "one that is not known" : "one");
 }
 
-/* Check that hits of both sources stand for something that adds up. */
+/* Check that the hits of a source, and those of its name in the profiles before, stand
+ * for something that adds up. */
 static bool
 check_source(struct profile_merger *merger, const struct profile *before,
              const struct profile_source *added)
@@ -190,6 +191,8 @@ add_statistics(struct profile_merger *merger, struct profile_source *sum,
     return true;
 }
 
+/* Add the statistics of the sources of profile, all of which the sum has, and set
+ * to->sources. */
 static bool
 add_sources(struct profile_merger *merger, const struct profile *profile,
             struct translation *to)
@@ -410,8 +413,8 @@ add_rows(struct profile_merger *merger, const struct profile *profile,
 
 /* --- calls --- */
 
-/* Add a call: equal ones have equal callers, image and address, whatever is known of
- * their names. */
+/* Add a call: equal ones have equal callers, image and address and, unless the image is
+ * of a known build, equal names. */
 static bool
 add_call(struct profile_merger *merger, const struct profile *profile, size_t index,
          const struct translation *to)
@@ -637,7 +640,8 @@ add_content(struct profile_merger *merger, const struct profile *profile)
     return done;
 }
 
-/* Make a sum with the sources of both profiles, and add the first one to it. */
+/* Make a new sum with the sources of both profiles, and add before to it, which has the
+ * profiles up to now. It may be the old sum: the caller owns and deletes it. */
 static bool
 start_sum(struct profile_merger *merger, const struct profile *before,
           const struct profile *added)
@@ -659,7 +663,8 @@ start_sum(struct profile_merger *merger, const struct profile *before,
 }
 
 /* Make sure that sum contains everything added so far, and has the sources of the next
- * profile. */
+ * profile: rows have room for the sources that there were, so a sum that lacks one is
+ * made anew. */
 static bool
 prepare_sum(struct profile_merger *merger, const struct profile *added)
 {

@@ -105,7 +105,8 @@ control_of(char letter)
     return letter != '\0' && found != NULL ? controls[found - letters] : '\0';
 }
 
-/* Read one character of a class. Returns 0 if it is not one byte. */
+/* Read one character of a class. Returns 0 if it is not one of ASCII, or an escape that
+ * is not known. */
 static unsigned char
 read_member(struct translation *to)
 {
@@ -233,7 +234,7 @@ take_escape(struct translation *to)
         put_literal(to, control_of(byte));
         return true;
     }
-    if (byte == 'b' || byte == 'B') {
+    if (byte == 'b' || byte == 'B') { /* POSIX has none, but regcomp() of glibc has */
         buffer_append_byte(&to->out, '\\');
         buffer_append_byte(&to->out, (uint8_t)byte);
         return true;
@@ -269,7 +270,7 @@ take_count(struct translation *to)
 {
     unsigned least = 0;
     unsigned most = 0;
-    int size = 0;
+    int size = 0; /* set by %n only if all before it is there */
 
     if (sscanf(to->at, "%4u,%4u}%n", &least, &most, &size) < 2 || size == 0) {
         if (sscanf(to->at, "%4u}%n", &least, &size) < 1 || size == 0) {

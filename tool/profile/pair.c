@@ -562,7 +562,7 @@ set_bucket(struct pair *pair)
         (old_bytes != new_bytes || old_profile->bucket_least != 0 ||
          new_profile->bucket_least != 0)) {
         pair->joined->bucket_bytes = old_bytes > new_bytes ? old_bytes : new_bytes;
-        pair->joined->bucket_least = 1;
+        pair->joined->bucket_least = 1; /* not 0: there are several */
     }
 }
 

@@ -36,15 +36,15 @@ bool pprof_write(const struct profile *profile, const char *path,
 bool pprof_rewrite(const struct profile *profile, const char *path, bool *written,
                    struct pprof_error *error);
 
-/* Check that path is a regular file or does not exist yet, so that it can be
- * rewritten. */
+/* Check that path is a regular file or does not exist yet, so that it can be rewritten:
+ * standard output ("-") cannot. */
 bool pprof_check_rewritable(const char *path, struct pprof_error *error);
 
 /* Check that path can be written, before a command starts. Leaves no file. */
 bool pprof_check_writable(const char *path, struct pprof_error *error);
 
-/* Read a file in a process without rights, ours or foreign. The bytes may come from
- * anyone. Returns NULL with the error set on failure. */
+/* Read a file ("-": standard input) in a process without rights, ours or foreign. The
+ * bytes may come from anyone. Returns NULL with the error set on failure. */
 struct profile *pprof_read(const char *path, struct pprof_error *error);
 
 /* pprof_choice - what is read of a file. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The start of errors about files that are no profiles. */
+/* The start of errors, here and in decode_*.c, about files that may be no profiles. */
 #define NOT_A_PROFILE "not a profile"
 
 /* Set the error. Returns false, so that callers can return its value. */

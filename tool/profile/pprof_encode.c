@@ -9,8 +9,10 @@
  * the file and the string table. The buffers remember failures, which are checked at
  * the end.
  *
- * Ids are index + 1, even if the order in the file differs (the main program's mapping
- * is first): the reader sorts by id and so restores the tables.
+ * The id of an image is its index + 1, even if the order in the file differs (the main
+ * program is first): the reader sorts by id and so restores the table. The id of a
+ * function is its index; those of code without a name are behind these. Locations are
+ * numbered in their order.
  */
 #include "profile/display.h"
 #include "profile/gzip.h"
@@ -183,6 +185,8 @@ put_sample_types(struct encoder *encoder)
     }
 }
 
+/* Put what a hit stands for, of which a file has one: that of the first source, whose
+ * values readers show first. */
 static void
 put_period(struct encoder *encoder)
 {
@@ -564,6 +568,7 @@ number_places(struct encoder *encoder)
         }
     }
     for (size_t i = 0; i < profile->row_count; i++) {
+        /* Behind a call that has a number, all have. */
         for (uint32_t at = profile->rows[i].stack; at != 0 && numbers[at] == 0;
              at = profile->calls[at].caller) {
             const struct profile_call *const call = &profile->calls[at];

@@ -73,6 +73,7 @@ pass_on(struct pprof_error *error, const struct whole_file_error *why)
     return false;
 }
 
+/* Write a whole file. keep: what is there becomes PATH.old. */
 static bool
 write_bytes(const char *path, const void *bytes, size_t size, bool keep,
             struct pprof_error *error)
@@ -214,6 +215,7 @@ open_file(const char *path, struct pprof_error *error)
     } else if (S_ISFIFO(status.st_mode) && status.st_uid != geteuid()) {
         fail_text(error, path, "is a pipe of another user: not read");
     } else {
+        /* By the descriptor, so that what was checked is what is opened. */
         snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
         fd = open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (fd < 0 && errno == ENOENT) {
@@ -266,8 +268,8 @@ pprof_serve(struct wire *wire)
     close(fd);
 }
 
-/* Receive the profile. Returns NULL with the error set: that of the process, or that it
- * failed. */
+/* Receive the profile. Returns NULL with the error set, which must be empty before:
+ * that of the process, or that it failed. */
 static struct profile *
 receive(struct sandbox_process *process, const char *path, struct pprof_error *error)
 {

@@ -4,7 +4,7 @@
  *
  * Invariants: equal strings are one pointer (string_set), so keys are compared by
  * pointer. Each entry of a table is in its hash index, except rows after profile_sort:
- * by_row is then empty, and is filled again when hits are next added.
+ * by_row is then out of date (rows_moved), and is filled again before the next search.
  */
 #include "profile/profile.h"
 
@@ -247,8 +247,8 @@ function_equal(const struct profile_function *a, const struct profile_function *
            a->definition == b->definition;
 }
 
-/* Intern a path without "NAME/..": one source file must not be two in files of before
- * and in those of other tools. */
+/* Intern a path without "NAME/..": one source file must not be two. Other tools write
+ * such paths, and so did older versions. */
 static bool
 intern_path(struct profile *profile, const char **path)
 {
@@ -314,7 +314,7 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
 
 /* --- frames --- */
 
-/* Find or add a frame. */
+/* Find or add a frame, also frame 0, which profile_add_frame refuses. */
 static bool
 add_new_frame(struct profile *profile, const struct profile_frame *frame,
               uint32_t *index)
@@ -379,7 +379,7 @@ call_equal(const struct profile_call *a, const struct profile_call *b)
                             a->inlined == b->inlined));
 }
 
-/* Find or add a call whose end is interned. */
+/* Find or add a call whose end is interned, also call 0, which is neither. */
 static bool
 add_new_call(struct profile *profile, const struct profile_call *call, uint32_t *index)
 {

@@ -35,8 +35,8 @@ struct profile_source {
     uint64_t expected, taken, counted, outside, lost, throttled, missed, unfinished,
         excluded;
     uint64_t outside_kernel; /* at most outside; 0 in older profiles */
-    /* Of recordings with stacks: bytes of a copy at most (of several the least), and
-     * rows with callers, of their bound. 0: not known. */
+    /* Of recordings with stacks: bytes of a stack that were copied at most (of several
+     * recordings the least), rows with callers, and their bound. 0: not known. */
     uint64_t stack_bytes, contexts, contexts_max;
     /* Of the sum of several intervals: the columns that it is the sum of. A row's
      * number is then its time or events in units of granted, and the hits are in the
@@ -223,7 +223,8 @@ struct profile_source *profile_find_source(const struct profile *profile,
 struct profile_source *profile_find_interval(const struct profile *profile,
                                              const struct profile_source *like);
 
-/* Each finds or adds an entry and sets its index; strings are copied. */
+/* Each finds or adds an entry and sets its index; strings are copied. A source is added
+ * without its parts, and only while there are no rows: otherwise false. */
 bool profile_add_source(struct profile *profile, const struct profile_source *source,
                         uint32_t *index);
 bool profile_add_image(struct profile *profile, const struct profile_image *image,
@@ -301,8 +302,8 @@ bool profile_add_hits_at(struct profile *profile, const struct profile_place *pl
 struct profile_row *profile_row_at(struct profile *profile,
                                    const struct profile_place *place, bool exact);
 
-/* Give each row width counters instead of those that it has: fill makes them, which are
- * zeroed. Nothing can be added afterwards. */
+/* Give each row width counters instead of those that it has: fill sets them (to), which
+ * are zeroed, given the old ones (from). Nothing can be added afterwards. */
 bool profile_change_hits(struct profile *profile, size_t width,
                          void (*fill)(void *context, const uint64_t *from,
                                       uint64_t *to),

@@ -43,7 +43,6 @@ relation_init(struct relation *relation, const struct identities *identities,
             of->glob != NULL && match_function(of->glob, function, image, &scratch);
         relation->skipped[i] =
             !identity_is_end(identities, i) && is_skipped(of, image, &scratch);
-        relation->any = relation->any || relation->chosen[i];
         done = !scratch.failed;
     }
     buffer_finish(&scratch);
@@ -70,6 +69,7 @@ relation_find(const struct relation *relation, const struct profile *profile,
     bool passed = false;         /* last is */
     struct stack_walk last = at; /* the outermost one so far that may be a callee */
 
+    /* Outwards: each chosen function is outside of those before, so it starts anew. */
     while (stack_walk_next(&at)) {
         if (relation->chosen[at.number]) {
             chosen = true;

@@ -20,7 +20,6 @@ struct relation {
     bool inlined;  /* functions that were inlined are callers and callees too */
     bool *chosen;  /* by number */
     bool *skipped; /* by number; NULL: none is */
-    bool any;      /* a function is chosen */
 };
 
 /* What the hits of a row count for. */
@@ -36,7 +35,8 @@ bool relation_init(struct relation *relation, const struct identities *identitie
                    const struct report_relation *of, bool inlined);
 void relation_finish(struct relation *relation);
 
-/* Find the caller or callee on the stack of a row; *walk is then at it. */
+/* Find the caller or callee on the stack of a row. If it is a function, *walk is at it;
+ * otherwise *walk is of no use. */
 enum relation_found relation_find(const struct relation *relation,
                                   const struct profile *profile,
                                   const struct identities *identities,

@@ -16,7 +16,7 @@ counted_events(const struct profile_source *source)
 }
 
 /* All statistics are sums but stack_bytes, the least, and measured, a mean, which is
- * computed anew from the events of both. */
+ * computed anew from the events of both. Flags stay set if both are. */
 bool
 profile_source_add(struct profile_source *sum, const struct profile_source *more)
 {

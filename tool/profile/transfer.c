@@ -343,7 +343,9 @@ receive_call(struct receiver *receiver, uint32_t *index)
 {
     struct profile_call call = {0};
 
-    if (get_flag(receiver)) {
+    const bool is_end = get_flag(receiver);
+
+    if (is_end) {
         call.end = get_name(receiver);
         return profile_add_call(receiver->profile, &call, index);
     }
