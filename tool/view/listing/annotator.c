@@ -271,6 +271,7 @@ annotator_note_missing(struct listing *listing)
     if (missing->count > 1) {
         more = listing_format(listing, ", nor %zu more", missing->count - 1);
     }
+    /* Relative paths have no OLD: --source-dir DIR is for all of them. */
     if (first[0] == '/' && common == 0) {
         listing_add_note(listing, LISTING_NOTE_SOURCE,
                          "no source %s: not there%s; if %s: --source-dir OLD=NEW",

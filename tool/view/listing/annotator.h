@@ -21,9 +21,10 @@ annotator_settings_of(const struct annotator *annotator);
 struct sym_image *annotator_image(struct annotator *annotator, struct listing *listing,
                                   const struct profile *profile, uint32_t image);
 
-/* annotator_source - return the source file; NULL after noting the reason:
- * annotator_note_missing reports the missing files. If the file was written after
- * newer_than_s, in seconds since 1970, a note is added, too; 0: that is not checked. */
+/* annotator_source - return the source file; NULL if file is "", or after noting the
+ * reason: annotator_note_missing reports the missing files. If the file was written
+ * after newer_than_s, in seconds since 1970, a note is added, too; 0: that is not
+ * checked. */
 const struct source_text *annotator_source(struct annotator *annotator,
                                            struct listing *listing, const char *file,
                                            int64_t newer_than_s);

@@ -5,6 +5,7 @@
 bool
 listing_add_calls(struct profile *profile)
 {
+    /* Only a profile with rows surely has the process 0 of the new ones. */
     const size_t count = profile->row_count > 0 ? profile->call_count : 0;
 
     for (size_t i = 1; i < count; i++) {

@@ -82,8 +82,8 @@ bool code_read_part(struct code_view *code, const struct part *part);
  * insns. Returns false after adding a note, or if memory runs out. */
 bool code_decode_part(struct code_view *code, const struct part *part);
 
-/* code_choose_insns - set shown of the instructions of the target, and uncertain of
- * those in front of the first known start. */
+/* code_choose_insns - set shown of the instructions of the target, and of all that
+ * start in its buckets; and uncertain of those in front of the first known start. */
 void code_choose_insns(struct code_view *code, const struct part *part);
 
 /* --- code_buckets.c --- */
@@ -107,7 +107,9 @@ void code_finish_buckets(struct code_view *code, const struct part *part);
 void code_add_heading(struct code_view *code, const struct part *part);
 
 /* code_add_lines - add a line for each shown instruction, with its place and source
- * line before it if they differ from the instruction before. */
+ * line before it if they differ from the instruction before; one for instructions that
+ * are not shown; and one for each bucket in which none starts, unless it is among
+ * those. */
 void code_add_lines(struct code_view *code, const struct part *part);
 
 #endif

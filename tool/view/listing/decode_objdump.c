@@ -107,6 +107,7 @@ take_line(struct decode_sync *sync, char *line)
         at++;
     }
     collapse_blanks(at);
+    /* These are what objdump prints of bytes that it does not know. */
     return decode_sync_step(sync, size,
                             *at == '\0' || strstr(at, "(bad)") != NULL ||
                                     strncmp(at, ".byte", 5) == 0 ||
@@ -244,7 +245,7 @@ spawn(const struct decode_code *code, const char *machine, const struct pipes *p
                                      "-m",
                                      machine,
                                      code->kind.big_endian ? "-EB" : "-EL",
-                                     "--insn-width=16",
+                                     "--insn-width=16", /* all bytes in one line */
                                      adjust,
                                      file,
                                      x86 ? option : NULL,

@@ -159,6 +159,7 @@ enum decode_result
 decode_by_capstone(const struct decode_code *code, decode_take *take, void *context,
                    char *why, size_t why_size)
 {
+    /* Code and known starts are there twice: as received, and as a copy. */
     const struct sandbox_limits limits = {MEMORY_BYTES + 4 * (uint64_t)code->size,
                                           CPU_NS_MAX};
     struct sandbox_process process;

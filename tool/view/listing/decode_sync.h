@@ -18,7 +18,7 @@ struct decode_sync {
 };
 
 /* decode_sync_room - return the number of bytes from at to the next known start, or to
- * the end of the code. */
+ * the end of the code. Sets next, and clears lost if at is a known start. */
 size_t decode_sync_room(struct decode_sync *sync);
 
 /* decode_sync_step - process size bytes as one instruction or, with text NULL, as

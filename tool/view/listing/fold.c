@@ -109,6 +109,7 @@ listing_fold(struct listing *listing, uint32_t context, size_t rows)
     }
     for (size_t i = 0; i < listing->count && context != UINT32_MAX; i++) {
         const uint64_t hits = weight(listing, &listing->lines[i]);
+        /* Several lines may have the least weight: the first ones are taken. */
         const bool hot = hits >= least && (rows == 0 || hits > least || shown < rows);
 
         shown += hot;

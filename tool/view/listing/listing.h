@@ -292,8 +292,9 @@ struct listing {
 
 /*
  * listing_make - make the listing of a target. It contains what is available, with
- * notes about the rest. Returns false if memory runs out; listing_finish must be called
- * in any case. The listing may outlive the annotator, but not the profile.
+ * notes about the rest. Returns false if memory runs out, or the profile does not have
+ * the target's image; listing_finish must be called in any case. The listing may
+ * outlive the annotator, but not the profile.
  *
  *   identities  of the profile; NULL: they are found
  */

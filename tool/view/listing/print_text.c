@@ -190,6 +190,7 @@ measure(struct printer *printer)
         const uint64_t own = printer->listing->own[main_source(printer)];
         const uint64_t shown = printer->listing->shown[main_source(printer)];
 
+        /* Lines around a requested one have hits that are not its own. */
         printer->whole = own > shown ? own : shown;
     }
     return true;
@@ -280,6 +281,7 @@ put_arrow(struct printer *printer, const struct listing_line *line)
                                           : (utf8 ? "  \xe2\x86\x93" : "  v"));
 }
 
+/* Append the first 8 bytes of an instruction, and "+" if it has more. */
 static void
 put_bytes(struct printer *printer, const struct listing_line *line)
 {

@@ -73,6 +73,7 @@ find_lines(struct source_text *text)
     }
     /* Text after the last newline is a line if it is not empty. */
     if (text->starts[text->count] < text->size) {
+        /* as if a newline ended it */
         text->starts[++text->count] = (uint32_t)text->size + 1;
     }
     return 0;

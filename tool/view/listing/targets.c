@@ -243,7 +243,7 @@ split(struct search *search, const char *text, char sign)
 }
 
 /* Find or add the target of the line in each file of the row's places that search->head
- * names, and add the row's hits to those that the row has code of. */
+ * names. One with the line of a place gets the row's hits, once. */
 static void
 count_line(struct search *search, const struct profile_row *row)
 {
@@ -251,7 +251,7 @@ count_line(struct search *search, const struct profile_row *row)
     struct listing_target target = {
         .kind = LISTING_OF_LINE, .name = "", .system_name = ""};
     struct listing_place place = listing_first_place(row);
-    const char *counted = NULL;
+    const char *counted = NULL; /* file whose target has the hits */
 
     target.image = search->image == NULL ? LISTING_NONE : row->image;
     target.line = (uint32_t)search->number;
@@ -402,8 +402,8 @@ starts_part(const char *name, const char *at)
 }
 
 /* Return where to continue in a name: behind the character at at, or behind the bracket
- * that closes it. NULL behind the last bracket, or behind one that has the
- * arguments. */
+ * that closes it. NULL if none does, or if it has the arguments, behind which no part
+ * follows. */
 static const char *
 next_part(const char *at)
 {

@@ -136,7 +136,7 @@ text_of(struct view *view, const struct view_row *row, const struct listing_line
                                             line->function, line->file, line->line);
 }
 
-/* Add a line for a bucket of which nothing but its hits is known. */
+/* Add a line for a bucket, by what the profile says of a row in it. */
 static void
 add_bucket(struct view *view, uint32_t image, const struct view_row *row)
 {

@@ -169,7 +169,7 @@ static void
 add_code_lines(struct source_view *source)
 {
     struct view *view = source->view;
-    uint64_t done = 0;
+    uint64_t added_end = 0; /* of the symbol whose lines were added last */
     size_t count;
     struct view_row *const rows = view_rows(view, view->target->image, &count);
 
@@ -177,10 +177,10 @@ add_code_lines(struct source_view *source)
         uint64_t start;
         uint64_t end;
 
-        if (rows[i].of_target && rows[i].start >= done &&
+        if (rows[i].of_target && rows[i].start >= added_end &&
             sym_image_range(source->image, rows[i].start, &start, &end)) {
             (void)sym_image_line_rows(source->image, start, end, add_code_row, source);
-            done = end;
+            added_end = end;
         }
     }
     free(rows);
@@ -227,7 +227,8 @@ count_shown(struct source_view *source, const struct profile_row *row)
     add_all_clamped(source->listing->shown, row->hits, source->listing->source_count);
 }
 
-/* Count a row of the target's function, once, at the function's innermost line. */
+/* Count a row once, at the innermost line of the target's function, if it is of that
+ * function, which listing_find_place finds out. */
 static void
 add_row_of_function(struct source_view *source, const struct profile_row *row)
 {
@@ -242,13 +243,14 @@ add_row_of_function(struct source_view *source, const struct profile_row *row)
     }
 }
 
-/* Count a row once at each of its lines that is near the requested one. */
+/* Count a row once at each of its lines that is near the requested one. The caller has
+ * checked its image. */
 static void
 add_row(struct source_view *source, const struct profile_row *row)
 {
     const struct listing_target *target = source->view->target;
     struct listing_place place = listing_first_place(row);
-    uint32_t counted = 0; /* one bit for each line nearby */
+    uint32_t counted = 0; /* one bit for each of the 21 lines nearby */
     bool innermost = true;
 
     do {

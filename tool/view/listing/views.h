@@ -27,7 +27,7 @@ struct view_row {
 /*
  * view_rows - return the rows of one image by address, for free(), or NULL if memory
  * runs out, which the listing remembers. of_target is set if a row belongs to the
- * target's function or line; for an address it never is.
+ * target's function or line; for an address or range it never is.
  */
 struct view_row *view_rows(struct view *view, uint32_t image, size_t *count);
 
@@ -48,8 +48,8 @@ const char *view_copy_line(struct view *view, const struct source_text *text,
  * were added then. */
 bool view_code(struct view *view);
 
-/* view_source - list source lines. Returns false if no hit has a line; only notes were
- * added then. */
+/* view_source - list source lines. Returns false if no hit of a function has a line;
+ * only notes were added then. A requested line is always listed. */
 bool view_source(struct view *view);
 
 /* view_below_code - add the hits below the instructions of an image, if the settings
