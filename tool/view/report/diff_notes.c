@@ -158,6 +158,7 @@ static void
 put_others(struct buffer *lines, const struct diff *diff, unsigned side)
 {
     const struct profile *profile = diff->pair.sides[side];
+    /* Its first letter says whether the line has begun. */
     const char *before = "ntprof: not compared, as only the ";
 
     for (size_t i = 0; i < profile->source_count; i++) {

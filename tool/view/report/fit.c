@@ -14,9 +14,10 @@ enum {
     FUNCTION_LEAST = 20,
     NAME_LEAST = 12,
     FUNCTION_PAD_MAX = 60, /* if nothing is cut, longer names shift the next column */
-    OTHER_PAD_MAX = 100,   /* the same for other columns, so that one hostile name */
-    ELLIPSIS = 3,          /* does not make every line as long as itself */
-    FUNCTION_MOST = 120,   /* of a function everywhere */
+    /* the same for other columns: one hostile name must not make all lines as long */
+    OTHER_PAD_MAX = 100,
+    ELLIPSIS = 3,
+    FUNCTION_MOST = 120, /* of a function everywhere */
 };
 
 static bool

@@ -30,7 +30,8 @@ struct fit {
     size_t count;
 };
 
-/* Add a column with the width of its widest cell. At most FIT_COLUMNS_MAX are names. */
+/* Add a column with the width of its widest cell. At most FIT_COLUMNS_MAX are names: it
+ * is fit_settle that sets *width of these to what fits. */
 void fit_add(struct fit *fit, enum fit_kind kind, size_t *width);
 
 /* Returns the text of a row in a column, valid until the next call, or NULL if memory

@@ -119,6 +119,8 @@ rate_difference(double interval, double from)
     return (from / interval - 1) * 100;
 }
 
+/* Append, without a newline, that what (such as "was granted") is this far from another
+ * interval. kind: "warning: " or "". */
 static void
 put_difference(struct buffer *lines, const struct profile_source *source,
                const char *kind, const char *what, double interval, double from)
@@ -173,7 +175,9 @@ percent_of(uint64_t part, const struct profile_source *source)
     return source->expected > 0 ? (double)part * 100 / (double)source->expected : 0;
 }
 
-/* Append the causes, after a colon. */
+/* Append what is known of why the measured rate differs from the granted one, after a
+ * colon. A changed interval is found by words that tool/record/describe.c writes into
+ * profile->gaps. */
 static void
 put_causes(struct buffer *lines, const struct profile *profile,
            const struct profile_source *source)

@@ -21,8 +21,8 @@ data_of(const struct profile_row *row, enum report_key key)
                                    : row->cpu_plus_1;
 }
 
-/* Whether any row has a thread, a unit, a process id or a processor, depending on key.
- */
+/* Whether any row has a thread, a unit, a process id or a processor, depending on key,
+ * or there are no rows. */
 static bool
 has_data_for(const struct profile *profile, enum report_key key)
 {
@@ -143,8 +143,8 @@ relation_option(const struct report_options *options)
                                                        : "--callees-of";
 }
 
-/* Return whether a function matches whose code is inlined, so that it is only there by
- * inline. */
+/* Return whether a function matches, which is then only there by inline: none matches
+ * of those that have the machine code on a stack. */
 static bool
 matches_inlined(const struct profile *profile, const char *glob)
 {
@@ -159,7 +159,7 @@ matches_inlined(const struct profile *profile, const char *glob)
     return matched;
 }
 
-/* Check that the profile has stacks, and that a function with the name is on one. */
+/* Check that a function with the name is on a stack, of hits that pass the filters. */
 static bool
 check_relation(const struct profile *profile, const struct report_options *options,
                char *why, size_t size)

@@ -43,7 +43,8 @@ struct report_options {
 };
 
 /*
- * Check that the profile has the data for each key and rows that pass the filters.
+ * Check that the profile has the data for each key, rows that pass the filters and,
+ * with a relation, stacks with its function.
  * Returns false otherwise, with the reason in why, of at most size bytes.
  */
 bool report_check(const struct profile *profile, const struct report_options *options,

@@ -93,7 +93,8 @@ matches(const char *const files[static FILES_MAX], const char *name)
     return false;
 }
 
-/* Find the process with the most hits without a name in an image. */
+/* Find the process with the most hits without a name in an image. hits: by process, all
+ * 0; they are counted there. */
 static uint32_t
 find_process(const struct profile *profile, size_t image, uint64_t *hits)
 {
@@ -114,7 +115,7 @@ find_process(const struct profile *profile, size_t image, uint64_t *hits)
 
 /* Return how the runtime of a process is made to name its code; NULL: it is no known
  * runtime. It is recognised by the name of the process, or of a file in which it has
- * hits. */
+ * hits (used, by image). */
 static const char *
 find_option(const struct profile *profile, uint32_t process, const bool *used)
 {

@@ -21,8 +21,8 @@
 bool runtimes_find_option(const struct profile *profile, size_t image,
                           const char **option);
 
-/* If an interpreter has many of the first source's hits, append a line that functions
- * of its scripts are not seen, and what shows them. */
+/* If an interpreter has many of the first source's hits, of which there are total,
+ * append a line that functions of its scripts are not seen, and what shows them. */
 void runtimes_put_scripts(struct buffer *line, const struct profile *profile,
                           uint64_t total);
 

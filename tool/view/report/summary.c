@@ -319,6 +319,7 @@ put_back_end(struct buffer *line, const struct profile *profile, bool verbose)
     buffer_append_text(line, verbose ? ": " : "\n");
 }
 
+/* Warn of too few hits; of sums of another tool's values, only if they are 0. */
 static void
 put_warning(struct buffer *line, const struct profile *profile,
             const struct profile_source *source, uint64_t total)
@@ -387,7 +388,8 @@ starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Print why code that processes made has no names, and what would name it. */
+/* Print why code that processes made has no names, and what would name it. Names of
+ * such images, and the words about perf maps in gaps, are those of tool/record. */
 static void
 put_unnamed_code(struct buffer *line, const struct profile *profile, size_t at)
 {
@@ -487,7 +489,7 @@ put_advice(struct buffer *line, const struct profile *profile,
     struct report_advice list[REPORT_ADVICES_MAX] = {{NULL, "", ""}};
     const size_t count =
         advise != NULL ? ask_for_advice(profile, unnamed, total, advise, list) : 0;
-    const char *server = NULL; /* NULL: there was no advice */
+    const char *server = NULL; /* NULL: there was no advice; else the first, or "" */
 
     buffer_append_text(line, ": its symbols were stripped");
     buffer_append_text(line, list[0].text[0] == '\0' ? ", install its debug package\n"
@@ -557,7 +559,7 @@ put_wide_buckets(struct buffer *line, const struct report_groups *groups)
     }
 }
 
-/* Prefixes of Linux functions that enable interrupts. */
+/* Whether a function of Linux, or a part of one, enables interrupts. */
 static bool
 enables_interrupts(const char *function)
 {
@@ -591,7 +593,8 @@ enables_interrupts(const char *function)
 }
 
 /* Explain hits of functions that enable interrupts: the clock is in software, so its
- * interrupt is delayed while the kernel has them disabled. */
+ * interrupt is delayed while the kernel has them disabled. Of other tools' profiles,
+ * which name no back end, the clock is not known. */
 static void
 put_enabling(struct buffer *line, const struct report_groups *groups)
 {

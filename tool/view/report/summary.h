@@ -17,12 +17,13 @@ enum { REPORT_UNNAMED_PERCENT = 20 };
  * hits. */
 enum { REPORT_ADVICES_MAX = 4, REPORT_ADVICE_PERCENT = 3 };
 
-/* Return whether the recording wrote statistics; foreign profiles have none. */
+/* Return whether the recording wrote statistics; foreign profiles have none. total: the
+ * hits of the source. */
 bool report_has_statistics(const struct profile *profile,
                            const struct profile_source *source, uint64_t total);
 
-/* Return whether no expected hit is missing, each is in a row, and nothing was left
- * out. */
+/* Return whether no expected hit is missing, and each is in a row, but for user mode
+ * where the user left that out. */
 bool report_is_complete(const struct profile *profile,
                         const struct profile_source *source);
 

@@ -183,7 +183,8 @@ put_number(const struct table *table, const struct report_group *group,
     }
 }
 
-/* Append the total of a column over all rows, shown or not. */
+/* Append the total of a column over all rows, shown or not. Errors have none, and
+ * grouped by source nothing has: hits of different sources do not add up. */
 static void
 put_total(const struct table *table, const struct grid_column *column,
           struct buffer *text)
