@@ -109,6 +109,7 @@ static uint32_t *
 number_locals(const struct sym_symbol_list *list)
 {
     uint32_t *const numbers = calloc(2 * list->count, sizeof(*numbers));
+    /* Behind them: by first function of a name and file, how many were numbered. */
     uint32_t *const counts = numbers == NULL ? NULL : numbers + list->count;
     struct hash_index index = {0};
     bool done = numbers != NULL;

@@ -280,8 +280,8 @@ differs_in_stack(const struct writer *writer, const struct profile_row *a,
            a->function == b->function && a->process == b->process;
 }
 
-/* Set the hits of a row to its own, and those of the rows behind that differ in their
- * stacks. Returns the last one. */
+/* Set writer->hits to those of a row, and of the rows behind it that differ only in
+ * their stacks. Returns the last one. */
 static size_t
 add_stacks(struct writer *writer, size_t first)
 {

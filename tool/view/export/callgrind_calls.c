@@ -51,7 +51,8 @@ find_call(struct callgrind_calls *calls, struct callgrind_call wanted, size_t so
 
 /* Add the calls on the stack of a row.
  *
- *   called  by number of a function: the last row in which it was called or hit, plus 1
+ *   called  by number of a function: the last row on whose stack it was met, plus 1; it
+ *           has a call only where it is met first
  */
 static bool
 add_row(struct callgrind_calls *calls, const struct profile *profile,

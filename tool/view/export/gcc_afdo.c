@@ -225,7 +225,7 @@ put_file(FILE *out, const struct sample_tree *tree)
 {
     put_word(out, AFDO_MAGIC);
     put_word(out, AFDO_VERSION);
-    put_word(out, 0);
+    put_word(out, 0); /* gcc skips this word */
     put_names(out, &tree->names);
     put_word(out, TAG_FUNCTIONS);
     put_word(out, 0);

@@ -23,8 +23,9 @@ struct html_code {
 
 /*
  * Write script elements with listings of the functions that have the largest share of
- * the hits of any source. A listing has the machine code of the function, with the
- * functions inlined there.
+ * the hits of any source: for each one of its machine code, with the functions inlined
+ * there, or of only the notes why there is none; and one of its source lines, if any
+ * could be read.
  *
  *   options  the number of listings, and where files are searched for
  *   done     out: what was written

@@ -33,6 +33,7 @@ has_place(const struct listing_line *line)
            line->kind == LISTING_BUCKET;
 }
 
+/* Put hits, shared hits and inlined hits of all sources as one array; 0: none. */
 static void
 put_line_hits(struct buffer *json, const struct listing *listing,
               const struct listing_line *line)

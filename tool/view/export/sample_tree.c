@@ -128,6 +128,7 @@ compare_nodes(const void *left, const void *right, void *context)
     const struct sample_tree *const tree = context;
     const struct sample_node *const a = &tree->nodes[*(const uint32_t *)left];
     const struct sample_node *const b = &tree->nodes[*(const uint32_t *)right];
+    /* SAMPLE_TREE_NONE plus 1 is 0. */
     int order = compare_numbers(a->parent + 1, b->parent + 1);
 
     if (order == 0 && a->parent == SAMPLE_TREE_NONE) {

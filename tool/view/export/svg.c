@@ -108,6 +108,7 @@ put_raw(struct svg *svg, const char *text, size_t columns)
     }
 }
 
+/* Return what a node is called. rest: room for what FLAME_REST is called. */
 static const char *
 name_of(const struct svg *svg, const struct flame_node *node, bool full, char *rest,
         size_t rest_size)
