@@ -88,7 +88,8 @@ close_description(void)
 }
 
 /* Open the description of a terminal: the machine's, or else that inside of the
- * command, which curses takes from the environment. result: as of setupterm. */
+ * command. In place of a folder TERMINFO may have a description itself, as text that
+ * begins with "hex:" or "b64:". result: as of setupterm. */
 static bool
 find_description(const char *type, int *result)
 {
@@ -198,7 +199,8 @@ take_terminal(void)
 }
 
 /* Give curses a size to begin with where the terminal's description has none, as that
- * of the Linux console. After use_env(FALSE) and open_description. */
+ * of the Linux console: by use_env(TRUE) it takes that of the environment. After
+ * use_env(FALSE) and open_description. */
 static void
 give_first_size(void)
 {

@@ -439,8 +439,7 @@ line_style(const struct listing *listing, const struct listing_line *line)
     }
 }
 
-/* Return the sum that shares refer to, as in print_text.c: a line and a call in it may
- * both contain hits of the other. */
+/* Return the sum that shares refer to, as in print_text.c. */
 static uint64_t
 whole_of(const struct listing *listing, size_t source)
 {

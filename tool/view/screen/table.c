@@ -300,8 +300,8 @@ find_key(struct taking *taking, const struct profile_row *row, struct tui_row *k
     return !key->inlined || take_function(taking, row->function, &key->inner);
 }
 
-/* Add hits, one number for each source, to the row at an index and to the sums, but not
- * those of callees to the sums, which have them from callers. */
+/* Add hits, one number for each source, to the row at an index and to the sums; but not
+ * those of callees or the target itself to the sums, which have them from callers. */
 static void
 table_add(struct tui_table *table, uint32_t at, const uint64_t *hits)
 {

@@ -101,7 +101,8 @@ struct tui_target tui_table_target(const struct tui_table *table, size_t row);
  */
 bool tui_table_take(struct tui_table *table, const struct profile *recent);
 
-/* Forget all hits; rows keep their indexes. */
+/* Forget all hits, but those of rows at the last look until there is another. Rows keep
+ * their indexes. */
 void tui_table_clear(struct tui_table *table);
 
 /* Forget which hits are those of the last look, but not that there were some. */
