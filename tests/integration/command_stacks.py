@@ -558,7 +558,7 @@ class Faults(Stacks):
 
     def test_little_memory__hits_stay_and_callers_are_not_recorded(self):
         """Contexts are within --max-memory, which is looked at every 4,096 hits: later hits have their counter."""
-        _, _, ends = self.record("-F", "10k", "--stack-bytes", "2k", "--max-memory", "1M", "--", "/usr/bin/python3",
+        _, _, ends = self.record("-F", "10k", "--stack-bytes", "2k", "--max-memory", "3M", "--", "/usr/bin/python3",
                                  "-S", "-c", TREE, "2")
         self.assertGreater(ends[NOT_RECORDED], 0, ends)
 
