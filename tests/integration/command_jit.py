@@ -26,7 +26,8 @@ os.execve(file, ["shares", "300"], os.environ)
 
 SPIN = """
 function hotJs(n) { let s = 0; for (let i = 0; i < n; i++) s = (s * 1664525 + 1013904223 + (s >>> 7)) | 0; return s; }
-let k = 0; const e = Date.now() + 1200 * (process.argv[2] || 1); while (Date.now() < e) k ^= hotJs(1000000); console.log(k);
+let k = 0; const e = Date.now() + 1200 * (process.argv[2] || 1);
+while (Date.now() < e) k ^= hotJs(1000000); console.log(k);
 """
 
 JAVA = """
