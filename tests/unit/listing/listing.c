@@ -774,6 +774,31 @@ source__elsewhere__found_by_prefix(void **state)
     profile_delete(made.profile);
 }
 
+/* A prefix of "" is for relative paths only. */
+static void
+source__relative_prefix__absolute_path_is_not_moved(void **state)
+{
+    char dir[PATH_MAX];
+    struct listing_prefix prefix = {"", dir};
+    const struct annotator_settings settings = {.prefixes = &prefix, .prefix_count = 1};
+
+    (void)state;
+    snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(source_path, '/') - source_path),
+             source_path);
+    for (int absolute = 0; absolute < 2; absolute++) {
+        struct sample_profile made = make("/gone/app", 4);
+        const uint32_t far = fixture_function(made.profile, "far",
+                                              absolute ? "/sample.S" : "sample.S", 7);
+        struct listing listing;
+
+        fixture_hits(made.profile, made.image, 0x401006, far, 11, 0, 70);
+        list_with(&settings, made.profile, "far", LISTING_BEST, &listing);
+        assert_int_equal(fixture_note(&listing, LISTING_NOTE_SOURCE) != NULL, absolute);
+        listing_finish(&listing);
+        profile_delete(made.profile);
+    }
+}
+
 static void
 sources__several_missing__one_note_with_what_is_common(void **state)
 {
@@ -1037,6 +1062,7 @@ main(int argc, char **argv)
         cmocka_unit_test(image__kernel_or_jit__buckets_and_why),
         cmocka_unit_test(vdso__of_this_kernel__its_instructions),
         cmocka_unit_test(source__elsewhere__found_by_prefix),
+        cmocka_unit_test(source__relative_prefix__absolute_path_is_not_moved),
         cmocka_unit_test(sources__several_missing__one_note_with_what_is_common),
         cmocka_unit_test(
             function_of_one_name__listed__only_its_own_code_with_what_was_inlined),

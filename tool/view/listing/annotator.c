@@ -154,8 +154,9 @@ map_path(const struct annotator *annotator, const char *file)
         while (size > 0 && prefix->from[size - 1] == '/') {
             size--;
         }
+        /* "" is for relative paths; "/", which has lost its slash, for absolute ones. */
         if (strncmp(file, prefix->from, size) == 0 &&
-            (file[size] == '/' || (prefix->from[0] == '\0' && file[0] != '/')) &&
+            (prefix->from[0] == '\0' ? file[0] != '/' : file[size] == '/') &&
             (best == NULL || size > length)) {
             best = prefix;
             length = size;
