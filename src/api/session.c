@@ -604,6 +604,7 @@ session_open_cgroup(ntprof_session *session, const char *directory)
         return STATUS_SUCCESS;
     }
     close(session->cgroup_fd);
+    session->cgroup_fd = -1;
     return api_refuse(NULL, STATUS_INVALID_PARAMETER,
                       "%s is no directory of a cgroup file system", directory);
 }

@@ -79,6 +79,7 @@ take_relation(void *into, const struct options_given *given)
     return true;
 }
 
+/* Take --skip-image, which may be given several times. */
 static bool
 take_skipped(void *into, const struct options_given *given)
 {

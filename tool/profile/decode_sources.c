@@ -194,7 +194,7 @@ read_source_comment(struct decoder *decoder, char *line)
 }
 
 /* Read a key, a blank and a value. Of a file that other tools merged, the first label
- * of a key counts, as do the first texts. */
+ * of a key counts, as does the first command line and the like. */
 static bool
 read_label_comment(struct decoder *decoder, char *key)
 {

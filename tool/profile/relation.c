@@ -65,8 +65,8 @@ relation_find(const struct relation *relation, const struct profile *profile,
     struct stack_walk at =
         stack_walk_start(profile, identities, row, relation->inlined);
     bool chosen = false;
-    bool found = false;          /* *walk is the first one outside of the chosen one */
-    bool passed = false;         /* last is */
+    bool found = false;  /* *walk is at the caller, or at the callee if there is one */
+    bool passed = false; /* last is set: a function neither chosen nor skipped */
     struct stack_walk last = at; /* the outermost one so far that may be a callee */
 
     /* Outwards: each chosen function is outside of those before, so it starts anew. */

@@ -98,8 +98,8 @@ process_table_notify(const struct process_table *table,
     table->notify(table->context, notification);
 }
 
-/* Notify of the start, exec or exit of a process. tid: the thread that made the change,
- * or TID_UNKNOWN. */
+/* Notify of the start, exec, new name or exit of a process. tid: the thread that made
+ * the change, or TID_UNKNOWN. */
 static void
 notify_process(struct process_table *table, uint32_t kind,
                const struct perf_process *process, uint64_t time_ns, uint32_t tid)

@@ -217,7 +217,8 @@ notify_unwatched_exec(struct perf *perf, const struct perf_record *record)
 }
 
 /* Apply a record to the process table. If all processes are watched, only records of
- * that watch are applied: each change is reported once. */
+ * that watch are applied: each change is reported once. event: that the record is of;
+ * NULL: it is not known any more. */
 static void
 deliver_side_band(struct perf *perf, const struct perf_event *event,
                   const struct perf_record *record)

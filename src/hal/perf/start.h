@@ -13,7 +13,8 @@
 
 /*
  * perf_start, perf_begin, perf_stop - see HAL_TABLE.StartProfileInterrupt. pid 0: all
- * processes. The first two return 0 or negative errno, with the error text set.
+ * processes. perf_start may only note the processor, for which perf_begin then opens
+ * events. The first two return 0 or negative errno, with the error text set.
  */
 int perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
                uint32_t pid);

@@ -272,6 +272,7 @@ collector_fold_source(struct collector *collector, uint32_t source)
     bool complete = true;
 
     if (collector->preloaded != NULL) {
+        /* Preload objects count one source, time. */
         return preloaded_fold(collector->preloaded);
     }
     for (size_t i = 0; i < set->count; i++) {

@@ -53,8 +53,8 @@ rank_part(const char **part, size_t *size)
     return text_ends_with(*part, *size, ".slice") ? RANK_SLICE : RANK_OTHER;
 }
 
-/* The part of the path with the highest rank is the unit, of equal
- * ones the innermost. */
+/* The part of the path with the highest rank is the unit, of equal ones the
+ * innermost. */
 void
 unit_of_path(const char *path, char unit[static UNIT_BYTES])
 {

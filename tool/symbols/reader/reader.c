@@ -144,22 +144,22 @@ sym_reader_open_vdso(void)
 }
 
 void
-sym_reader_close(struct sym_reader *image)
+sym_reader_close(struct sym_reader *reader)
 {
-    if (image == NULL) {
+    if (reader == NULL) {
         return;
     }
-    sym_lines_close(image->lines);
-    sym_unwind_tables_finish(&image->unwind);
-    sym_elf_close(&image->file);
-    if (!image->is_memory) {
-        close(image->fd);
+    sym_lines_close(reader->lines);
+    sym_unwind_tables_finish(&reader->unwind);
+    sym_elf_close(&reader->file);
+    if (!reader->is_memory) {
+        close(reader->fd);
     }
-    sym_table_finish(&image->table);
-    free(image->segments);
-    free(image->path);
-    free(image->root);
-    free(image);
+    sym_table_finish(&reader->table);
+    free(reader->segments);
+    free(reader->path);
+    free(reader->root);
+    free(reader);
 }
 
 void
