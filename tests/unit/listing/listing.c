@@ -999,6 +999,26 @@ fold__rows__only_the_hottest(void **state)
     profile_delete(made.profile);
 }
 
+/* Not more than are asked for, also if lines with as few hits as the last come first. */
+static void
+fold__rows_with_equal_hits__the_first_behind_the_hottest(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x401000, made.work, 7, 0, 5);
+    fixture_hits(made.profile, made.image, 0x401006, made.work, 11, 0, 5);
+    fixture_hits(made.profile, made.image, 0x40100e, made.work, 14, 0, 9);
+    list(made.profile, "work", LISTING_SOURCE_ONLY, &listing);
+    listing_fold(&listing, 0, 2);
+    assert_false(fixture_line(&listing, 7)->hidden);
+    assert_true(fixture_line(&listing, 11)->hidden);
+    assert_false(fixture_line(&listing, 14)->hidden);
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
 static void
 fold__bracket__whole(void **state)
 {
@@ -1073,6 +1093,7 @@ main(int argc, char **argv)
         cmocka_unit_test(texts__hostile__one_line_each),
         cmocka_unit_test(fold__context__hides_what_is_far),
         cmocka_unit_test(fold__rows__only_the_hottest),
+        cmocka_unit_test(fold__rows_with_equal_hits__the_first_behind_the_hottest),
         cmocka_unit_test(fold__bracket__whole),
     };
 

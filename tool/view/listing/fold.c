@@ -34,14 +34,16 @@ compare_down(const void *left, const void *right)
 }
 
 /* Return the smallest weight of lines that count as having hits: that of the last of
- * the rows with the most hits; 1 if all count (rows is 0) or memory runs out. */
+ * the rows with the most hits; 1 if all count (rows is 0) or memory runs out. *ties
+ * becomes how many lines of that weight are among the rows. */
 static uint64_t
-least_weight(const struct listing *listing, size_t rows)
+least_weight(const struct listing *listing, size_t rows, size_t *ties)
 {
     uint64_t *const weights =
         rows == 0 ? NULL : calloc(listing->count + 1, sizeof(*weights));
     uint64_t least = 1;
 
+    *ties = SIZE_MAX;
     if (weights == NULL) {
         return 1;
     }
@@ -51,6 +53,8 @@ least_weight(const struct listing *listing, size_t rows)
     qsort(weights, listing->count, sizeof(*weights), compare_down);
     if (rows <= listing->count && weights[rows - 1] > 0) {
         least = weights[rows - 1];
+        for (*ties = 0; *ties < rows && weights[rows - 1 - *ties] == least; (*ties)++) {
+        }
     }
     free(weights);
     return least;
@@ -97,8 +101,8 @@ count_gaps(struct listing *listing)
 void
 listing_fold(struct listing *listing, uint32_t context, size_t rows)
 {
-    const uint64_t least = least_weight(listing, rows);
-    size_t shown = 0;
+    size_t ties; /* lines of the least weight that may still be shown: the first ones */
+    const uint64_t least = least_weight(listing, rows, &ties);
 
     for (size_t i = 0; i < listing->count; i++) {
         struct listing_line *line = &listing->lines[i];
@@ -109,10 +113,9 @@ listing_fold(struct listing *listing, uint32_t context, size_t rows)
     }
     for (size_t i = 0; i < listing->count && context != UINT32_MAX; i++) {
         const uint64_t hits = weight(listing, &listing->lines[i]);
-        /* Several lines may have the least weight: the first ones are taken. */
-        const bool hot = hits >= least && (rows == 0 || hits > least || shown < rows);
+        const bool hot = hits > least || (hits == least && ties > 0);
 
-        shown += hot;
+        ties -= hits == least && ties > 0;
         if (hot || listing->lines[i].chosen) {
             show_around(listing, i, context);
         }
