@@ -45,8 +45,8 @@ is_kernel(const struct collector *collector, uint64_t address)
     return address - collector->kernel_range.begin < collector->kernel_range.length;
 }
 
-/* Find the mapping in which a hit was counted, or NULL. The kernel map is another copy
- * of the kernel's, and no hits are folded from it. */
+/* Find the mapping in which a hit was counted, or NULL. The kernel is counted twice, at
+ * the same addresses: no hits are folded from its map, which says only where to look. */
 static const struct mapping *
 find_mapping(const struct process *process, uint64_t address)
 {

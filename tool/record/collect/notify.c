@@ -149,22 +149,25 @@ process_list_ancestors(struct collector *collector, const struct process *proces
 
 /* --- mappings --- */
 
-/* Remember code of a process, so that stacks can be walked through it. Hits need not be
- * counted there. */
+/* Remember the code of a part of a mapping, so that stacks can be walked through it, if
+ * it has an image. Hits need not be counted there. */
 static void
 process_add_code(struct collector *collector, struct process *process,
                  const struct mapping *part)
 {
-    const struct stack_mapping code = {
+    struct stack_mapping code;
+
+    if (collector->callers == NULL || part->image == NULL) {
+        return;
+    }
+    code = (struct stack_mapping){
         .start = part->base,
         .end = part->base + part->length,
         .address = part->place,
-        .image = part->image != NULL ? part->image->number : STACK_NO_IMAGE,
-        .anonymous = part->image != NULL && part->image->kind == IMAGE_ANONYMOUS,
+        .image = part->image->number,
+        .anonymous = part->image->kind == IMAGE_ANONYMOUS,
     };
-
-    if (collector->callers != NULL && part->image != NULL &&
-        !code_map_add(&process->code, &code)) {
+    if (!code_map_add(&process->code, &code)) {
         collector_fail(collector, STATUS_INSUFFICIENT_RESOURCES);
     }
 }
