@@ -154,7 +154,7 @@ map_path(const struct annotator *annotator, const char *file)
         while (size > 0 && prefix->from[size - 1] == '/') {
             size--;
         }
-        /* "" is for relative paths; "/", which has lost its slash, for absolute ones. */
+        /* "" is for relative paths; "/", whose slash was cut, for absolute ones. */
         if (strncmp(file, prefix->from, size) == 0 &&
             (prefix->from[0] == '\0' ? file[0] != '/' : file[size] == '/') &&
             (best == NULL || size > length)) {
