@@ -62,14 +62,19 @@ own_file_begin(void)
     }
 }
 
+static bool
+is_object(const struct stat *status)
+{
+    return status->st_dev == own.device && status->st_ino == own.inode;
+}
+
 /* Is there a file at a path, and is it the object? */
 static bool
 is_at(const char *path)
 {
     struct stat status;
 
-    return stat(path, &status) == 0 && status.st_dev == own.device &&
-           status.st_ino == own.inode;
+    return stat(path, &status) == 0 && is_object(&status);
 }
 
 /* Open the descriptor again, as the command has it, under the same number. */
@@ -77,6 +82,8 @@ static void
 open_again(void)
 {
     char path[RECORD_PATH_BYTES];
+    struct stat status;
+    bool same;
     int fd;
 
     record_put_command_path(path, own.fd);
@@ -84,8 +91,12 @@ open_again(void)
         return;
     }
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd >= 0) {
+    /* The command may have another file under its number by now. */
+    same = fstat(fd, &status) == 0 && is_object(&status);
+    if (same) {
         (void)dup2(fd, (int)own.fd);
+    }
+    if (fd >= 0 && !(same && fd == (int)own.fd)) {
         (void)close(fd);
     }
 }

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { NUMBER = 200, COMMANDS = 201 }; /* here, and where the "command" has it */
@@ -33,6 +34,17 @@ record_put_command_path(char path[RECORD_PATH_BYTES], unsigned fd)
 {
     assert_int_equal(fd, NUMBER);
     snprintf(path, RECORD_PATH_BYTES, "/proc/self/fd/%d", COMMANDS);
+}
+
+static int other = -1; /* what the command's descriptor opens to; -1: what it is */
+
+int __real_open(const char *path, int flags);
+int __wrap_open(const char *path, int flags);
+
+int
+__wrap_open(const char *path, int flags)
+{
+    return other >= 0 ? fcntl(other, F_DUPFD_CLOEXEC, 0) : __real_open(path, flags);
 }
 
 /* Have the object be descriptor NUMBER, and one of the command. */
@@ -120,12 +132,12 @@ static void
 object__command_has_another_file__does_not_load(void **state)
 {
     char *const environment[] = {asks, NULL};
-    const int other = memfd_create("other", MFD_CLOEXEC);
+    const int fd = memfd_create("other", MFD_CLOEXEC);
 
     (void)state;
     close(NUMBER);
-    dup3(other, COMMANDS, O_CLOEXEC);
-    close(other);
+    dup3(fd, COMMANDS, O_CLOEXEC);
+    close(fd);
     errno = EXDEV;
     assert_false(own_file_loads(environment));
     assert_int_equal(errno, EXDEV);
@@ -133,14 +145,51 @@ object__command_has_another_file__does_not_load(void **state)
 }
 
 static void
+object__command_closes_it_meanwhile__what_is_opened_is_closed(void **state)
+{
+    char *const environment[] = {asks, NULL};
+
+    (void)state;
+    close(NUMBER);
+    other = memfd_create("other", MFD_CLOEXEC);
+    assert_false(own_file_loads(environment));
+    assert_int_equal(fcntl(NUMBER, F_GETFD), -1);
+    close(other);
+    other = -1;
+}
+
+static void
+object__number_is_the_only_free_one__opened_again(void **state)
+{
+    char *const environment[] = {asks, NULL};
+    struct rlimit before;
+    int fd = 0;
+
+    (void)state;
+    getrlimit(RLIMIT_NOFILE, &before);
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){NUMBER + 1, before.rlim_max});
+    close(NUMBER);
+    while (fd >= 0 && fd != NUMBER) {
+        fd = dup(STDERR_FILENO);
+    }
+    close(NUMBER);
+    assert_true(own_file_loads(environment));
+    assert_int_equal(fcntl(NUMBER, F_GETFD), 0);
+    for (fd = STDERR_FILENO + 1; fd < NUMBER; fd++) {
+        close(fd);
+    }
+    setrlimit(RLIMIT_NOFILE, &before);
+}
+
+static void
 object__number_is_of_another_file__that_is_kept_and_not_loaded(void **state)
 {
     char *const environment[] = {asks, NULL};
-    const int other = memfd_create("other", MFD_CLOEXEC);
+    const int fd = memfd_create("other", MFD_CLOEXEC);
 
     (void)state;
-    dup3(other, NUMBER, O_CLOEXEC);
-    close(other);
+    dup3(fd, NUMBER, O_CLOEXEC);
+    close(fd);
     assert_false(own_file_loads(environment));
     assert_int_equal(fcntl(NUMBER, F_GETFD), FD_CLOEXEC);
 }
@@ -200,6 +249,8 @@ main(void)
         WITH_OBJECT(object__was_closed__opened_again),
         WITH_OBJECT(object__was_closed_and_environment_asks_for_none__stays_closed),
         WITH_OBJECT(object__command_has_another_file__does_not_load),
+        WITH_OBJECT(object__command_closes_it_meanwhile__what_is_opened_is_closed),
+        WITH_OBJECT(object__number_is_the_only_free_one__opened_again),
         WITH_OBJECT(object__number_is_of_another_file__that_is_kept_and_not_loaded),
         WITH_OBJECT(remove__alone__list_is_empty),
         WITH_OBJECT(remove__between_others__these_stay),
