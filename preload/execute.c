@@ -52,13 +52,15 @@ preload_find_exec(void)
 
 /* Take the object out of an environment with which the next program could not load it:
  * its loader would complain. The copy is on the stack, as malloc must not be called in
- * a child of vfork. */
-#define KEEP_LOADABLE(environment)                                                  \
-    do {                                                                            \
-        if (!own_file_loads(environment)) {                                         \
-            (environment) = own_file_remove(                                        \
-                environment, __builtin_alloca(own_file_remove_bytes(environment))); \
-        }                                                                           \
+ * a child of vfork; where it would not fit there, the loader does complain. */
+#define KEEP_LOADABLE(environment)                                                 \
+    do {                                                                           \
+        const size_t bytes =                                                       \
+            own_file_loads(environment) ? 0 : own_file_remove_bytes(environment);  \
+                                                                                   \
+        if (bytes != 0) {                                                          \
+            (environment) = own_file_remove(environment, __builtin_alloca(bytes)); \
+        }                                                                          \
     } while (0)
 
 /* ---- exec ---- */

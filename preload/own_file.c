@@ -22,6 +22,10 @@
 static const char variable[] = "LD_PRELOAD=";
 static const char folder[] = "/proc/self/fd/";
 
+/* A copy of an environment: threads may have stacks of 16 kB. Of 64 bits that is a
+ * thousand variables. */
+enum { MOST_BYTES = 8192 };
+
 static struct {
     char path[RECORD_PATH_BYTES];
     unsigned fd; /* 0: the object is no descriptor */
@@ -171,12 +175,14 @@ own_file_remove_bytes(char *const *environment)
 {
     size_t index;
     size_t count = 0;
+    size_t bytes;
 
     (void)find_name(environment, &index);
     while (environment[count] != NULL) {
         count++;
     }
-    return (count + 1) * sizeof(char *) + strlen(environment[index]) + 1;
+    bytes = (count + 1) * sizeof(char *) + strlen(environment[index]) + 1;
+    return bytes <= MOST_BYTES ? bytes : 0;
 }
 
 char *const *

@@ -159,6 +159,8 @@ bool own_file_loads(char *const *environment);
  * without the object.
  *
  *   memory  out: own_file_remove_bytes of the environment; the result is in it
+ *
+ * own_file_remove_bytes returns 0 if these are too many for a small stack.
  */
 size_t own_file_remove_bytes(char *const *environment);
 char *const *own_file_remove(char *const *environment, void *memory);

@@ -226,6 +226,19 @@ remove__between_others__these_stay(void **state)
 }
 
 static void
+remove__too_many_for_a_small_stack__none(void **state)
+{
+    static char *environment[20001];
+
+    (void)state;
+    for (size_t i = 0; i < 20000; i++) {
+        environment[i] = path_variable;
+    }
+    environment[19999] = asks;
+    assert_int_equal(own_file_remove_bytes(environment), 0);
+}
+
+static void
 own_environment__cannot_load__object_is_taken_out(void **state)
 {
     (void)state;
@@ -254,6 +267,7 @@ main(void)
         WITH_OBJECT(object__number_is_of_another_file__that_is_kept_and_not_loaded),
         WITH_OBJECT(remove__alone__list_is_empty),
         WITH_OBJECT(remove__between_others__these_stay),
+        WITH_OBJECT(remove__too_many_for_a_small_stack__none),
         WITH_OBJECT(own_environment__cannot_load__object_is_taken_out),
     };
 
