@@ -27,6 +27,8 @@ static struct {
                        const posix_spawnattr_t *, char *const *, char *const *);
     int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
                         const posix_spawnattr_t *, char *const *, char *const *);
+    int (*addclose)(posix_spawn_file_actions_t *, int);
+    int (*addclosefrom)(posix_spawn_file_actions_t *, int); /* NULL: an old libc */
     int (*system)(const char *);
     FILE *(*popen)(const char *, const char *);
 } libc;
@@ -35,13 +37,17 @@ static struct {
 static bool
 find_originals(void)
 {
-    return libc.popen != NULL ||
-           (preload_find("execve", &libc.execve) &&
-            preload_find("execvpe", &libc.execvpe) &&
-            preload_find("fexecve", &libc.fexecve) &&
-            preload_find("posix_spawn", &libc.posix_spawn) &&
-            preload_find("posix_spawnp", &libc.posix_spawnp) &&
-            preload_find("system", &libc.system) && preload_find("popen", &libc.popen));
+    if (libc.popen != NULL) {
+        return true;
+    }
+    (void)preload_find("posix_spawn_file_actions_addclosefrom_np", &libc.addclosefrom);
+    return preload_find("execve", &libc.execve) &&
+           preload_find("execvpe", &libc.execvpe) &&
+           preload_find("fexecve", &libc.fexecve) &&
+           preload_find("posix_spawn", &libc.posix_spawn) &&
+           preload_find("posix_spawnp", &libc.posix_spawnp) &&
+           preload_find("posix_spawn_file_actions_addclose", &libc.addclose) &&
+           preload_find("system", &libc.system) && preload_find("popen", &libc.popen);
 }
 
 bool
@@ -266,6 +272,47 @@ posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *act
     failure =
         libc.posix_spawnp(&child, file, actions, attributes, arguments, environment);
     return note_spawned(failure, child, pid);
+}
+
+/* A child would close the object after it was looked at. It leaves that one open. */
+
+REPLACES int
+posix_spawn_file_actions_addclose(posix_spawn_file_actions_t *actions, int fd)
+{
+    if (!find_originals()) {
+        return ENOSYS;
+    }
+    return fd >= 0 && fd == own_file_descriptor() ? 0 : libc.addclose(actions, fd);
+}
+
+/* Declared here, because not each libc does. */
+int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions,
+                                             int from);
+
+REPLACES int
+posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from)
+{
+    const int own = own_file_descriptor();
+    int failure;
+
+    if (!find_originals() || libc.addclosefrom == NULL) {
+        return ENOSYS;
+    }
+    if (from < 0 || from > own) {
+        return libc.addclosefrom(actions, from);
+    }
+    if (from == own) {
+        return libc.addclosefrom(actions, from + 1);
+    }
+    /* The object is at from meanwhile, which is the first one to be closed. */
+    failure = posix_spawn_file_actions_adddup2(actions, own, from);
+    if (failure == 0) {
+        failure = libc.addclosefrom(actions, from + 1);
+    }
+    if (failure == 0) {
+        failure = posix_spawn_file_actions_adddup2(actions, from, own);
+    }
+    return failure == 0 ? libc.addclose(actions, from) : failure;
 }
 
 /* ---- Shells ---- */

@@ -142,6 +142,27 @@ find_name(char *const *environment, size_t *index)
     return name;
 }
 
+/* Open the descriptor again if it was closed. Returns false if it is not open. */
+static bool
+keep_open(void)
+{
+    if (!is_at(own.path)) {
+        open_again();
+    }
+    /* Checked through its name: the loader goes that way, too. */
+    return is_at(own.path);
+}
+
+int
+own_file_descriptor(void)
+{
+    const int saved_errno = errno;
+    const int fd = own.fd != 0 && keep_open() ? (int)own.fd : -1;
+
+    errno = saved_errno;
+    return fd;
+}
+
 bool
 own_file_loads(char *const *environment)
 {
@@ -150,11 +171,7 @@ own_file_loads(char *const *environment)
     bool loads = true;
 
     if (find_name(environment, &index) != NULL) {
-        if (!is_at(own.path)) {
-            open_again();
-        }
-        /* Checked through its name: the loader goes that way, too. */
-        loads = is_at(own.path) && fcntl((int)own.fd, F_SETFD, 0) == 0;
+        loads = keep_open() && fcntl((int)own.fd, F_SETFD, 0) == 0;
     }
     errno = saved_errno;
     return loads;

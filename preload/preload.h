@@ -144,7 +144,7 @@ void record_hit(struct preload_shared *shared, uint64_t key);
 /* ---- own_file.c: the object's own file, where it is a descriptor ---- */
 
 /* own_file_begin - find out whether LD_PRELOAD names a descriptor. If not,
- * own_file_loads always returns true. After record_open. */
+ * own_file_loads always returns true, and own_file_descriptor -1. After record_open. */
 void own_file_begin(void);
 
 /*
@@ -153,6 +153,10 @@ void own_file_begin(void);
  * the descriptor again if it was closed and the command can be reached. Keeps errno.
  */
 bool own_file_loads(char *const *environment);
+
+/* own_file_descriptor - return the descriptor of the object, which is opened again if
+ * it was closed. -1: there is none, or it cannot. Keeps errno. */
+int own_file_descriptor(void);
 
 /*
  * own_file_remove - copy an environment, for which own_file_loads returned false,
