@@ -11,6 +11,7 @@
 #include "base/embedded.h"
 #include "base/installed.h"
 #include "base/memory_file.h"
+#include "base/whole_file.h"
 #include "record/child.h"
 
 #include <errno.h>
@@ -42,17 +43,7 @@ lowest_number(void)
 static bool
 fill_and_seal(int fd, const struct embedded_file *file)
 {
-    size_t written = 0;
-
-    while (written < file->size) {
-        const ssize_t part = write(fd, file->bytes + written, file->size - written);
-
-        if (part < 0 && errno != EINTR) {
-            return false;
-        }
-        written += part > 0 ? (size_t)part : 0;
-    }
-    return fchmod(fd, 0444) == 0 &&
+    return whole_file_write(fd, file->bytes, file->size) && fchmod(fd, 0444) == 0 &&
            fcntl(fd, F_ADD_SEALS,
                  F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0;
 }
