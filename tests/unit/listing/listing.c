@@ -999,7 +999,8 @@ fold__rows__only_the_hottest(void **state)
     profile_delete(made.profile);
 }
 
-/* Not more than are asked for, also if lines with as few hits as the last come first. */
+/* Not more than are asked for, also if lines with as few hits as the last come
+ * first. */
 static void
 fold__rows_with_equal_hits__the_first_behind_the_hottest(void **state)
 {

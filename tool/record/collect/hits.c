@@ -46,7 +46,8 @@ is_kernel(const struct collector *collector, uint64_t address)
 }
 
 /* Find the mapping in which a hit was counted, or NULL. The kernel is counted twice, at
- * the same addresses: no hits are folded from its map, which says only where to look. */
+ * the same addresses: no hits are folded from its map, which only says where to
+ * look. */
 static const struct mapping *
 find_mapping(const struct process *process, uint64_t address)
 {
