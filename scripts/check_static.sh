@@ -180,6 +180,27 @@ try 'descriptors closed, and the child still counted' "$shares" "$file" run --ha
     python3 -c "import os, subprocess; os.closerange(3, 5000); subprocess.run(['$place/shares', '400'])"
 try 'descriptors closed, system()' "$shares" "$file" run --hal timer -o "$place/all/p" -- python3 -c \
     "import os; os.closerange(3, 5000); os.system('$place/shares 400')"
+cat >"$place/spawn.c" <<'END'
+#include <spawn.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int count, char **words)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    return count < 2 || posix_spawn(&child, words[1], &actions, NULL, words + 1, environ) != 0 ||
+           waitpid(child, NULL, 0) != child;
+}
+END
+if gcc -D_GNU_SOURCE -o "$place/spawn" "$place/spawn.c" 2>/dev/null; then
+    try 'descriptors closed in a child of posix_spawn' "$shares" "$file" run --hal timer -o "$place/all/p" -- \
+        "$place/spawn" "$place/shares" 400
+else
+    echo 'not tried: descriptors closed in a child of posix_spawn, as libc is too old'
+fi
 try 'user changed and descriptors closed' '^65534$' "${run[@]}" python3 -c \
     "import os, subprocess; os.setuid(65534); os.closerange(3, 5000); os.system('id -u'); subprocess.run(['id', '-u'])"
 try 'another object preloaded' '^ours$' env LD_PRELOAD=libdl.so.2 "${run[@]}" \
