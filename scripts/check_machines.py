@@ -197,10 +197,10 @@ def arguments(machine, kernel, image, out):
         # A busy host is late for what the kernel tries with the timer.
         qemu = ["qemu-system-x86_64", "-machine", "q35"]
         console = "console=ttyS0 no_timer_check tsc=reliable"
-    # A clock that goes by what is executed: a host that gives the guest no time makes nothing late. Several processors
-    # of x86-64 do not start so.
+    # A clock that goes by what is executed: a host that gives the guest no time makes nothing late. With several
+    # processors guests stop at times, or do not start.
     clock = ["-accel", "tcg,thread=multi"]
-    if machine.arm or machine.processors == 1:
+    if machine.processors == 1:
         clock = ["-icount", f"shift={machine.instruction_ns_log2}"]
     return ["prlimit", f"--cpu={PROCESSOR_LIMIT_S}", "timeout", str(TIME_LIMIT_S), *qemu, "-cpu", "max",
             "-smp", str(machine.processors), "-m", "4G" if machine.processors > 2 else "2G",
