@@ -261,11 +261,11 @@ static void
 offset__in_the_file_as_reports_tell__address(void **state)
 {
     static const char *const texts[] = {"libtwo.so+0x1200", "/opt/app/libtwo.so+4608",
-                                        "libtwo.so+0x401200"};
+                                        "libtwo.so+004608", "libtwo.so+0x401200"};
     struct profile *profile = make();
 
     (void)state;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct listing_targets targets = find(profile, texts[i], NULL);
 
         assert_int_equal(targets.count, 1);

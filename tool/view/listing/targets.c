@@ -16,6 +16,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* search - what is searched for, and the targets found so far. */
 struct search {
@@ -226,6 +227,7 @@ static bool
 split(struct search *search, const char *text, char sign)
 {
     const char *at = strrchr(text, sign);
+    bool hexadecimal;
     char *end = NULL;
 
     free(search->head);
@@ -233,7 +235,8 @@ split(struct search *search, const char *text, char sign)
     if (at == NULL || at == text || at[1] < '0' || at[1] > '9') {
         return false;
     }
-    search->number = strtoull(at + 1, &end, sign == ':' ? 10 : 0);
+    hexadecimal = sign == '+' && strncasecmp(at + 1, "0x", 2) == 0;
+    search->number = strtoull(at + 1, &end, hexadecimal ? 16 : 10);
     if (*end != '\0') {
         return false;
     }
