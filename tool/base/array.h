@@ -5,6 +5,7 @@
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /*
@@ -30,6 +31,19 @@ array_grow(void *items, size_t count, size_t *room, size_t item_bytes)
         *room = wanted;
     }
     return larger;
+}
+
+/* array_reserve - make room in *items as array_grow does, unless limit items are in
+ * use: indexes from there on mean something else. Returns false, with the array
+ * unchanged, if they are, or if memory runs out. */
+static inline bool
+array_reserve(void **items, size_t count, size_t *room, size_t item_bytes, size_t limit)
+{
+    void *const larger =
+        count < limit ? array_grow(*items, count, room, item_bytes) : NULL;
+
+    *items = larger != NULL ? larger : *items;
+    return larger != NULL;
 }
 
 #endif

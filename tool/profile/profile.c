@@ -147,19 +147,6 @@ intern(struct profile *profile, const char **text)
     return *text != NULL;
 }
 
-/* Make room for one more element. Returns false if memory or the range of indexes runs
- * out. */
-static bool
-reserve(void **array, size_t *capacity, size_t count, size_t element_size)
-{
-    void *const grown = count < HASH_INDEX_NONE
-                            ? array_grow(*array, count, capacity, element_size)
-                            : NULL;
-
-    *array = grown != NULL ? grown : *array;
-    return grown != NULL;
-}
-
 static uint32_t
 hash_pointer(uint32_t hash, const void *pointer)
 {
@@ -189,8 +176,9 @@ profile_add_source(struct profile *profile, const struct profile_source *source,
         return true;
     }
     if (profile->row_count > 0 ||
-        !reserve((void **)&profile->sources, &profile->private->source_capacity,
-                 profile->source_count, sizeof(added))) {
+        !array_reserve((void **)&profile->sources, profile->source_count,
+                       &profile->private->source_capacity, sizeof(added),
+                       HASH_INDEX_NONE)) {
         return false;
     }
     profile->sources[profile->source_count] = added;
@@ -228,8 +216,8 @@ profile_add_image(struct profile *profile, const struct profile_image *image,
             return true;
         }
     }
-    if (!reserve((void **)&profile->images, &private->image_capacity,
-                 profile->image_count, sizeof(added)) ||
+    if (!array_reserve((void **)&profile->images, profile->image_count,
+                       &private->image_capacity, sizeof(added), HASH_INDEX_NONE) ||
         !hash_index_add(&private->by_image, hash, (uint32_t)profile->image_count)) {
         return false;
     }
@@ -300,8 +288,8 @@ profile_add_function(struct profile *profile, const struct profile_function *fun
             return true;
         }
     }
-    if (!reserve((void **)&profile->functions, &private->function_capacity,
-                 profile->function_count, sizeof(added)) ||
+    if (!array_reserve((void **)&profile->functions, profile->function_count,
+                       &private->function_capacity, sizeof(added), HASH_INDEX_NONE) ||
         !hash_index_add(&private->by_function, hash,
                         (uint32_t)profile->function_count)) {
         return false;
@@ -333,8 +321,8 @@ add_new_frame(struct profile *profile, const struct profile_frame *frame,
             return true;
         }
     }
-    if (!reserve((void **)&profile->frames, &private->frame_capacity,
-                 profile->frame_count, sizeof(*frame)) ||
+    if (!array_reserve((void **)&profile->frames, profile->frame_count,
+                       &private->frame_capacity, sizeof(*frame), HASH_INDEX_NONE) ||
         !hash_index_add(&private->by_frame, hash, (uint32_t)profile->frame_count)) {
         return false;
     }
@@ -393,8 +381,8 @@ add_new_call(struct profile *profile, const struct profile_call *call, uint32_t 
             return true;
         }
     }
-    if (!reserve((void **)&profile->calls, &private->call_capacity, profile->call_count,
-                 sizeof(*call)) ||
+    if (!array_reserve((void **)&profile->calls, profile->call_count,
+                       &private->call_capacity, sizeof(*call), HASH_INDEX_NONE) ||
         !hash_index_add(&private->by_call, hash, (uint32_t)profile->call_count)) {
         return false;
     }
@@ -488,7 +476,8 @@ add_name(struct profile *profile, const struct names *names, const char *name,
             return true;
         }
     }
-    if (!reserve((void **)names->list, names->capacity, *names->count, sizeof(name)) ||
+    if (!array_reserve((void **)names->list, *names->count, names->capacity,
+                       sizeof(name), HASH_INDEX_NONE) ||
         !hash_index_add(names->index, hash, (uint32_t)*names->count)) {
         return false;
     }
@@ -560,8 +549,9 @@ profile_set_label(struct profile *profile, const char *key, const char *value)
         return true;
     }
     if (profile->label_count == PROFILE_LABELS_MAX ||
-        !reserve((void **)&profile->labels, &profile->private->label_capacity,
-                 profile->label_count, sizeof(added))) {
+        !array_reserve((void **)&profile->labels, profile->label_count,
+                       &profile->private->label_capacity, sizeof(added),
+                       HASH_INDEX_NONE)) {
         return false;
     }
     profile->labels[profile->label_count++] = added;
@@ -687,8 +677,8 @@ find_or_add_row(struct profile *profile, const struct profile_row *wanted)
     if (known != NULL) {
         return known;
     }
-    if (!reserve((void **)&profile->rows, &private->row_capacity, profile->row_count,
-                 sizeof(*wanted))) {
+    if (!array_reserve((void **)&profile->rows, profile->row_count,
+                       &private->row_capacity, sizeof(*wanted), HASH_INDEX_NONE)) {
         return NULL;
     }
     hits = new_hits(profile);

@@ -16,17 +16,6 @@
 
 /* --- adding --- */
 
-/* Make room for one more element behind count. */
-static bool
-reserve(void **array, size_t *room, size_t count, size_t element_size)
-{
-    void *const grown =
-        count < FLAME_REST ? array_grow(*array, count, room, element_size) : NULL;
-
-    *array = grown != NULL ? grown : *array;
-    return grown != NULL;
-}
-
 /* Find or add a function. Returns NONE if memory runs out. */
 static uint32_t
 find_frame(struct flame_frames *frames, const char *name, const char *full,
@@ -53,8 +42,8 @@ find_frame(struct flame_frames *frames, const char *name, const char *full,
             return at;
         }
     }
-    if (!reserve((void **)&frames->items, &frames->room, frames->count,
-                 sizeof(*frames->items)) ||
+    if (!array_reserve((void **)&frames->items, frames->count, &frames->room,
+                       sizeof(*frames->items), FLAME_REST) ||
         !hash_index_add(&frames->index, hash, (uint32_t)frames->count)) {
         return NONE;
     }
@@ -75,8 +64,8 @@ find_node(struct flame *flame, uint32_t parent, uint32_t frame)
             return at;
         }
     }
-    if (!reserve((void **)&flame->nodes, &flame->room, flame->count,
-                 sizeof(*flame->nodes)) ||
+    if (!array_reserve((void **)&flame->nodes, flame->count, &flame->room,
+                       sizeof(*flame->nodes), FLAME_REST) ||
         !hash_index_add(&flame->index, hash, (uint32_t)flame->count)) {
         return NONE;
     }

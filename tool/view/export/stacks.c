@@ -36,18 +36,6 @@ struct builder {
 
 /* --- frames and nodes --- */
 
-/* Make room for one more element behind count elements. Returns false
- * if memory runs out. */
-static bool
-reserve(void **array, size_t *capacity, size_t count, size_t element_size)
-{
-    void *const grown =
-        count < NONE ? array_grow(*array, count, capacity, element_size) : NULL;
-
-    *array = grown != NULL ? grown : *array;
-    return grown != NULL;
-}
-
 /* Find or add a frame. Returns NONE if memory runs out. */
 static uint32_t
 find_frame(struct export_stacks *stacks, const struct export_frame *wanted)
@@ -65,8 +53,8 @@ find_frame(struct export_stacks *stacks, const struct export_frame *wanted)
             return at;
         }
     }
-    if (!reserve((void **)&stacks->frames, &stacks->frame_capacity, stacks->frame_count,
-                 sizeof(*wanted)) ||
+    if (!array_reserve((void **)&stacks->frames, stacks->frame_count,
+                       &stacks->frame_capacity, sizeof(*wanted), NONE) ||
         !hash_index_add(&stacks->by_frame, hash, (uint32_t)stacks->frame_count)) {
         return NONE;
     }
@@ -87,8 +75,8 @@ find_node(struct export_stacks *stacks, uint32_t parent, uint32_t frame)
             return at;
         }
     }
-    if (!reserve((void **)&stacks->nodes, &stacks->node_capacity, stacks->node_count,
-                 sizeof(*stacks->nodes)) ||
+    if (!array_reserve((void **)&stacks->nodes, stacks->node_count,
+                       &stacks->node_capacity, sizeof(*stacks->nodes), NONE) ||
         !hash_index_add(&stacks->by_node, hash, (uint32_t)stacks->node_count)) {
         return NONE;
     }

@@ -45,13 +45,11 @@ listing_finish(struct listing *listing)
 static bool
 grow(struct listing *listing, void **items, size_t count, size_t *room, size_t size)
 {
-    void *const larger = listing->private->failed || count >= LISTING_NONE - 1
-                             ? NULL
-                             : array_grow(*items, count, room, size);
+    const bool grown = !listing->private->failed &&
+                       array_reserve(items, count, room, size, LISTING_NONE - 1);
 
-    *items = larger != NULL ? larger : *items;
-    listing->private->failed = larger == NULL;
-    return larger != NULL;
+    listing->private->failed = !grown;
+    return grown;
 }
 
 const char *
