@@ -8,6 +8,7 @@
 #include "record/function_source.h"
 
 #include "base/text.h"
+#include "record/collect/map_line.h"
 #include "symbols/client/function.h"
 
 #include <errno.h>
@@ -18,7 +19,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 static const char prefix[] = "function:";
@@ -48,38 +48,11 @@ find_image(const char *text, const struct program_choice *choice, char *path,
                              why_size);
 }
 
-/* A line of /proc/PID/maps. */
-struct mapped {
-    uint64_t begin;
-    uint64_t end;
-    uint64_t offset;
-    uint64_t device;
-    uint64_t inode;
-    bool executable;
-};
-
-/* Read the next line. Returns false at the end. */
-static bool
-next_mapped(FILE *maps, struct mapped *mapped)
-{
-    unsigned device[2];
-    char access[5];
-
-    if (fscanf(maps, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 "%*[^\n]",
-               &mapped->begin, &mapped->end, access, &mapped->offset, &device[0],
-               &device[1], &mapped->inode) != 7) {
-        return false;
-    }
-    mapped->device = makedev(device[0], device[1]);
-    mapped->executable = access[2] == 'x';
-    return true;
-}
-
 /* Set how Linux shows a mapping of an open file: on overlayfs and btrfs with another
  * device than fstat has. So the file is mapped, and not read. Returns false if that
  * fails. */
 static bool
-read_identity(int image, struct mapped *identity)
+read_identity(int image, struct map_line *identity)
 {
     void *const page = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, image, 0);
     FILE *maps;
@@ -88,8 +61,8 @@ read_identity(int image, struct mapped *identity)
     if (page == MAP_FAILED) {
         return false;
     }
-    maps = fopen("/proc/self/maps", "re");
-    while (maps != NULL && !found && next_mapped(maps, identity)) {
+    maps = map_line_open((uint32_t)getpid());
+    while (maps != NULL && !found && map_line_read(maps, identity)) {
         found = identity->begin <= (uintptr_t)page && (uintptr_t)page < identity->end;
     }
     if (maps != NULL) {
@@ -102,20 +75,18 @@ read_identity(int image, struct mapped *identity)
 /* Return the address at which a process maps the byte at offset of a file as
  * executable; 0 if it does not. */
 static uint64_t
-mapped_at(uint32_t pid, const struct mapped *identity, uint64_t offset)
+mapped_at(uint32_t pid, const struct map_line *identity, uint64_t offset)
 {
-    struct mapped mapped;
-    char path[40];
+    FILE *const maps = map_line_open(pid);
+    struct map_line line;
     uint64_t found = 0;
-    FILE *maps;
 
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-    maps = fopen(path, "re");
-    while (maps != NULL && found == 0 && next_mapped(maps, &mapped)) {
-        if (mapped.executable && mapped.inode == identity->inode &&
-            mapped.device == identity->device && offset >= mapped.offset &&
-            offset - mapped.offset < mapped.end - mapped.begin) {
-            found = mapped.begin + (offset - mapped.offset);
+    while (maps != NULL && found == 0 && map_line_read(maps, &line)) {
+        if (line.executable && line.inode == identity->inode &&
+            line.device_major == identity->device_major &&
+            line.device_minor == identity->device_minor && offset >= line.offset &&
+            offset - line.offset < line.end - line.begin) {
+            found = line.begin + (offset - line.offset);
         }
     }
     if (maps != NULL) {
@@ -129,7 +100,7 @@ mapped_at(uint32_t pid, const struct mapped *identity, uint64_t offset)
 static uint64_t
 common_address(const uint32_t *pids, size_t count, int image, uint64_t offset)
 {
-    struct mapped identity;
+    struct map_line identity;
     uint64_t common = 0;
 
     if (!read_identity(image, &identity)) {

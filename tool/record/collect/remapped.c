@@ -8,8 +8,8 @@
  * process does not map that file any more.
  */
 #include "record/collect/collectorp.h"
+#include "record/collect/map_line.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 /* If the distance of two segments of a file is this much larger in memory than in the
@@ -40,40 +40,9 @@ replaced_add(struct replaced *replaced, const ntprof_notification *unmap,
 
 /* ---- What the process maps now ---- */
 
-/* A line of /proc/PID/maps. */
-struct line {
-    uint64_t begin;
-    uint64_t end;
-    uint64_t offset;
-    uint32_t device_major;
-    uint32_t device_minor;
-    uint64_t inode;
-};
-
-/* Open the list of a process's mappings. Returns NULL if it has exited. */
-static FILE *
-open_maps(uint32_t pid)
-{
-    char path[40];
-
-    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
-    return fopen(path, "re");
-}
-
-/* Read the next line. Returns false at the end, or if it cannot be understood. */
-static bool
-read_line(FILE *maps, struct line *line)
-{
-    return fscanf(maps,
-                  "%" SCNx64 "-%" SCNx64 " %*4s %" SCNx64 " %" SCNx32 ":%" SCNx32
-                  " %" SCNu64 "%*[^\n]",
-                  &line->begin, &line->end, &line->offset, &line->device_major,
-                  &line->device_minor, &line->inode) == 6;
-}
-
 /* Whether a line is a mapping of the file of an image. */
 static bool
-is_of_image(const struct line *line, const struct image *image)
+is_of_image(const struct map_line *line, const struct image *image)
 {
     return line->inode == image->inode && line->device_major == image->device_major &&
            line->device_minor == image->device_minor;
@@ -84,12 +53,12 @@ is_of_image(const struct line *line, const struct image *image)
 static bool
 is_still_mapped(uint32_t pid, const struct mapping *mapping)
 {
-    FILE *const maps = open_maps(pid);
+    FILE *const maps = map_line_open(pid);
     const uint64_t start = mapping->base - mapping->place;
     bool found = maps == NULL;
-    struct line line;
+    struct map_line line;
 
-    while (!found && read_line(maps, &line)) {
+    while (!found && map_line_read(maps, &line)) {
         const uint64_t apart = line.begin - line.offset - start;
 
         /* The difference may be negative. */
@@ -109,17 +78,17 @@ find_end_of_gap(uint32_t pid, const struct mapping *before)
 {
     const uint64_t start = before->base - before->place;
     const uint64_t address = before->base + before->length;
-    FILE *const maps = open_maps(pid);
+    FILE *const maps = map_line_open(pid);
     uint64_t end = 0;
-    struct line line;
+    struct map_line line;
 
-    while (maps != NULL && end == 0 && read_line(maps, &line)) {
+    while (maps != NULL && end == 0 && map_line_read(maps, &line)) {
         if (line.begin <= address && address < line.end && line.inode == 0) {
             end = line.end;
         }
     }
     if (end != 0 &&
-        (!read_line(maps, &line) || line.begin != end ||
+        (!map_line_read(maps, &line) || line.begin != end ||
          !is_of_image(&line, before->image) || line.begin - line.offset != start)) {
         end = 0;
     }
