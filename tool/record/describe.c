@@ -250,9 +250,8 @@ put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
     if (gaps->denied_rings != 0) {
         add(out, first,
             "a security module, such as SELinux or AppArmor, kept the memory with "
-            "stacks "
-            "of %" PRIu64 " process%s from ntprof: hits there until it was full are "
-            "missing",
+            "stacks of %" PRIu64
+            " process%s from ntprof: hits there until it was full are missing",
             gaps->denied_rings, plural(gaps->denied_rings, "", "es"));
     }
     if (gaps->unbelieved != 0 || gaps->too_many_hits) {

@@ -111,7 +111,7 @@ preload_probe(char *why, size_t why_size, int *error)
     int failure;
 
     *error = 0;
-    if (!preload_object_open(&object, false, why, why_size)) {
+    if (!preload_object_open(&object, /* i386 */ false, why, why_size)) {
         return false;
     }
     preload_object_close(&object);
@@ -181,7 +181,7 @@ choose_object(const struct record_options *options, struct preload_object *objec
     if (!program_file_find(&choice, "", path, sizeof(path), why, why_size) ||
         access(path, X_OK) != 0) {
         /* Executing it fails, with the reason. */
-        return preload_object_open(object, false, why, why_size);
+        return preload_object_open(object, /* i386 */ false, why, why_size);
     }
     loadable = loadable_check(path);
     if (loadable == LOADABLE_I386 && options->stacks) {
