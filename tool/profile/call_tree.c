@@ -199,14 +199,12 @@ add_node(struct builder *builder, uint32_t parent, uint32_t number)
 {
     struct call_tree *const tree = builder->tree;
     const uint32_t index = (uint32_t)tree->count;
-    struct call_tree_node *const larger =
-        array_grow(tree->nodes, tree->count, &builder->room, sizeof(*larger));
     struct call_tree_node node = {.number = number, .parent = parent};
 
-    if (tree->count == UINT32_MAX || larger == NULL) {
+    if (!array_reserve((void **)&tree->nodes, tree->count, &builder->room,
+                       sizeof(*tree->nodes), UINT32_MAX)) {
         return false;
     }
-    tree->nodes = larger;
     if (number != IDENTITY_NONE) {
         node.function = identity_function(builder->identities, number, &node.image);
         node.depth = tree->nodes[parent].depth + 1;

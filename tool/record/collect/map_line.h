@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* map_line.h - reads the mappings of a process as Linux lists them in /proc/PID/maps. */
+/* map_line.h - reads the mappings of a process, of which Linux has a list in
+ * /proc/PID/maps. */
 #ifndef RECORD_COLLECT_MAP_LINE_H
 #define RECORD_COLLECT_MAP_LINE_H
 
