@@ -195,9 +195,7 @@ class Moving(FlameTest):
 
     def test_inlined_functions__are_chosen_in_what_they_are_inlined_in(self):
         stacks = Stacks()
-        image, address, main = stacks.place("main")
-        _, _, leaf = stacks.place("leaf")
-        stacks.profile.add_bucket(image, address + 64, [leaf, main], 4, (10,), stack=[])
+        stacks.add_inlined("leaf", "main", 10)
         stacks.add(["main", "work"], 90)
         page = self.show(stacks.profile)
         row = "document.querySelector('#grid [aria-selected=true] .name').textContent"
@@ -209,9 +207,7 @@ class Moving(FlameTest):
 
     def test_function_that_is_inlined_too__is_one_row(self):
         stacks = Stacks()
-        image, address, main = stacks.place("main")
-        _, _, leaf = stacks.place("leaf")
-        stacks.profile.add_bucket(image, address + 64, [leaf, main], 4, (10,), stack=[])
+        stacks.add_inlined("leaf", "main", 10)
         stacks.add(["main", "leaf"], 40)
         stacks.add(["main", "work"], 90)
         page = self.show(stacks.profile)

@@ -32,6 +32,12 @@ class Stacks:
             self.calls[name] = self.profile.add_call(image, 0 if name.startswith("[") else address + 16, function)
         return self.calls[name]
 
+    def add_inlined(self, name, outer, *hits):
+        """Hits of a function where it was inlined into another one, that nothing called."""
+        image, address, function = self.place(outer)
+        _, _, inlined = self.place(name)
+        self.profile.add_bucket(image, address + 64, [inlined, function], 4, hits, stack=[])
+
     def add(self, path, *hits):
         image, address, function = self.place(path[-1])
         stack = [self.call(name) for name in path[-2::-1]]
