@@ -137,6 +137,7 @@ class Moving(FlameTest):
         page.settle()
         self.assertGreater(page.box("#map")[3], 100)
         page.key("v")
+        page.settle()  # what is drawn first begins at "all"
         self.assertEqual(page.run("document.activeElement.id"), "flame-graph")
         self.assertNotEqual(page.run("getComputedStyle(document.getElementById('flame')).boxShadow"), "none")
         steps = (("ArrowDown", "main"), ("ArrowDown", "eval"), ("ArrowRight", "parse"), ("ArrowDown", "malloc"),
