@@ -243,14 +243,10 @@ await_truth(uint32_t pid)
     const uint64_t until_ns = fixture_now_ns() + 60000000000;
 
     for (;;) {
-        const struct life *life;
-        bool told;
-        bool runs;
+        const struct life *const life = world_find(pid);
+        const bool told = life != NULL && life->live;
+        const bool runs = is_running(pid);
 
-        assert_success(ntprof_session_flush(session));
-        life = world_find(pid);
-        told = life != NULL && life->live;
-        runs = is_running(pid);
         if (told == runs) {
             return;
         }
@@ -263,6 +259,7 @@ await_truth(uint32_t pid)
                      runs ? "runs" : "does not run", world.losses);
         }
         usleep(1000);
+        assert_success(ntprof_session_flush(session));
     }
 }
 
@@ -276,6 +273,7 @@ assert_world_is_true(void)
     uint32_t *pids = NULL;
     size_t count = 0;
 
+    assert_success(ntprof_session_flush(session));
     assert_non_null(folder);
     while ((entry = readdir(folder)) != NULL) {
         const uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
