@@ -558,6 +558,8 @@ class Faults(Stacks):
 
     def test_little_memory__hits_stay_and_callers_are_not_recorded(self):
         """Contexts are within --max-memory, which is looked at every 4,096 hits: later hits have their counter."""
+        if "ASAN_OPTIONS" in os.environ:
+            self.skipTest("a sanitizer's shadow memory is counted as if it was used")
         _, _, ends = self.record("-F", "10k", "--stack-bytes", "2k", "--max-memory", "3M", "--", "/usr/bin/python3",
                                  "-S", "-c", TREE, "2")
         self.assertGreater(ends[NOT_RECORDED], 0, ends)
@@ -583,6 +585,11 @@ class Faults(Stacks):
         self.assertEqual(command.returncode, 0, said)
         return said, descriptors, memory / 1e3
 
+    def assert_memory(self, taken, most):
+        """In MB. AddressSanitizer takes much of its own."""
+        if "ASAN_OPTIONS" not in os.environ:
+            self.assertLess(taken, most)
+
     def assert_halves(self, said):
         """Hits of all threads add up, and have the callers of their thread; of the first ones rules may be late."""
         _, samples, ends = self.check(said)
@@ -604,7 +611,7 @@ class Faults(Stacks):
                 self.assert_halves(said)
                 # Threads inherit events, and stacks are those of few images.
                 self.assertLess(descriptors, 200 + 10 * os.cpu_count())
-                self.assertLess(memory, 64)
+                self.assert_memory(memory, 64)
 
     def test_attach_to_1000_threads__each_has_its_callers(self):
         wanted = 1100 * os.cpu_count()  # an event for each thread on each processor
@@ -619,7 +626,7 @@ class Faults(Stacks):
         target.stdin.close()
         said, _, memory = self.follow(command)
         self.assert_halves(said)
-        self.assertLess(memory, 128)
+        self.assert_memory(memory, 128)
 
     def test_many_short_threads_and_processes__each_adds_up(self):
         _, _, ends = self.record("--", program("many_threads"))
