@@ -292,15 +292,20 @@ def check_prefix(include, header, some):
     return found, len(faults)
 
 
+def version(compiler):
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout.split(maxsplit=1)[1]
+
+
 def main():
     include, *headers = sys.argv[1:]
     ran, failed = 0, 0
     for flags, compilers in LANGUAGES:
-        paths = {os.path.realpath(path) for path in map(shutil.which, compilers) if path}
+        # Each once, by what it says behind its name. One path of ccache can be any of them.
+        paths = {version(path): path for path in map(shutil.which, compilers) if path}
         if not paths:
             print(f"no compiler for {flags[1]}")
             return 77
-        for compiler in sorted(paths):
+        for compiler in sorted(paths.values()):
             done, wrong = check_units(compiler, flags, include, headers)
             ran += done
             failed += wrong
