@@ -30,8 +30,9 @@ struct perf_event {
     bool side_band; /* it also writes records of mappings, names, forks and exits */
     struct perf_sample_layout layout; /* of its samples */
     struct perf_source *source;       /* NULL: side band only */
-    struct perf_target *target;       /* what it was opened for; NULL once closed */
-    uint64_t from_ns;                 /* hits before this do not count */
+    uint64_t period; /* its interval, in the kernel's unit; 0 without source */
+    struct perf_target *target; /* what it was opened for; NULL once closed */
+    uint64_t from_ns;           /* hits before this do not count */
     uint64_t until_ns;    /* hits after this do not count; UINT64_MAX while open */
     uint64_t discarded;   /* hits before from_ns, after until_ns or after a freeze */
     uint64_t closed_ns;   /* when it was closed: it has no record after that */

@@ -24,6 +24,13 @@ add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* Return a - b, or 0 if b is larger. */
+static uint64_t
+subtract(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
 /* Return how many events passed while the source was throttled. counts: in, of the
  * period in which it was for throttled_ns. */
 static uint64_t
@@ -84,22 +91,17 @@ perf_statistics_add_up(const struct perf_tally *tally, const struct perf_counts 
                        bool kernel_included, HAL_SOURCE_STATISTICS *statistics)
 {
     struct perf_tally closed = *tally;
-    uint64_t discarded; /* events of the hits that were not passed on */
     uint64_t accounted_for;
     uint64_t difference;
 
     perf_tally_close_period(&closed, open, period, is_time);
-    discarded = scale(tally->discarded, period, 1);
     *statistics = (HAL_SOURCE_STATISTICS){
-        .Events = closed.done_events -
-                  (discarded < closed.done_events ? discarded : closed.done_events),
+        .Events = subtract(closed.done_events, tally->discarded_events),
         .Throttled = closed.done_throttled,
         .Lost = closed.lost + open->lost,
     };
-    statistics->Expected = closed.done_expected + statistics->Throttled;
-    statistics->Expected -= tally->discarded < statistics->Expected
-                                ? tally->discarded
-                                : statistics->Expected;
+    statistics->Expected =
+        subtract(closed.done_expected + statistics->Throttled, tally->discarded);
     accounted_for = taken + statistics->Throttled;
     limit_lost(statistics, accounted_for);
     accounted_for += statistics->Lost;

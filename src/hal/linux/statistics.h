@@ -24,9 +24,10 @@ struct perf_tally {
     /* How many perf events there have been for the source, inherited ones included: the
      * last interval of each is unfinished. */
     uint64_t instances;
-    uint64_t discarded;      /* hits that were counted but not passed on (event.h) */
-    uint64_t outside_kernel; /* hits in kernel mode that no profile matched */
-    uint64_t lost;           /* by closed events and LOST records */
+    uint64_t discarded;        /* hits that were counted but not passed on (event.h) */
+    uint64_t discarded_events; /* of these hits, each by the interval that it ended */
+    uint64_t outside_kernel;   /* hits in kernel mode that no profile matched */
+    uint64_t lost;             /* by closed events and LOST records */
     /* The current period */
     uint64_t events;       /* of closed events; the reader adds those of open ones */
     uint64_t running_ns;   /* for how long they counted */

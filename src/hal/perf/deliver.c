@@ -37,6 +37,7 @@ count_discarded(struct perf_event *event)
 {
     if (event->fd >= 0 || event->accounted.events > 0) {
         event->source->tally.discarded++;
+        event->source->tally.discarded_events += event->period;
         event->discarded++;
     }
 }

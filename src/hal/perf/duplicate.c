@@ -79,6 +79,7 @@ end_duplicate(struct perf *perf, struct perf_event *event, uint64_t time_ns)
     struct perf_tally *const tally = &event->source->tally;
 
     subtract(&tally->discarded, event->discarded);
+    subtract(&tally->discarded_events, event->discarded * event->period);
     event->discarded = 0; /* subtracted once: later hits may get here for this event */
     if (event->target != NULL) {
         unlist(event);

@@ -63,8 +63,11 @@ change_period(struct perf_target *target, const struct perf_source *source)
     uint64_t period = perf_source_period(source);
 
     for (size_t i = 0; i < target->events.count; i++) {
-        if (target->events.items[i]->source == source) {
-            ioctl(target->events.items[i]->fd, PERF_EVENT_IOC_PERIOD, &period);
+        struct perf_event *const event = target->events.items[i];
+
+        if (event->source == source &&
+            ioctl(event->fd, PERF_EVENT_IOC_PERIOD, &period) == 0) {
+            event->period = period;
         }
     }
 }

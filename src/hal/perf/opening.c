@@ -125,6 +125,7 @@ event_open(struct perf *perf, struct perf_target *target, struct perf_source *so
     event->side_band = side_band;
     event->layout = perf_event_layout(&request, &perf->features);
     event->source = source;
+    event->period = source != NULL ? perf_source_period(source) : 0;
     event->reports_silence = source != NULL && source->unit == NTPROF_UNIT_100NS &&
                              target->pid == 0 && perf->context.cgroup_fd < 0;
     event->target = target;

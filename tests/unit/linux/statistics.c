@@ -132,8 +132,9 @@ throttled__other_than_time__by_the_rate_of_events(void **state)
 static void
 events__hits_not_passed_on__not_in_them(void **state)
 {
-    const struct perf_tally tally = {.discarded = 20, .throttled_ns = 30000};
-    const struct perf_tally all = {.discarded = 200};
+    const struct perf_tally tally = {
+        .discarded = 20, .discarded_events = 20000, .throttled_ns = 30000};
+    const struct perf_tally all = {.discarded = 200, .discarded_events = 200000};
     const struct perf_counts open = {.events = 100000, .running_ns = 100000};
     HAL_SOURCE_STATISTICS statistics;
 
@@ -146,6 +147,23 @@ events__hits_not_passed_on__not_in_them(void **state)
     perf_statistics_add_up(&all, &open, 1000, true, 0, true, &statistics);
     assert_int_equal(statistics.Events, 0);
     assert_int_equal(statistics.Expected, 0);
+}
+
+/* They were made by events of the shorter interval: those of the longer one are all in
+ * the statistics. */
+static void
+events__hits_not_passed_on_before_a_longer_interval__by_their_own(void **state)
+{
+    struct perf_tally tally = {.discarded = 20, .discarded_events = 2000};
+    const struct perf_counts first = {.events = 12000};
+    const struct perf_counts second = {.events = 100000};
+    HAL_SOURCE_STATISTICS statistics;
+
+    (void)state;
+    perf_tally_close_period(&tally, &first, 100, true);
+    perf_statistics_add_up(&tally, &second, 1000, true, 200, true, &statistics);
+    assert_int_equal(statistics.Events, 110000);
+    assert_int_equal(statistics.Expected, 200);
 }
 
 static void
@@ -235,6 +253,8 @@ main(void)
         cmocka_unit_test(settle__clock_that_stood_still__throttled),
         cmocka_unit_test(throttled__other_than_time__by_the_rate_of_events),
         cmocka_unit_test(events__hits_not_passed_on__not_in_them),
+        cmocka_unit_test(
+            events__hits_not_passed_on_before_a_longer_interval__by_their_own),
         cmocka_unit_test(throttles__begin_and_end__time_between),
         cmocka_unit_test(throttles__begun_twice__time_counts_once),
         cmocka_unit_test(throttles__end_never_shows__counts_the_longest),

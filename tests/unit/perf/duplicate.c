@@ -276,6 +276,8 @@ hits__event_and_its_successor__both_are_counted(void **state)
     perf_event_close(&world.perf, before, 1500, PERF_COUNTS_ADDED);
     before->accounted = (struct perf_counts){.events = 2, .running_ns = 30};
     after->from_ns = 1501;
+    before->period = 10;
+    after->period = 1000;
     sample_at(33, 1, 1400);
     sample_at(33, 2, 1400);
     sample_at(33, 1, 1600);
@@ -283,6 +285,7 @@ hits__event_and_its_successor__both_are_counted(void **state)
     assert_int_equal(deliver(), 2);
     assert_true(is_open(2));
     assert_int_equal(world.source.tally.discarded, 2);
+    assert_int_equal(world.source.tally.discarded_events, 1010);
 }
 
 /* Stopped before the hits were delivered: what the younger has counted leaves the
@@ -315,8 +318,8 @@ static void
 statistics__discarded_hits_of_a_duplicate_event__leave_with_it(void **state)
 {
     (void)state;
-    open_event(1);
-    open_event(2);
+    open_event(1)->period = 10;
+    open_event(2)->period = 1000;
     sample_at(33, 1, 400);
     sample_at(33, 2, 401);
     assert_int_equal(deliver(), 0);
@@ -325,6 +328,7 @@ statistics__discarded_hits_of_a_duplicate_event__leave_with_it(void **state)
     sample(33, 2);
     assert_int_equal(deliver(), 1);
     assert_int_equal(world.source.tally.discarded, 1);
+    assert_int_equal(world.source.tally.discarded_events, 10);
 }
 
 /* Closing each of thousands of profiles asks for a flush. */
