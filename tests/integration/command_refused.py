@@ -165,6 +165,13 @@ class Limits(CommandTest):
                                                                                  (limit, limit)))
         return result.returncode, text(result.stderr)
 
+    def test_descriptors__where_some_are_enough_more_are(self):
+        """Those that a watch takes leave enough for what comes after it."""
+        limits = range(12, 24 + 2 * os.cpu_count())
+        statuses = {limit: self.run_with_descriptors(limit, "--", "true")[0] for limit in limits}
+        enough = min(limit for limit in limits if statuses[limit] == 0)
+        self.assertEqual([limit for limit in limits if limit >= enough and statuses[limit] != 0], [])
+
     def test_too_few_descriptors_to_watch__timers_and_says_why(self):
         """What the events of a thread on all processors need depends on the machine: this finds such a limit."""
         limits = range(8, 24 + 2 * os.cpu_count())

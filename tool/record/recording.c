@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -280,7 +281,11 @@ recording_fall_back(struct recording *recording, const char *why)
 
 /* --- watches --- */
 
-/* Watch a process, or all if it is NULL. */
+/* Descriptors that recording_begin takes for its threads. */
+enum { BEGIN_DESCRIPTORS = 2 };
+
+/* Watch a process, or all if it is NULL. A watch that would leave no descriptors for
+ * recording_begin is refused: timers need fewer. */
 static NTSTATUS
 recording_watch_handle(struct recording *recording, HANDLE process, uint32_t flags)
 {
@@ -293,8 +298,17 @@ recording_watch_handle(struct recording *recording, HANDLE process, uint32_t fla
         .affinity = given->affinity_count != 0 ? given->affinity : NULL,
         .affinity_count = given->affinity_count,
     };
+    int held[BEGIN_DESCRIPTORS];
+    NTSTATUS status;
 
-    return ntprof_session_watch(recording->session, process, &options);
+    for (size_t i = 0; i < BEGIN_DESCRIPTORS; i++) {
+        held[i] = eventfd(0, EFD_CLOEXEC);
+    }
+    status = ntprof_session_watch(recording->session, process, &options);
+    for (size_t i = 0; i < BEGIN_DESCRIPTORS; i++) {
+        spare_close(&held[i]);
+    }
+    return status;
 }
 
 static const char *
