@@ -199,11 +199,13 @@ static uint32_t
 frame_of_caller(struct builder *builder, const struct profile_call *call,
                 uint32_t function)
 {
-    uint32_t unnamed = NONE; /* for function 0, whose name depends on the image */
+    const struct profile_function *const called =
+        &builder->profile->functions[function];
+    uint32_t unnamed = NONE; /* without a name, what is shown depends on the image */
 
-    return frame_of(builder, function != 0 ? &builder->of_function[function] : &unnamed,
-                    &builder->profile->functions[function],
-                    &builder->profile->images[call->image], builder->details[function]);
+    return frame_of(
+        builder, called->name[0] != '\0' ? &builder->of_function[function] : &unnamed,
+        called, &builder->profile->images[call->image], builder->details[function]);
 }
 
 /* Find or add the nodes of a call as descendants of parent: the function that has the

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* stacks.c - rows as stacks, whose callers may have no name. */
+#include "../profile/fixture.h"
+
+#include "base/buffer.h"
+#include "view/export/stacks.h"
+
+/* Append the names of a stack's frames, outermost first. */
+static void
+put_stack(const struct export_stacks *stacks, uint32_t node, struct buffer *out)
+{
+    struct buffer path = {0};
+
+    assert_true(export_stacks_path(stacks, node, &path));
+    for (size_t i = 0; i < path.size / sizeof(uint32_t); i++) {
+        uint32_t frame;
+
+        memcpy(&frame, path.data + i * sizeof(frame), sizeof(frame));
+        buffer_print(out, "%s%s", i > 0 ? ";" : "", export_stacks_name(stacks, frame));
+    }
+    buffer_append_byte(out, '\n');
+    buffer_finish(&path);
+}
+
+static uint32_t
+add_nameless_call(struct profile *profile, uint32_t image, uint32_t caller)
+{
+    const struct profile_function function = {.name = "",
+                                              .system_name = "",
+                                              .file = "",
+                                              .has_address = true,
+                                              .address = 0x1500};
+    struct profile_call call = {.address = 0x1510, .image = image, .caller = caller};
+    uint32_t index;
+
+    assert_true(profile_add_function(profile, &function, &call.function));
+    assert_true(profile_add_call(profile, &call, &index));
+    return index;
+}
+
+/* Stripped libraries: a function of each begins at the same address. */
+static void
+build__nameless_callers_of_two_images__each_has_its_image(void **state)
+{
+    struct profile *profile = fixture_small();
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t of_library = add_nameless_call(profile, 0, whole);
+    struct export_stacks stacks = {0};
+    struct buffer text = {0};
+
+    (void)state;
+    fixture_stack_hits(profile, add_nameless_call(profile, 1, of_library), 7);
+    assert_true(export_stacks_build(&stacks, profile, /* places */ false));
+    put_stack(&stacks, stacks.node_of_row[profile->row_count - 1], &text);
+    assert_string_equal(buffer_text(&text),
+                        "work;libwork.so.6!0x1500;work!0x1500;work(int)\n");
+    buffer_finish(&text);
+    export_stacks_finish(&stacks);
+    profile_delete(profile);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(build__nameless_callers_of_two_images__each_has_its_image),
+    };
+
+    return cmocka_run_group_tests_name("stacks", tests, NULL, NULL);
+}
