@@ -59,7 +59,9 @@ struct scan {
     const char *text;
     size_t at;
     size_t depth;
-    bool conversion; /* behind "operator ": blanks are those of a type, or before new */
+    /* Behind "operator " or the quotes of a literal's operator: blanks are those of a
+     * type, or before new or a suffix. */
+    bool conversion;
 };
 
 /* Pass over the word operator and a symbol that could be taken for brackets. Returns
@@ -79,7 +81,7 @@ pass_operator(struct scan *scan)
     scan->at += size + symbol;
     if (symbol > 0 && strncmp(at + size + symbol, " <", 2) == 0) {
         scan->at++; /* "operator< <int>" */
-    } else if (at[size] == ' ' && scan->depth == 0) {
+    } else if ((at[size] == ' ' || at[size] == '"') && scan->depth == 0) {
         scan->conversion = true;
     }
     return true;

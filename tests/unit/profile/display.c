@@ -38,6 +38,12 @@ display_function__cpp__without_types_and_parameters(void **state)
         {"Foo::operator unsigned long() const", "Foo::operator unsigned long"},
         {"operator new(unsigned long)", "operator new"},
         {"operator delete[](void*)", "operator delete[]"},
+        {"operator\"\" _kb(unsigned long long)", "operator\"\" _kb"},
+        {"unsigned long n::operator\"\" _kb<(char)49>()",
+         "n::operator\"\" _kb<(char)49>"},
+        {"n::operator\"\" _kb(unsigned long long)::{lambda(int)#1}::operator()(int) "
+         "const",
+         "n::operator\"\" _kb(unsigned long long)::{lambda(int)#1}::operator()"},
         {"(anonymous namespace)::run(char const*)", "(anonymous namespace)::run"},
         {"void (anonymous namespace)::run<int>(int)",
          "(anonymous namespace)::run<int>"},
