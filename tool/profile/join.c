@@ -20,7 +20,7 @@ struct joining {
     uint32_t *columns; /* by part, in order: index of the old source */
     uint32_t *only;    /* by sum without parts: index of the old source */
     uint64_t *totals;  /* by sum, which limit each row's number */
-    bool overflow;
+    const struct profile_source *overflow; /* sum that is too large; NULL: none is */
 };
 
 /* Return how many units of a sum a hit of one of its parts stands for. */
@@ -179,7 +179,7 @@ fill_row(void *context, const uint64_t *from, uint64_t *to)
             to[sum->first_part + k] = hits;
             if (__builtin_mul_overflow(hits, factor_of(sum, &sum->parts[k]), &more) ||
                 __builtin_add_overflow(to[i], more, &to[i])) {
-                joining->overflow = true;
+                joining->overflow = sum;
             }
         }
     }
@@ -192,19 +192,21 @@ check_totals(struct joining *joining, uint64_t *counters)
 {
     const struct profile *const profile = joining->profile;
 
-    for (size_t row = 0; row < profile->row_count && !joining->overflow; row++) {
+    for (size_t row = 0; row < profile->row_count && joining->overflow == NULL; row++) {
         memset(counters, 0,
                (joining->sum_count + profile->source_count) * sizeof(*counters));
         fill_row(joining, profile->rows[row].hits, counters);
         for (size_t i = 0; i < joining->sum_count; i++) {
-            if (__builtin_add_overflow(joining->totals[i], counters[i],
-                                       &joining->totals[i]) ||
-                joining->totals[i] > INT64_MAX) {
-                joining->overflow |= joining->sums[i].part_count > 0;
+            const bool fits = !__builtin_add_overflow(joining->totals[i], counters[i],
+                                                      &joining->totals[i]) &&
+                              joining->totals[i] <= INT64_MAX;
+
+            if (!fits && joining->sums[i].part_count > 0) {
+                joining->overflow = &joining->sums[i];
             }
         }
     }
-    return !joining->overflow;
+    return joining->overflow == NULL;
 }
 
 /* Whether no two sources have the same name: there is nothing to join. */
@@ -235,7 +237,7 @@ join(struct joining *joining, struct profile *profile, struct profile_source *su
     if (done && !check_totals(joining, counters)) {
         done = fail_source(error,
                            "times their intervals add up to more than a profile holds",
-                           sums[0].name);
+                           joining->overflow->name);
     }
     free(counters);
     if (done && !profile_change_hits(profile, width, fill_row, joining)) {

@@ -633,6 +633,24 @@ join__numbers_beyond_64_bits__refused(void **state)
     profile_delete(sum);
 }
 
+/* page-faults has one interval, so its hits stay as they are. */
+static void
+join__second_source_too_large__named(void **state)
+{
+    struct profile *sum = profile_new();
+    struct pprof_error error;
+
+    (void)state;
+    fixture_source(sum, "page-faults", "events", 1);
+    fixture_source(sum, "cycles", "events", INT64_MAX / 2);
+    fixture_source(sum, "cycles", "events", 3);
+    assert_true(profile_add_hits(sum, fixture_image(sum, "/usr/bin/work", ""), 0x1040,
+                                 fixture_process(sum, "work"), 0, 0, 1, INT64_MAX / 2));
+    assert_false(profile_join_intervals(sum, &error));
+    assert_non_null(strstr(error.text, "of source cycles times their intervals"));
+    profile_delete(sum);
+}
+
 static void
 merge__sums_beyond_the_format__refused(void **state)
 {
@@ -741,6 +759,7 @@ main(void)
         cmocka_unit_test(merge__several_intervals__each_a_column_and_values_add_up),
         cmocka_unit_test(merge__several_buckets__rows_keep_theirs_and_widest_is_known),
         cmocka_unit_test(join__numbers_beyond_64_bits__refused),
+        cmocka_unit_test(join__second_source_too_large__named),
         cmocka_unit_test(merge__sums_beyond_the_format__refused),
         cmocka_unit_test(merge__source_that_came_later__zero_before),
         cmocka_unit_test(merge__rights_and_rates__only_what_all_had),
