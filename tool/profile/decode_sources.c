@@ -180,12 +180,12 @@ read_source_comment(struct decoder *decoder, char *line)
         return decoder_fail(decoder, "damaged: source %zu has no column of values",
                             before);
     }
-    if (before == SAMPLE_TYPES_MAX) {
-        return decoder_fail(decoder, "it has more than %d sources",
-                            SAMPLE_TYPES_MAX - 1);
-    }
     if (!profile_add_source(decoder->profile, &source, &index)) {
         return decoder_fail_memory(decoder);
+    }
+    if (decoder->profile->source_count > PROFILE_SOURCES_MAX) {
+        return decoder_fail(decoder, "it has more than %d sources",
+                            PROFILE_SOURCES_MAX);
     }
     if (decoder->profile->source_count == before) {
         return add_statistics(decoder, index, &source);

@@ -22,7 +22,7 @@
 
 /* Each sample has a value for each type, so only this table could multiply the
  * memory. */
-enum { SAMPLE_TYPES_MAX = 1024 };
+enum { SAMPLE_TYPES_MAX = PROFILE_SOURCES_MAX };
 
 /* A column of values without a source, such as cpu/nanoseconds, or with none yet. */
 #define COLUMN_IGNORED UINT32_MAX

@@ -172,7 +172,9 @@ declare_sources(struct profile_merger *merger, const struct profile *profile)
             return fail_memory(merger);
         }
     }
-    return true;
+    return merger->sum->source_count <= PROFILE_SOURCES_MAX ||
+           fail_sum(merger, "with those before it has more than %d sources",
+                    PROFILE_SOURCES_MAX);
 }
 
 static bool

@@ -161,7 +161,8 @@ struct profile_label {
 #define PROFILE_LABEL_BOOT "boot"
 #define PROFILE_LABEL_EPOCH "epoch"
 
-enum { PROFILE_LABELS_MAX = 64 };
+/* Of labels, and of sources in a file, which each row of other tools has a value of. */
+enum { PROFILE_LABELS_MAX = 64, PROFILE_SOURCES_MAX = 1024 };
 
 struct profile {
     char *command; /* command line, for display */

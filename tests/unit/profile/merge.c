@@ -633,6 +633,22 @@ join__numbers_beyond_64_bits__refused(void **state)
     profile_delete(sum);
 }
 
+static void
+merge__as_many_sources_as_a_file_holds__no_more(void **state)
+{
+    struct profile *sum = at_interval(1, 4, 0x1040, 3);
+
+    (void)state;
+    for (int interval = 2; interval <= PROFILE_SOURCES_MAX; interval++) {
+        sum = add(sum, at_interval((uint64_t)interval, 4, 0x1080, 5));
+    }
+    sum = copy(sum);
+    assert_int_equal(sum->source_count, PROFILE_SOURCES_MAX);
+    assert_int_equal(sum->row_count, 2);
+    assert_refused(sum, at_interval(PROFILE_SOURCES_MAX + 1, 4, 0x1040, 5),
+                   "with those before it has more than 1024 sources");
+}
+
 /* page-faults has one interval, so its hits stay as they are. */
 static void
 join__second_source_too_large__named(void **state)
@@ -760,6 +776,7 @@ main(void)
         cmocka_unit_test(merge__several_buckets__rows_keep_theirs_and_widest_is_known),
         cmocka_unit_test(join__numbers_beyond_64_bits__refused),
         cmocka_unit_test(join__second_source_too_large__named),
+        cmocka_unit_test(merge__as_many_sources_as_a_file_holds__no_more),
         cmocka_unit_test(merge__sums_beyond_the_format__refused),
         cmocka_unit_test(merge__source_that_came_later__zero_before),
         cmocka_unit_test(merge__rights_and_rates__only_what_all_had),
