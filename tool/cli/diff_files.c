@@ -104,8 +104,8 @@ compare(const struct diff_arguments *arguments, const struct profile *old_profil
     } else if (diff_source_count(diff) == 0) {
         cmd_refuse(
             "diff", arguments->files[1],
-            "has no source that the old profile has: ntprof report --by source lists "
-            "what each has");
+            "has no source that the old profile has in the same unit: ntprof report "
+            "--by source lists what each has");
     } else if (arguments->view.report.by.filter_count > 0 &&
                diff_row_count(diff) == 0) {
         cmd_refuse("diff", "--image, --process, --symbol",

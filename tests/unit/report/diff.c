@@ -501,6 +501,32 @@ totals__one_profile_has_no_stacks__not_compared(void **state)
     end(&it);
 }
 
+/* A clock beside them is compared. */
+static void
+sources__of_another_unit__named_with_both(void **state)
+{
+    struct fixture it = {.old_profile = begin("time", 10000),
+                         .new_profile = begin("time", 10000)};
+    char *text;
+
+    (void)state;
+    fixture_source(it.old_profile, "work", "events", 1);
+    fixture_source(it.new_profile, "work", "bytes", 1);
+    fixture_source(it.new_profile, "faults", "events", 1);
+    add(it.old_profile, "/usr/bin/work", "aa", "work", 0x1000, 1000);
+    add(it.new_profile, "/usr/bin/work", "aa", "work", 0x1000, 1000);
+    compare(&it);
+    assert_int_equal(diff_source_count(it.diff), 1);
+    text = print(&it, REPORT_TABLE);
+    assert_non_null(
+        strstr(text, "not compared, as only the new profile has it: faults\n"));
+    assert_non_null(strstr(text, "not compared, as the units differ: work "
+                                 "(old events, new bytes)\n"));
+    assert_null(strstr(text, "only the old profile"));
+    free(text);
+    end(&it);
+}
+
 static void
 print__hostile_names__harmless(void **state)
 {
@@ -574,6 +600,7 @@ main(void)
         cmocka_unit_test(filters__what_they_leave_out__still_counts_in_shares),
         cmocka_unit_test(no_names__an_image__one_row),
         cmocka_unit_test(sources__in_one_profile_alone__not_compared),
+        cmocka_unit_test(sources__of_another_unit__named_with_both),
         cmocka_unit_test(threads__numbers_of_a_run__are_not_compared),
         cmocka_unit_test(grew__sure_growth_above_the_limit_alone),
         cmocka_unit_test(totals__of_a_caller_alone__beyond_chance),

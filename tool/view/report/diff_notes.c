@@ -142,27 +142,17 @@ put_kernel(struct buffer *lines, const struct diff_source *source)
     }
 }
 
-static bool
-has_source(const struct diff *diff, const char *name)
-{
-    for (size_t i = 0; i < diff->source_count; i++) {
-        if (strcmp(diff_source_name(&diff->sources[i]), name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* List the sources that cannot be compared. */
+/* List the sources that only one side has. */
 static void
 put_others(struct buffer *lines, const struct diff *diff, unsigned side)
 {
-    const struct profile *profile = diff->pair.sides[side];
+    const struct profile *const profile = diff->pair.sides[side];
+    const struct profile *const other = diff->pair.sides[PAIR_SIDES - 1 - side];
     /* Its first letter says whether the line has begun. */
     const char *before = "ntprof: not compared, as only the ";
 
     for (size_t i = 0; i < profile->source_count; i++) {
-        if (has_source(diff, profile->sources[i].name)) {
+        if (profile_find_source(other, profile->sources[i].name) != NULL) {
             continue;
         }
         buffer_append_text(lines, before);
@@ -173,6 +163,30 @@ put_others(struct buffer *lines, const struct diff *diff, unsigned side)
         before = ", ";
     }
     buffer_append_text(lines, before[0] == ',' ? "\n" : "");
+}
+
+/* List the sources that count something else on each side. */
+static void
+put_other_units(struct buffer *lines, const struct diff *diff)
+{
+    const struct profile *const profile = diff->pair.sides[PAIR_OLD];
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        const struct profile_source *const mine = &profile->sources[i];
+        const struct profile_source *const other =
+            profile_find_source(diff->pair.sides[PAIR_NEW], mine->name);
+
+        if (other == NULL || strcmp(mine->unit, other->unit) == 0) {
+            continue;
+        }
+        buffer_append_text(lines, "ntprof: not compared, as the units differ: ");
+        text_escape(lines, mine->name);
+        buffer_append_text(lines, " (old ");
+        text_escape(lines, mine->unit);
+        buffer_append_text(lines, ", new ");
+        text_escape(lines, other->unit);
+        buffer_append_text(lines, ")\n");
+    }
 }
 
 static void
@@ -223,6 +237,7 @@ diff_print_notes(FILE *out, const struct diff *diff)
         put_others(&lines, diff, side);
         put_gaps(&lines, diff, side);
     }
+    put_other_units(&lines, diff);
     put_durations(&lines, diff);
     done = !lines.failed;
     if (done && lines.size > 0) {
