@@ -301,6 +301,27 @@ show_calls(struct tui_screen *screen, const struct profile *all)
     assert_true(tui_screen_show_calls(screen, &target, all));
 }
 
+/* Code that belongs to no file, and one that is called as the end of stacks is. */
+static void
+screen_key__calls_of_code_without_image__are_asked_for(void **state)
+{
+    struct tui_screen *const screen = *state;
+    struct profile *const look = look_new();
+
+    screen->stacks = true;
+    look_add_stack(look, "", "mf", PROFILE_STACK_WHOLE, 1000);
+    assert_true(tui_screen_take(screen, look));
+    press(screen, "/\025f\n");
+    assert_string_equal(chosen(screen), "f");
+    show_calls(screen, look);
+    assert_string_equal(name_at(screen, 0), "m");
+    show_calls(screen, look);
+    assert_string_equal(name_at(screen, 0), "[no caller]");
+    assert_int_equal(tui_screen_key(screen, 'c'), TUI_NOTHING);
+    assert_int_equal(tui_screen_key(screen, TUI_KEY_ENTER), TUI_NOTHING);
+    profile_delete(look);
+}
+
 static void
 screen_key__calls__callers_then_itself_then_callees_and_back(void **state)
 {
@@ -646,6 +667,8 @@ main(void)
             screen_key__views__enter_goes_from_image_to_functions, setup, teardown),
         cmocka_unit_test_setup_teardown(
             screen_key__processes__are_rows_without_functions, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            screen_key__calls_of_code_without_image__are_asked_for, setup, teardown),
         cmocka_unit_test_setup_teardown(
             screen_key__calls__callers_then_itself_then_callees_and_back, setup,
             teardown),

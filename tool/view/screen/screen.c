@@ -615,13 +615,6 @@ tui_screen_show_calls(struct tui_screen *screen, const struct tui_target *target
     return arrange(screen) && done;
 }
 
-/* Return whether a row is a function; others are ends of stacks. */
-static bool
-row_is_function(const struct tui_screen *screen, size_t row)
-{
-    return tui_table_image(viewed(screen), row)[0] != '\0';
-}
-
 static enum tui_action
 key_calls(struct tui_screen *screen)
 {
@@ -632,7 +625,7 @@ key_calls(struct tui_screen *screen)
     } else if (!tui_screen_shows_functions(screen)) {
         tui_screen_say(screen, "c is for functions, which f shows");
     } else if (tui_screen_chosen(screen, &row)) {
-        if (row_is_function(screen, row)) {
+        if (!tui_table_is_end(viewed(screen), row)) {
             return TUI_CALLED;
         }
         tui_screen_say(screen, "this is the end of stacks, and no function");
@@ -648,7 +641,7 @@ key_enter(struct tui_screen *screen)
     if (!tui_screen_chosen(screen, &row)) {
         return TUI_NOTHING;
     }
-    if (!row_is_function(screen, row) && screen->view == TUI_CALLS) {
+    if (tui_table_is_end(viewed(screen), row)) {
         tui_screen_say(screen, "this is the end of stacks, and no function");
         return TUI_NOTHING;
     }

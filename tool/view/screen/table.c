@@ -154,7 +154,7 @@ row_equals(const struct tui_row *row, const struct tui_row *wanted)
 {
     return row->function == wanted->function && row->inner == wanted->inner &&
            row->image == wanted->image && row->inlined == wanted->inlined &&
-           row->relation == wanted->relation;
+           row->end == wanted->end && row->relation == wanted->relation;
 }
 
 /* Add the row to seen, at the same index. */
@@ -373,6 +373,7 @@ find_end_key(struct taking *taking, const char *end, struct tui_row *key)
         .file = "",
     };
 
+    key->end = true;
     return profile_add_image(taking->table->seen, &nowhere, &key->image) &&
            profile_add_function(taking->table->seen, &named, &key->function);
 }
@@ -451,8 +452,18 @@ take_rows(struct taking *taking)
 
 /* --- which rows are the same function, and how they read --- */
 
-/* Set head and next of all rows: rows of one relation whose outer and inner identities
- * are both equal are joined. Returns false if memory runs out. */
+/* Whether rows with these identities are one function, or end, of one relation. */
+static bool
+is_same_function(const struct tui_table *table, const struct identities *identities,
+                 uint32_t a, uint32_t b)
+{
+    return table->rows[a].relation == table->rows[b].relation &&
+           table->rows[a].end == table->rows[b].end &&
+           identities->outer[a] == identities->outer[b] &&
+           identities->inner[a] == identities->inner[b];
+}
+
+/* Set head and next of all rows. Returns false if memory runs out. */
 static bool
 join_rows(struct tui_table *table, const struct identities *identities)
 {
@@ -468,9 +479,7 @@ join_rows(struct tui_table *table, const struct identities *identities)
         uint32_t at;
 
         while ((at = hash_index_find(&heads, hash, &probe)) != HASH_INDEX_NONE &&
-               (table->rows[at].relation != row->relation ||
-                identities->outer[at] != identities->outer[i] ||
-                identities->inner[at] != identities->inner[i])) {
+               !is_same_function(table, identities, at, i)) {
         }
         row->head = at != HASH_INDEX_NONE ? at : i;
         row->next = TUI_NO_ROW;
@@ -639,6 +648,12 @@ bool
 tui_table_is_head(const struct tui_table *table, size_t row)
 {
     return table->rows[row].head == row;
+}
+
+bool
+tui_table_is_end(const struct tui_table *table, size_t row)
+{
+    return table->rows[row].end;
 }
 
 static uint64_t

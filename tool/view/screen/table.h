@@ -44,6 +44,7 @@ struct tui_row {
         function;   /* in whose machine code hits are; 0: not known, or no functions */
     uint32_t inner; /* of inlined functions: the innermost; else function */
     bool inlined;   /* inner was inlined into function */
+    bool end;       /* of TUI_CALLS: the end of stacks, named by function; no image */
     uint8_t relation; /* enum tui_relation */
     uint32_t head;    /* the first row of the same function; may be this one */
     uint32_t next;    /* the next row of the same function; TUI_NO_ROW: none */
@@ -110,6 +111,9 @@ void tui_table_clear_recent(struct tui_table *table);
 
 /* Return whether a row is shown, with the hits of its function. */
 bool tui_table_is_head(const struct tui_table *table, size_t row);
+
+/* Return whether a row is the end of stacks, and no function. */
+bool tui_table_is_end(const struct tui_table *table, size_t row);
 
 /* Return the hits of the function of a head. */
 uint64_t tui_table_recent(const struct tui_table *table, size_t row, size_t source);
