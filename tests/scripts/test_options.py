@@ -187,6 +187,17 @@ class Complete(unittest.TestCase):
                     done = run(NTPROF, "--complete", *words, cwd=folder)
                 self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], wanted)
 
+    def test_processors__those_that_are_online(self):
+        with tempfile.NamedTemporaryFile("w") as online:
+            online.write("0,2-3,65\n")
+            online.flush()
+            alone = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--mount", "--map-root-user"]
+            done = run(*alone, "sh", "-c", 'mount --bind "$0" /sys/devices/system/cpu/online || exit 77; exec "$@"',
+                       online.name, NTPROF, "--complete", "run", "-C", "")
+        if done.returncode != 0:
+            self.skipTest(f"no mount namespace can be made here: {done.stdout}")
+        self.assertEqual(done.stdout.split(), ["0", "2", "3", "65"])
+
     def test_actions_of_a_store__are_those_of_its_help(self):
         usage = re.findall(r"^ *(?:usage: )?ntprof store ([a-z|]+) URL", run(NTPROF, "help", "store").stdout, re.M)
         self.assertEqual(sorted(self.answer("store", "")), sorted("|".join(usage).split("|")))

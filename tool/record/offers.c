@@ -8,13 +8,13 @@
 #include "profile/pprof.h"
 #include "record/default_output.h"
 #include "record/processes.h"
+#include "record/record_cpus.h"
 
 #include <dirent.h>
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Functions that are offered at most. */
 enum { FUNCTIONS_MAX = 200 };
@@ -69,11 +69,17 @@ offer_processes(const struct offers *offers)
 static void
 offer_processors(const struct offers *offers)
 {
+    uint64_t online[RECORD_GROUPS_MAX] = {0};
     char number[24];
 
-    for (long i = 0; i < sysconf(_SC_NPROCESSORS_ONLN); i++) {
-        snprintf(number, sizeof(number), "%ld", i);
-        offers->take(offers->context, number, NULL);
+    if (!record_cpus_online(online)) {
+        return;
+    }
+    for (unsigned i = 0; i < 64 * RECORD_GROUPS_MAX; i++) {
+        if ((online[i / 64] >> i % 64 & 1) != 0) {
+            snprintf(number, sizeof(number), "%u", i);
+            offers->take(offers->context, number, NULL);
+        }
     }
 }
 

@@ -40,7 +40,7 @@ next_range(const char **text, unsigned long *first, unsigned long *last)
 /* Parse a list of processors and set their bits in words, one for each group. Returns
  * false if it is not valid. */
 static bool
-parse_cpu_list(const char *text, ULONG64 *words)
+parse_cpu_list(const char *text, uint64_t *words)
 {
     do {
         unsigned long first;
@@ -59,7 +59,7 @@ parse_cpu_list(const char *text, ULONG64 *words)
 /* Read the list of the processors that are online as text and as bits. Returns
  * false if that fails. */
 static bool
-read_online(char *text, size_t size, ULONG64 *words)
+read_online(char *text, size_t size, uint64_t *words)
 {
     FILE *const file = fopen("/sys/devices/system/cpu/online", "re");
     bool read = false;
@@ -73,10 +73,18 @@ read_online(char *text, size_t size, ULONG64 *words)
 }
 
 bool
+record_cpus_online(uint64_t *words)
+{
+    char list[1024] = "";
+
+    return read_online(list, sizeof(list), words);
+}
+
+bool
 record_cpus_parse(struct record_options *options, const char *text)
 {
-    ULONG64 wanted[RECORD_GROUPS_MAX] = {0};
-    ULONG64 online[RECORD_GROUPS_MAX] = {0};
+    uint64_t wanted[RECORD_GROUPS_MAX] = {0};
+    uint64_t online[RECORD_GROUPS_MAX] = {0};
     char list[1024] = "";
     char allowed[1100];
 
@@ -106,7 +114,7 @@ record_cpus_parse(struct record_options *options, const char *text)
 bool
 record_cpus_list(struct record_options *options)
 {
-    ULONG64 online[RECORD_GROUPS_MAX] = {0};
+    uint64_t online[RECORD_GROUPS_MAX] = {0};
     char list[1024] = "";
 
     if (!options->per_cpu || options->affinity_count != 0) {
