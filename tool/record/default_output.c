@@ -18,17 +18,21 @@ static char *
 make_in(const char *folder)
 {
     char *path = NULL;
-    char *file = NULL;
+    char *end;
 
     if (folder == NULL || folder[0] != '/' ||
-        asprintf(&path, "%s/ntprof-XXXXXX", folder) < 0) {
+        asprintf(&path, "%s/ntprof-XXXXXX/" CMD_FILE_DEFAULT, folder) < 0) {
         return NULL;
     }
-    if (mkdtemp(path) == NULL || asprintf(&file, "%s/%s", path, CMD_FILE_DEFAULT) < 0) {
-        file = NULL;
+    /* Made when nothing can fail any more: nobody would remove it. */
+    end = strrchr(path, '/');
+    *end = '\0';
+    if (mkdtemp(path) == NULL) {
+        free(path);
+        return NULL;
     }
-    free(path);
-    return file;
+    *end = '/';
+    return path;
 }
 
 char *

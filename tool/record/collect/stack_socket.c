@@ -25,11 +25,23 @@ enum { DESCRIPTORS_MAX = 4 };
 static int
 open_folder(const char *place, char *path, size_t size)
 {
+    int folder;
+    int error;
+
     if (place == NULL || snprintf(path, size, "%s/ntprof-XXXXXX", place) >= (int)size) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    return mkdtemp(path) != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (mkdtemp(path) == NULL) {
+        return -1;
+    }
+    folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        error = errno;
+        (void)rmdir(path);
+        errno = error;
+    }
+    return folder;
 }
 
 /* Bind the socket in an open folder, open what it is bound to, and remove that. Returns
