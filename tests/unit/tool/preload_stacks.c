@@ -61,6 +61,17 @@ __wrap_recvmsg(int fd, struct msghdr *message, int flags)
     return __real_recvmsg(fd, message, flags);
 }
 
+static bool no_profile; /* for want of memory */
+
+struct profile *__real_profile_new(void);
+struct profile *__wrap_profile_new(void);
+
+struct profile *
+__wrap_profile_new(void)
+{
+    return no_profile ? NULL : __real_profile_new();
+}
+
 static uint64_t
 key_of(const void *address)
 {
@@ -450,6 +461,25 @@ ring__of_a_process_that_exited__taken_to_its_end(void **state)
     assert_int_equal(memory.refused, 0);
 }
 
+/* Who prints the last line of a recording has nothing but these. */
+static void
+snapshot__no_memory_for_a_profile__gaps_are_none(void **state)
+{
+    struct collector_gaps gaps;
+
+    (void)state;
+    memset(&gaps, 0xff, sizeof(gaps));
+    no_profile = true;
+    assert_null(collector_snapshot(collector, &gaps));
+    no_profile = false;
+    for (size_t i = 0; i < STACK_ENDS; i++) {
+        assert_int_equal(gaps.stack_ends[i], 0);
+    }
+    assert_int_equal(gaps.contexts, 0);
+    assert_int_equal(gaps.failures, 0);
+    assert_string_equal(gaps.unread_why, "");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int
@@ -470,6 +500,7 @@ main(void)
         TEST(ring__refused_by_a_security_module__lost_and_told),
         TEST(message__without_a_ring__passed_over),
         TEST(ring__of_a_process_that_exited__taken_to_its_end),
+        TEST(snapshot__no_memory_for_a_profile__gaps_are_none),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,6 +257,7 @@ snapshot_make(struct collector *collector, enum snapshot kind,
 {
     struct profile *const profile = profile_new();
 
+    *gaps = (struct collector_gaps){0};
     if (profile == NULL || !snapshot_fill(collector, profile, kind, gaps)) {
         profile_delete(profile);
         return NULL;
