@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "fixture.h"
 
+#include "base/command_log.h"
 #include "symbols/client/kernel_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -178,13 +180,34 @@ file__not_the_callers_alone__not_read(void **test)
     }
 }
 
-/* A folder that is not the caller's alone is not written to. */
+/* Whether the log ends with this text. */
+static bool
+log_ends_with(const char *log, const char *text)
+{
+    FILE *const file = fopen(log, "r");
+    char line[2 * PATH_MAX] = "";
+    size_t length;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+    }
+    fclose(file);
+    length = strlen(line);
+    return length >= strlen(text) && strcmp(line + length - strlen(text), text) == 0;
+}
+
+/* A folder that is not the caller's alone is not written to, and the log says why. */
 static void
 folder__not_the_callers_alone__not_written(void **test)
 {
+    const char *const log = fixture_path("cache.log");
+    struct whole_file_error error;
     struct kernel_table table;
+    char setting[PATH_MAX + 16];
 
     (void)test;
+    snprintf(setting, sizeof(setting), "debug:%s", log);
+    assert_true(command_log_open(setting, &error));
     assert_int_equal(
         fixture_run("rm -rf %s; mkdir -m 755 %s", cache_folder(), cache_folder()), 0);
     read_text(&table);
@@ -192,6 +215,10 @@ folder__not_the_callers_alone__not_written(void **test)
     kernel_table_finish(&table);
     assert_int_equal(access(cache_file(), F_OK), -1);
     assert_int_equal(errno, ENOENT);
+    assert_true(log_ends_with(log, "/kernel: the folder is not the caller's alone\n"));
+    assert_false(is_read(boot));
+    assert_true(log_ends_with(log, "/kernel: the folder is not the caller's alone\n"));
+    command_log_stop();
 }
 
 static size_t

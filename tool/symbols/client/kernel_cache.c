@@ -53,15 +53,17 @@ is_own(int fd, mode_t type, struct stat *status)
            status->st_uid == geteuid() && (status->st_mode & 077) == 0;
 }
 
-/* Open the folder. Returns its descriptor, or -1. */
+/* Open the folder. Returns its descriptor, or -1 with *why set. */
 static int
-open_folder(const char *path)
+open_folder(const char *path, const char **why)
 {
     const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat status;
 
-    if (folder >= 0 && !is_own(folder, S_IFDIR, &status)) {
-        COMMAND_LOG("%s is not used: it is not the caller's alone", path);
+    if (folder < 0) {
+        *why = strerror(errno);
+    } else if (!is_own(folder, S_IFDIR, &status)) {
+        *why = "the folder is not the caller's alone";
         close(folder);
         return -1;
     }
@@ -176,21 +178,25 @@ read_table(int fd, const char *boot, struct kernel_table *table)
 bool
 kernel_cache_read(const char *folder, const char *boot, struct kernel_table *table)
 {
-    const int folder_fd = open_folder(folder);
+    const char *why = "";
+    const int folder_fd = open_folder(folder, &why);
     const int fd = folder_fd < 0
                        ? -1
                        : openat(folder_fd, "kernel",
                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     const bool read = fd >= 0 && read_table(fd, boot, table);
 
+    if (folder_fd >= 0 && !read) {
+        why = fd >= 0 ? "it is not of this boot, or not in order" : strerror(errno);
+    }
     if (fd >= 0) {
         close(fd);
     }
     if (folder_fd >= 0) {
         close(folder_fd);
     }
-    COMMAND_LOG("symbols of the kernel: %s %s/kernel", read ? "read from" : "not from",
-                folder);
+    COMMAND_LOG("symbols of the kernel: %s %s/kernel%s%s",
+                read ? "read from" : "not from", folder, read ? "" : ": ", why);
     return read;
 }
 
@@ -255,18 +261,24 @@ void
 kernel_cache_write(const char *folder, const char *boot,
                    const struct kernel_table *table)
 {
-    const bool made = mkdir(folder, 0700) == 0 || errno == EEXIST;
-    const int folder_fd = made ? open_folder(folder) : -1;
+    const char *why = "";
     struct whole_file_error error = {""};
     char path[PATH_MAX];
+    int folder_fd = -1;
     bool written = false;
 
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
+        why = strerror(errno);
+    } else {
+        folder_fd = open_folder(folder, &why);
+    }
     if (folder_fd >= 0) {
         snprintf(path, sizeof(path), "%s/kernel", folder);
         written = write_file(path, boot, table, &error);
+        why = error.text;
         close(folder_fd);
     }
     COMMAND_LOG("symbols of the kernel: %s %s/kernel%s%s",
                 written ? "written to" : "not written to", folder, written ? "" : ": ",
-                error.text);
+                written ? "" : why);
 }
