@@ -181,7 +181,9 @@ class OtherCommands(CommandTest):
                 (["ftrace"], "ntprof system --kernel"), (["kmem"], "ntprof system --kernel"),
                 (["bench"], "no benchmarks"), (["config"], "ntprof doctor"), (["data"], "ntprof export"),
                 (["test"], "test: what works here: ntprof doctor; the program of that name: ntprof run -- test"),
-                (["repotr"], "no command named 'repotr' (did you mean report?); see: ntprof help"),
+                (["repotr"], "no command named repotr (did you mean report?); see: ntprof help"),
+                ([""], "no command named ''; there are run, "), (["help", ""], "help: '': no such command"),
+                (["report", ""], "report: '': cannot open it"),
                 (["annotat"], "(did you mean annotate?)"), (["flamegraph"], "(did you mean export?)"),
                 (["help", "diffs"], "help: diffs: no such command (did you mean diff?); see: ntprof help")):
             with self.subTest(words):
@@ -237,7 +239,7 @@ class OtherCommands(CommandTest):
         for name in ("plain", "folder"):
             result = self.ntprof(name, env=dict(harness.bare_environment(), PATH="."))
             self.assertEqual(result.returncode, 125)
-            self.assertIn(f"no command named '{name}'", text(result.stderr))
+            self.assertIn(f"no command named {name};", text(result.stderr))
 
     def test_keys__of_the_table(self):
         result = self.profile("--by", "process,image", "--json", "--report", "r.json", "--", "true")

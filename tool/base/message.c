@@ -39,7 +39,6 @@ cmd_refuse_value(const char *command, const char *option, const char *value,
 {
     char shown[256];
 
-    cmd_fail(command, "%s %s: %s", option,
-             value[0] != '\0' ? text_show(shown, sizeof(shown), value) : "''", why);
+    cmd_fail(command, "%s %s: %s", option, text_show(shown, sizeof(shown), value), why);
     return false;
 }

@@ -245,7 +245,7 @@ text_show(char *out, size_t size, const char *text)
     struct buffer escaped = {0};
     size_t length;
 
-    secret_redact(&redacted, text);
+    secret_redact(&redacted, text[0] != '\0' ? text : "''");
     if (buffer_text(&redacted) != NULL) {
         text_escape(&escaped, (const char *)redacted.data);
     }

@@ -42,7 +42,7 @@ size_t text_bytes_of_columns(const char *text, size_t columns);
 bool text_ends_with(const char *text, size_t length, const char *end);
 
 /* Copy text to out for a message: without the secrets of a URL (secret.h), escaped, and
- * cut after a whole character to size - 1 bytes. Returns out. */
+ * cut after a whole character to size - 1 bytes; '' if it is empty. Returns out. */
 const char *text_show(char *out, size_t size, const char *text);
 
 /* Return what an errno means, and for limits of the machine what would help. */

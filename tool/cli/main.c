@@ -98,10 +98,10 @@ refuse_word(int argc, char **argv)
     }
     suggest_offer_words(&suggestion, command_words);
     if (suggest_append(&suggestion, also, sizeof(also))) {
-        return cmd_fail(NULL, "no command named '%s'%s; see: ntprof help", shown, also);
+        return cmd_fail(NULL, "no command named %s%s; see: ntprof help", shown, also);
     }
     list_commands(list, sizeof(list));
-    return cmd_fail(NULL, "no command named '%s'; there are %s", shown, list);
+    return cmd_fail(NULL, "no command named %s; there are %s", shown, list);
 }
 
 /* Take the user's encoding of characters. For one that is neither UTF-8 nor ASCII libc
