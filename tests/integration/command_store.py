@@ -156,6 +156,14 @@ class Store(CommandTest):
         self.assertEqual(self.rows(URL), self.rows("again"))
         self.succeed("store", "check", URL)
 
+    def test_what_a_store_does_not_keep__said(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", URL, "a")
+        self.refuse("--tree: stores keep no stacks", "report", "--tree", URL)
+        self.refuse("--callers-of: stores keep no stacks", "report", "--callers-of", "x", URL)
+        self.refuse("--by thread: stores keep no threads", "report", "--by", "thread", URL)
+        self.refuse("stores keep no stacks, so there is no flame graph", "export", "--format", "svg", URL)
+
     def test_every_reading_command__takes_a_store(self):
         self.make("a", "/bin/x", 10000, "0x1000:5")
         self.succeed("store", "add", URL, "a")

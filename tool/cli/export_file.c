@@ -12,7 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_STACKS "has no stacks, so there is no flame graph (-g records them)"
+/* Report that a profile has no stacks. Returns false. */
+static bool
+refuse_flames(const char *file, const struct profile *profile)
+{
+    return cmd_refuse("export", file,
+                      profile->of_store
+                          ? "stores keep no stacks, so there is no flame graph"
+                          : "has no stacks, so there is no flame graph (-g records "
+                            "them)");
+}
 
 /* Choose the source for a format that holds only one. */
 static bool
@@ -104,7 +113,7 @@ read_old(const struct export_arguments *arguments)
     if (old == NULL) {
         cmd_fail("export", "%s", error.text);
     } else if (!profile_has_stacks(old)) {
-        cmd_refuse("export", arguments->old, NO_STACKS);
+        refuse_flames(arguments->old, old);
         profile_delete(old);
         old = NULL;
     }
@@ -121,8 +130,7 @@ read_flames(struct profile *profile, struct export_arguments *arguments,
     bool done;
 
     if (!profile_has_stacks(profile)) {
-        return arguments->old == NULL ||
-               cmd_refuse("export", arguments->file, NO_STACKS);
+        return arguments->old == NULL || refuse_flames(arguments->file, profile);
     }
     if (arguments->old != NULL) {
         old = read_old(arguments);

@@ -198,6 +198,8 @@ struct profile {
     /* Rows are those of a unit, an image or a build; statistics are of all there were,
      * so their hits outside are no part of what the rows add up to. */
     bool rows_selected;
+    /* It was read from a store, which keeps no stacks, threads and processors. */
+    bool of_store;
     struct profile_private *private; /* string pool, lookup tables */
 };
 

@@ -169,6 +169,7 @@ store_read(struct store *store, const struct store_selection *selection,
         profile = store->engine->read(store, selection, error);
     }
     if (profile != NULL) {
+        profile->of_store = true;
         profile->rows_selected = selection->unit != NULL || selection->image != NULL ||
                                  selection->build_id != NULL;
     }

@@ -374,6 +374,9 @@ screen_key__calls_without_stacks__says_how(void **state)
 
     assert_int_equal(tui_screen_key(screen, 'c'), TUI_NOTHING);
     assert_non_null(strstr(screen->message, "ntprof top -g"));
+    screen->whole = true;
+    assert_int_equal(tui_screen_key(screen, 'c'), TUI_NOTHING);
+    assert_string_equal(screen->message, "stores keep no callers");
     assert_int_equal(screen->view, TUI_FUNCTIONS);
 }
 

@@ -318,6 +318,34 @@ filters__nothing_matches__said_with_the_option(void **state)
     assert_filtered(symbol, 1, 0, "--symbol mai: no symbol");
 }
 
+/* What a store never has cannot be recorded with an option. */
+static void
+check__what_stores_do_not_keep__said(void **state)
+{
+    static const struct {
+        const char *keys, *said;
+    } rows[] = {
+        {"thread", "--by thread: stores keep no threads"},
+        {"pid", "--by pid: stores keep no process ids; use --by process"},
+        {"cpu", "--by cpu: stores keep no processors"},
+        {"unit", "--by unit: nothing selected has units"},
+    };
+    struct profile *profile = make_profile();
+    struct report_options options = {.rows = 0};
+    char why[200] = "";
+
+    (void)state;
+    profile->of_store = true;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_true(report_keys_parse(rows[i].keys, &options.by.keys));
+        assert_false(report_check(profile, &options, why, sizeof(why)));
+        assert_non_null(strstr(why, rows[i].said));
+    }
+    assert_false(report_check_stacks(profile, "--tree", why, sizeof(why)));
+    assert_non_null(strstr(why, "--tree: stores keep no stacks"));
+    profile_delete(profile);
+}
+
 /* A row that says cpu 0 differs from one that says nothing. */
 static void
 check__threads_and_processors__asked_for_and_not_there(void **state)
@@ -545,6 +573,7 @@ main(void)
         cmocka_unit_test(filters__of_several_kinds__all_must_let_through),
         cmocka_unit_test(filters__nothing_matches__said_with_the_option),
         cmocka_unit_test(check__threads_and_processors__asked_for_and_not_there),
+        cmocka_unit_test(check__what_stores_do_not_keep__said),
         cmocka_unit_test(ratios__what_makes_sense__found),
         cmocka_unit_test(ratios__few_hits__none),
         cmocka_unit_test(outside__hits_in_no_row__have_one_and_count_in_shares),

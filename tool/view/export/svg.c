@@ -434,9 +434,11 @@ export_svg(FILE *out, const struct profile *profile,
     bool done;
 
     if (flames == NULL) {
-        snprintf(messages->error, sizeof(messages->error),
-                 "the profile has no stacks, so there is no flame graph: record it "
-                 "with -g");
+        snprintf(messages->error, sizeof(messages->error), "%s",
+                 profile->of_store
+                     ? "stores keep no stacks, so there is no flame graph"
+                     : "the profile has no stacks, so there is no flame graph: record "
+                       "it with -g");
         return false;
     }
     svg.source = &flames->sources[options->source];

@@ -42,23 +42,31 @@ check_keys(const struct profile *profile, const struct report_options *options,
     static const struct {
         enum report_key key;
         const char *why;
+        const char *why_of_store;
     } needs[] = {
         {REPORT_BY_THREAD,
          "--by thread: the profile has no threads; record it with --threads, as in: "
-         "ntprof run --threads -- COMMAND"},
+         "ntprof run --threads -- COMMAND",
+         "--by thread: stores keep no threads; files of recordings with --threads do"},
         {REPORT_BY_PID,
          "--by pid: the profile has no process ids; record it with --threads, as in: "
-         "ntprof run --threads -- COMMAND; or use --by process"},
-        {REPORT_BY_UNIT, "--by unit: the profile has no units: those of ntprof agent "
-                         "have, and stores of them"},
-        {REPORT_BY_CPU, "--by cpu: the profile has no processors; record it with --per "
-                        "cpu, as in: ntprof run --per cpu -- COMMAND"},
+         "ntprof run --threads -- COMMAND; or use --by process",
+         "--by pid: stores keep no process ids; use --by process"},
+        {REPORT_BY_UNIT,
+         "--by unit: the profile has no units: those of ntprof agent have, and stores "
+         "of them",
+         "--by unit: nothing selected has units: profiles of ntprof agent have them"},
+        {REPORT_BY_CPU,
+         "--by cpu: the profile has no processors; record it with --per cpu, as in: "
+         "ntprof run --per cpu -- COMMAND",
+         "--by cpu: stores keep no processors; files of recordings with --per cpu do"},
     };
 
     for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
         if (report_has_key(&options->by.keys, needs[i].key) &&
             !has_data_for(profile, needs[i].key)) {
-            snprintf(why, size, "%s", needs[i].why);
+            snprintf(why, size, "%s",
+                     profile->of_store ? needs[i].why_of_store : needs[i].why);
             return false;
         }
     }
@@ -191,10 +199,11 @@ report_check_stacks(const struct profile *profile, const char *option, char *why
                     size_t size)
 {
     if (!profile_has_stacks(profile)) {
-        snprintf(why, size,
-                 "%s: the profile has no stacks; record it with -g, as in: "
-                 "ntprof run -g -- COMMAND",
-                 option);
+        snprintf(why, size, "%s: %s", option,
+                 profile->of_store
+                     ? "stores keep no stacks; files of recordings with -g do"
+                     : "the profile has no stacks; record it with -g, as in: "
+                       "ntprof run -g -- COMMAND");
     }
     return profile_has_stacks(profile);
 }

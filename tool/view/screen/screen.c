@@ -621,7 +621,9 @@ key_calls(struct tui_screen *screen)
     size_t row;
 
     if (!screen->stacks) {
-        tui_screen_say(screen, "callers are recorded by: ntprof top -g");
+        tui_screen_say(screen, screen->whole
+                                   ? "stores keep no callers"
+                                   : "callers are recorded by: ntprof top -g");
     } else if (!tui_screen_shows_functions(screen)) {
         tui_screen_say(screen, "c is for functions, which f shows");
     } else if (tui_screen_chosen(screen, &row)) {
