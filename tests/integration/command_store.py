@@ -525,9 +525,32 @@ class Store(CommandTest):
                 ("is none of", "store", "grow", URL),
                 ("sqlite:PATH", "store", "stat", "s.db"),
                 ("select what is read", "store", "stat", URL + "?host=x"),
-                ("not a database", "report", "sqlite:a"),
+                ("not a database; a file with a profile is named without sqlite:", "report", "sqlite:a"),
                 ("is no regular file", "report", "sqlite:/dev/null")):
             self.refuse(part, *words)
+
+    def test_no_store__nothing_is_made_beside_it(self):
+        """As if sqlite: stood before a file by mistake."""
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        other = sqlite3.connect(self.folder / "other.db")
+        other.execute("CREATE TABLE t (x)")
+        other.commit()
+        other.close()
+        (self.folder / "empty").touch()
+        before = sorted(os.listdir(self.folder))
+        for part, name in (("is not a database", "a"), ("of another program", "other.db"),
+                           ("of another program", "empty")):
+            for words in (["report"], ["store", "check"], ["store", "stat"]):
+                self.refuse(part, *words, "sqlite:" + name)
+            self.refuse(part, "store", "add", "sqlite:" + name, "a")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    def test_name_that_an_address_would_read_otherwise__a_store(self):
+        name = "sqlite:a%41b#c d&e=f.db"
+        self.succeed("store", "init", name)
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", name, "a")
+        self.assertEqual(self.rows(name), self.rows("a"))
 
     def test_times_of_utc__whatever_the_zone_is(self):
         self.make("a", "/bin/x", 10000, "0x1000:5")

@@ -198,18 +198,17 @@ provide_sibling(const struct store_files *files, const char *name, bool needed,
            refuse_store(why, "cannot make %s beside it: %s", name, text_errno(errno));
 }
 
-/* Check all files beside the store first, and then make the missing ones. Returns false
- * with *why set. */
-static bool
-provide_siblings(const struct store_files *files, const struct stat *store, char *why)
+bool
+store_files_provide(const struct store_files *files, char *why)
 {
     const size_t needed = files->shared ? SIBLINGS : SIBLINGS_OF_ALL;
     char name[NAME_MAX + 16];
     bool done = true;
 
+    /* All are checked before one is made. */
     for (size_t i = 0; done && i < SIBLINGS + needed; i++) {
         snprintf(name, sizeof(name), "%s%s", files->place.name, siblings[i % SIBLINGS]);
-        done = provide_sibling(files, name, i >= SIBLINGS, store, why);
+        done = provide_sibling(files, name, i >= SIBLINGS, &files->status, why);
     }
     return done;
 }
@@ -217,25 +216,23 @@ provide_siblings(const struct store_files *files, const struct stat *store, char
 /* --- a store that is there --- */
 
 bool
-store_files_open(struct store_files *files, const char *path, char *why)
+store_files_find(struct store_files *files, const char *path, char *why)
 {
     struct stat folder;
-    struct stat status;
     bool done;
 
     if (!find_place(files, path, why)) {
         return false;
     }
-    if (!file_place_status(&files->place, &status)) {
+    if (!file_place_status(&files->place, &files->status)) {
         done = refuse_store(why, "%s",
                             errno == ENOENT
                                 ? "there is no such store; to make one: ntprof "
                                   "store init sqlite:PATH"
                                 : text_errno(errno));
     } else {
-        done = read_folder_status(files, status.st_uid, &folder, why) &&
-               check_store(files, &folder, &status, why) &&
-               provide_siblings(files, &status, why);
+        done = read_folder_status(files, files->status.st_uid, &folder, why) &&
+               check_store(files, &folder, &files->status, why);
     }
     if (!done) {
         store_files_finish(files);
@@ -288,7 +285,6 @@ remove_old_siblings(const struct store_files *files, char *why)
 static bool
 make_store(struct store_files *files, const void *bytes, size_t size, char *why)
 {
-    struct stat status;
     const int fd = openat(files->place.folder, files->place.name,
                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool done = false;
@@ -301,8 +297,8 @@ make_store(struct store_files *files, const void *bytes, size_t size, char *why)
     }
     if (remove_old_siblings(files, why)) {
         done = fchmod(fd, 0600) == 0 && whole_file_write(fd, bytes, size) &&
-               fsync(fd) == 0 && fstat(fd, &status) == 0;
-        done = done ? !files->shared || provide_siblings(files, &status, why)
+               fsync(fd) == 0 && fstat(fd, &files->status) == 0;
+        done = done ? !files->shared || store_files_provide(files, why)
                     : refuse_store(why, "%s", text_errno(errno));
     }
     close(fd);

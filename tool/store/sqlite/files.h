@@ -15,23 +15,29 @@
 #include "base/file_place.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
 enum { STORE_FILES_WHY_BYTES = 400 };
 
 struct store_files {
     struct file_place place; /* of FILE */
+    struct stat status;      /* of FILE, when it was found */
     bool shared; /* others than FILE's owner and root may make files in the folder */
     char path[NAME_MAX + 64]; /* FILE by way of the open folder, for SQLite */
 };
 
 /*
- * store_files_open - find the files of a store, check them and make what is missing.
+ * store_files_find - find FILE and check whose it is.
  *
  *   why  out: STORE_FILES_WHY_BYTES bytes; why the store is not used
  *
  * Returns false with *why set; then there is nothing to finish.
  */
-bool store_files_open(struct store_files *files, const char *path, char *why);
+bool store_files_find(struct store_files *files, const char *path, char *why);
+
+/* store_files_provide - check the files beside a FILE that was found, and make those
+ * that are missing. Returns false with *why set, as above. */
+bool store_files_provide(const struct store_files *files, char *why);
 
 /*
  * store_files_create - make FILE, readable only to its owner, with these bytes, and in

@@ -12,6 +12,7 @@
 #include "base/module_interface.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,14 @@ register_vfs(void)
     }
 }
 
+static void
+register_vfs_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, register_vfs);
+}
+
 /* Limit what a foreign database may do to the connection, and set how it is written. */
 static void
 set_up(struct database *store)
@@ -123,10 +132,9 @@ set_up(struct database *store)
 static void
 open_database(struct database *store, int flags)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     int keep = 1;
 
-    pthread_once(&once, register_vfs);
+    register_vfs_once();
     if (sqlite3_open_v2(store->files.path, &store->db, flags, vfs_name) != SQLITE_OK) {
         database_fail_sqlite(store);
         return;
@@ -141,6 +149,55 @@ open_database(struct database *store, int flags)
     }
 }
 
+/* Set uri to the address of a file that SQLite reads without locks, and without those
+ * beside it. */
+static void
+put_uri(const char *path, char *uri, size_t size)
+{
+    size_t length = (size_t)snprintf(uri, size, "file:");
+
+    for (; *path != '\0'; path++) {
+        length += (size_t)snprintf(
+            uri + length, size - length,
+            isalnum((unsigned char)*path) || *path == '/' ? "%c" : "%%%02X",
+            (unsigned char)*path);
+    }
+    snprintf(uri + length, size - length, "?immutable=1");
+}
+
+/* Refuse a file that is no store by its header, before files are made beside it. One
+ * that is being written may not be understood without locks: that is left to
+ * open_database. */
+static void
+check_header(struct database *store)
+{
+    char uri[3 * sizeof(store->files.path) + 32];
+    sqlite3_stmt *statement = NULL;
+    sqlite3 *db = NULL;
+    int result;
+
+    register_vfs_once();
+    put_uri(store->files.path, uri, sizeof(uri));
+    result =
+        sqlite3_open_v2(uri, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, vfs_name);
+    if (result == SQLITE_OK) {
+        result = sqlite3_prepare_v2(db, "PRAGMA application_id", -1, &statement, NULL);
+    }
+    if (result == SQLITE_OK) {
+        result = sqlite3_step(statement);
+    }
+    if (result == SQLITE_NOTADB) {
+        database_fail(store,
+                      "is not a database; a file with a profile is named without "
+                      "sqlite:");
+    } else if (result == SQLITE_ROW &&
+               sqlite3_column_int(statement, 0) != STORE_APPLICATION) {
+        database_fail(store, "is a database of another program, not a store of ntprof");
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(db);
+}
+
 /* Number of parts that are no tables or indices. What SQLite makes of a part is decided
  * by its SQL, whose author may have written anything next to it; so what is not known
  * is refused. */
@@ -149,21 +206,16 @@ open_database(struct database *store, int flags)
     "NOT LIKE 'CREATE TABLE %' AND sql NOT LIKE 'CREATE INDEX %' AND sql NOT LIKE "    \
     "'CREATE UNIQUE INDEX %')"
 
-/* Check that the database is a store, of a version that is known and without foreign
- * parts; set store->version. */
+/* Check that the store is of a version that is known and without foreign parts; set
+ * store->version. */
 static void
 check_kind(struct database *store)
 {
-    const uint64_t application = database_number(store, "PRAGMA application_id");
-
     store->version = database_number(store, "PRAGMA user_version");
     if (store->failed) {
         return;
     }
-    if (application != STORE_APPLICATION) {
-        database_fail(store, "is a database of another program, not a store of ntprof");
-    } else if (store->version != STORE_VERSION &&
-               store->version != STORE_VERSION_READ) {
+    if (store->version != STORE_VERSION && store->version != STORE_VERSION_READ) {
         database_fail(store, "is a store of another version of ntprof: this one reads "
                              "versions 3 and 4 of the tables only");
     } else if (database_number(store, FOREIGN_PARTS) != 0) {
@@ -192,16 +244,22 @@ open_known(const struct store_url *url, bool write, struct pprof_error *error)
     if (store == NULL) {
         return NULL;
     }
-    if (!store_files_open(&store->files, store->path, why)) {
+    if (!store_files_find(&store->files, store->path, why)) {
         database_fail(store, why);
     } else {
-        open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-        if (!store->failed && url->access.stop != NULL) {
-            sqlite3_progress_handler(store->db, STEPS_BETWEEN_STOPS, is_stopped,
-                                     (void *)(uintptr_t)url->access.stop);
-        }
-        check_kind(store);
+        check_header(store);
     }
+    if (!store->failed && !store_files_provide(&store->files, why)) {
+        database_fail(store, why);
+    }
+    if (!store->failed) {
+        open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+    }
+    if (!store->failed && url->access.stop != NULL) {
+        sqlite3_progress_handler(store->db, STEPS_BETWEEN_STOPS, is_stopped,
+                                 (void *)(uintptr_t)url->access.stop);
+    }
+    check_kind(store);
     if (store->failed) {
         close_database(store);
         return NULL;
