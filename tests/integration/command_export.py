@@ -548,7 +548,9 @@ class Manners(Export):
                 (["--format", "csv", "."], ".: cannot read it"),
                 (["--format", "csv", "-o", "none/x", "p"], "none/x: no file can be made in its folder: No such"),
                 (["--format", "csv", "-o", ".", "p"], ".: is a folder; name a file"),
-                (["--format", "csv", "-o", "", "p"], ": an empty name"),
+                (["--format", "csv", "-o", "./p", "p"], "./p: is the profile itself, which would be lost"),
+                (["--format", "html", "-o", "p", "--old", "p", "-"], "p: is the profile itself"),
+                (["--format", "csv", "-o", "", "p"], "'': an empty name"),
                 (["--format", "gmon", "--image", "none", "p"], "--image none: no image with hits"),
                 (["--format", "csv", "\033[2J"], "\\x1b[2J: cannot open it")]:
             with self.subTest(words):

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Report that a profile has no stacks. Returns false. */
 static bool
@@ -86,14 +87,36 @@ write_export(const struct profile *profile, const struct export_arguments *argum
     return CMD_OK;
 }
 
-/* Check that the output can be written, before any work is done, and that only a format
- * of text goes to a terminal. Returns false with the error set. */
+/* Whether two paths are one regular file. b: NULL: no path. */
+static bool
+is_same_file(const char *a, const char *b)
+{
+    struct stat first;
+    struct stat second;
+
+    return b != NULL && stat(a, &first) == 0 && stat(b, &second) == 0 &&
+           S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Check that the output can be written, before any work is done, that it is not what is
+ * read, and that only a format of text goes to a terminal. Returns false with the error
+ * set. */
 static bool
 check_output(const struct export_arguments *arguments, struct whole_file_error *error)
 {
+    char shown[200];
+
     if (strcmp(arguments->output, "-") == 0) {
         return !arguments->format->unreadable ||
                whole_file_check("-", "form for programs", error);
+    }
+    if (is_same_file(arguments->output, arguments->file) ||
+        is_same_file(arguments->output, arguments->old)) {
+        snprintf(error->text, sizeof(error->text),
+                 "%s: is the profile itself, which would be lost; name another file",
+                 text_show(shown, sizeof(shown), arguments->output));
+        return false;
     }
     return whole_file_check(arguments->output, "export", error);
 }
