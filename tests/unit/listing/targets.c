@@ -287,6 +287,7 @@ number__too_large_or_cut__is_no_place(void **state)
                                         "libtwo.so+",
                                         "libtwo.so+0x",
                                         "libtwo.so+12z",
+                                        "libtwo.so+18446744073709551616",
                                         ":7",
                                         "+7",
                                         ""};

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "profile/match.h"
 
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,8 +237,9 @@ split(struct search *search, const char *text, char sign)
         return false;
     }
     hexadecimal = sign == '+' && strncasecmp(at + 1, "0x", 2) == 0;
+    errno = 0;
     search->number = strtoull(at + 1, &end, hexadecimal ? 16 : 10);
-    if (*end != '\0') {
+    if (*end != '\0' || errno != 0) {
         return false;
     }
     search->head = strndup(text, (size_t)(at - text));
