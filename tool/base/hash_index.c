@@ -60,11 +60,11 @@ put(struct hash_index *index, uint32_t hash, uint32_t entry_plus_1)
     index->used++;
 }
 
+/* Move all entries to so many slots. Returns false if memory runs out. */
 static bool
-grow(struct hash_index *index)
+resize(struct hash_index *index, size_t slot_count)
 {
-    struct hash_index bigger = {
-        .slot_count = index->slot_count > 0 ? index->slot_count * 2 : SLOTS_AT_FIRST};
+    struct hash_index bigger = {.slot_count = slot_count};
 
     bigger.slots = calloc(bigger.slot_count, sizeof(*bigger.slots));
     if (bigger.slots == NULL) {
@@ -81,15 +81,23 @@ grow(struct hash_index *index)
 }
 
 bool
-hash_index_reserve(struct hash_index *index)
+hash_index_reserve(struct hash_index *index, size_t more)
 {
-    return index->used < index->slot_count / 4 * 3 || grow(index);
+    size_t slot_count = index->slot_count > 0 ? index->slot_count : SLOTS_AT_FIRST;
+
+    if (more > HASH_INDEX_NONE - index->used) {
+        return false;
+    }
+    while (slot_count / 4 * 3 < index->used + more) {
+        slot_count *= 2;
+    }
+    return slot_count == index->slot_count || resize(index, slot_count);
 }
 
 bool
 hash_index_add(struct hash_index *index, uint32_t hash, uint32_t entry)
 {
-    if (entry == HASH_INDEX_NONE || !hash_index_reserve(index)) {
+    if (entry == HASH_INDEX_NONE || !hash_index_reserve(index, 1)) {
         return false;
     }
     put(index, hash, entry + 1);

@@ -37,9 +37,9 @@ void hash_index_clear(struct hash_index *index);
  */
 uint32_t hash_index_find(const struct hash_index *index, uint32_t hash, size_t *probe);
 
-/* Make room for one more entry, so that the next hash_index_add needs no memory.
- * Returns false if memory runs out. */
-bool hash_index_reserve(struct hash_index *index);
+/* Make room for more entries, so that adding these needs no memory. Returns false if
+ * memory runs out. */
+bool hash_index_reserve(struct hash_index *index, size_t more);
 
 /* Add an entry. Returns false if memory runs out or entry is HASH_INDEX_NONE. */
 bool hash_index_add(struct hash_index *index, uint32_t hash, uint32_t entry);

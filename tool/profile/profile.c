@@ -448,6 +448,12 @@ profile_add_call(struct profile *profile, const struct profile_call *call,
     return add_new_call(profile, &added, index);
 }
 
+bool
+profile_expect_calls(struct profile *profile, size_t more)
+{
+    return hash_index_reserve(&profile->private->by_call, more);
+}
+
 /* --- processes, units, threads and labels --- */
 
 /* names - a table of names and its index. */

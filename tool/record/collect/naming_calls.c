@@ -2,11 +2,15 @@
 /*
  * naming_calls.c - calls of a profile from the nodes of stacks, and rows apart by them.
  *
- * Calls are named by image, since a reader is asked for many names at once, and then
- * added in the order of nodes, in which a caller is before what it calls.
+ * Places of calls are named by image, since a reader is asked for many names at once.
+ * Then calls are added in the order of nodes, in which a caller is before what it
+ * calls.
  */
 #include "record/collect/namingp.h"
 #include "record/collect/place.h"
+
+#include "base/array.h"
+#include "base/hash_index.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +19,17 @@
 /* Places whose names are looked up at once. */
 enum { PLACES_MAX = 4096 };
 
-/* work - the calls that are being named. */
+/* work - the calls that are being named. There are far fewer places than calls. */
 struct work {
     struct naming *naming;
     struct profile *profile;
     struct image *const *images;
-    struct profile_call *calls; /* by node */
-    uint32_t *order;            /* nodes that are calls, by image and address */
-    size_t count;
+    struct profile_call *calls; /* by place: its names; and its image's number until
+                                 * they are there */
+    size_t count;               /* of places */
+    size_t room;
+    uint32_t *places; /* by node that is a call: its place */
+    uint32_t *order;  /* places by image and address */
 };
 
 void
@@ -107,14 +114,39 @@ add_end(const struct work *work, enum stack_end end, uint32_t image, uint32_t *i
     return added;
 }
 
-/* --- names of calls --- */
+/* --- places of calls --- */
+
+/* Find or add the place of a node. Returns false if memory runs out. */
+static bool
+add_place(struct work *work, struct hash_index *index, const struct stack_node *node,
+          uint32_t *place)
+{
+    const uint32_t hash = hash_mix(hash_mix(0, node->address), node->image);
+    size_t probe = 0;
+
+    while ((*place = hash_index_find(index, hash, &probe)) != HASH_INDEX_NONE) {
+        if (work->calls[*place].address == node->address &&
+            work->calls[*place].image == node->image) {
+            return true;
+        }
+    }
+    if (!array_reserve((void **)&work->calls, work->count, &work->room,
+                       sizeof(*work->calls), HASH_INDEX_NONE) ||
+        !hash_index_add(index, hash, (uint32_t)work->count)) {
+        return false;
+    }
+    work->calls[work->count] =
+        (struct profile_call){.address = node->address, .image = node->image};
+    *place = (uint32_t)work->count++;
+    return true;
+}
 
 static int
-compare_nodes(const void *left, const void *right, void *context)
+compare_places(const void *left, const void *right, void *context)
 {
-    const struct stack_node *const nodes = context;
-    const struct stack_node *const a = &nodes[*(const uint32_t *)left];
-    const struct stack_node *const b = &nodes[*(const uint32_t *)right];
+    const struct profile_call *const calls = context;
+    const struct profile_call *const a = &calls[*(const uint32_t *)left];
+    const struct profile_call *const b = &calls[*(const uint32_t *)right];
 
     if (a->image != b->image) {
         return a->image < b->image ? -1 : 1;
@@ -122,39 +154,42 @@ compare_nodes(const void *left, const void *right, void *context)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* List the nodes that are calls, by image and address. Returns false if memory runs
- * out. */
+/* Make the list of places and their order. Returns false if memory runs out. */
 static bool
-order_calls(struct work *work)
+find_places(struct work *work)
 {
     const struct callers_cut *const cut = work->naming->stacks->cut;
+    struct hash_index index = {0};
+    bool complete;
 
-    work->order = calloc(cut->node_count, sizeof(*work->order));
-    work->calls = calloc(cut->node_count, sizeof(*work->calls));
-    if (work->order == NULL || work->calls == NULL) {
+    work->places = malloc(cut->node_count * sizeof(*work->places));
+    complete = work->places != NULL;
+    for (size_t i = 0; complete && i < cut->node_count; i++) {
+        complete = cut->nodes[i].caller == STACK_NO_NODE ||
+                   add_place(work, &index, &cut->nodes[i], &work->places[i]);
+    }
+    hash_index_finish(&index);
+    work->order = complete ? malloc((work->count + 1) * sizeof(*work->order)) : NULL;
+    if (work->order == NULL) {
         return false;
     }
-    for (size_t i = 0; i < cut->node_count; i++) {
-        if (cut->nodes[i].caller != STACK_NO_NODE) {
-            work->order[work->count++] = (uint32_t)i;
-        }
+    for (uint32_t i = 0; i < work->count; i++) {
+        work->order[i] = i;
     }
-    qsort_r(work->order, work->count, sizeof(*work->order), compare_nodes, cut->nodes);
+    if (work->count > 0) {
+        qsort_r(work->order, work->count, sizeof(*work->order), compare_places,
+                work->calls);
+    }
     return true;
 }
 
-static uint64_t
-place_of(const struct work *work, size_t at)
+static struct profile_call *
+call_at(const struct work *work, size_t at)
 {
-    return work->naming->stacks->cut->nodes[work->order[at]].address;
+    return &work->calls[work->order[at]];
 }
 
-/* Whether a call of an image is at the place of the one before it. */
-static bool
-is_same_place(const struct work *work, size_t at)
-{
-    return place_of(work, at) == place_of(work, at - 1);
-}
+/* --- names of calls --- */
 
 static int
 compare_counts(const void *left, const void *right)
@@ -165,8 +200,8 @@ compare_counts(const void *left, const void *right)
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* Add an image to the profile, whose range is that of its rows and of its calls, which
- * are [from, to) in work->order. Returns false if memory runs out. */
+/* Add an image to the profile, whose range is that of its rows and of its calls, whose
+ * places are [from, to) in work->order. Returns false if memory runs out. */
 static bool
 add_image(struct work *work, struct image *image, struct namer *namer, size_t from,
           size_t to, uint32_t *index)
@@ -186,9 +221,7 @@ add_image(struct work *work, struct image *image, struct namer *namer, size_t fr
     }
     all.count = rows->count;
     for (size_t i = from; i < to; i++) {
-        if (i == from || !is_same_place(work, i)) {
-            all.items[all.count++].place = place_of(work, i);
-        }
+        all.items[all.count++].place = call_at(work, i)->address;
     }
     qsort(all.items, all.count, sizeof(*all.items), compare_counts);
     namer_read_map(work->naming, namer, image, &all, bytes);
@@ -197,37 +230,29 @@ add_image(struct work *work, struct image *image, struct namer *namer, size_t fr
     return added;
 }
 
-/* Take the places of calls [at, to), as many as are looked up at once. Returns the
- * first call behind them. */
+/* Take the places [at, to), as many as are looked up at once. Returns the first one
+ * behind them. */
 static size_t
 take_places(const struct work *work, size_t at, size_t to, uint64_t *places,
             struct sym_wanted *wanted)
 {
     wanted->places = places;
     wanted->count = 0;
-    for (; at < to; at++) {
-        const uint64_t place = place_of(work, at);
-
-        if (wanted->count > 0 && places[wanted->count - 1] == place) {
-            continue;
-        }
-        if (wanted->count == PLACES_MAX) {
-            break;
-        }
-        places[wanted->count++] = place;
+    while (at < to && wanted->count < PLACES_MAX) {
+        places[wanted->count++] = call_at(work, at++)->address;
     }
     return at;
 }
 
-/* Name a call. Returns false if memory runs out. */
+/* Name the calls of a place. Returns false if memory runs out. */
 static bool
 name_call(struct work *work, struct namer *namer, uint32_t image, size_t at)
 {
-    struct profile_call *const call = &work->calls[work->order[at]];
+    struct profile_call *const call = call_at(work, at);
     struct profile_place named = {0};
     struct sym_name name;
     const char *module;
-    const bool found = namer_look_up(namer, place_of(work, at), 1, &name, &module);
+    const bool found = namer_look_up(namer, call->address, 1, &name, &module);
 
     namer->missed = namer->missed || !found;
     if ((found || name.has_start) && !place_set_name(work->profile, &name, &named)) {
@@ -247,8 +272,8 @@ name_call(struct work *work, struct namer *namer, uint32_t image, size_t at)
     return true;
 }
 
-/* Name the calls of an image, which are [from, to) in work->order. Returns false if
- * memory runs out. */
+/* Name the calls of an image, whose places are [from, to) in work->order. Returns false
+ * if memory runs out. */
 static bool
 name_image(struct work *work, uint32_t number, size_t from, size_t to)
 {
@@ -271,11 +296,7 @@ name_image(struct work *work, uint32_t number, size_t from, size_t to)
             next = take_places(work, i, to, places, &wanted);
             namer_expect(namer, &wanted);
         }
-        if (i > from && is_same_place(work, i)) {
-            work->calls[work->order[i]] = work->calls[work->order[i - 1]];
-        } else {
-            complete = name_call(work, namer, index, i);
-        }
+        complete = name_call(work, namer, index, i);
     }
     if (complete) {
         namer_report(work->naming, namer);
@@ -289,14 +310,13 @@ name_image(struct work *work, uint32_t number, size_t from, size_t to)
 static bool
 name_calls(struct work *work)
 {
-    const struct stack_node *const nodes = work->naming->stacks->cut->nodes;
     bool complete = true;
 
     for (size_t from = 0; complete && from < work->count;) {
-        const uint32_t image = nodes[work->order[from]].image;
+        const uint32_t image = call_at(work, from)->image;
         size_t to = from;
 
-        while (to < work->count && nodes[work->order[to]].image == image) {
+        while (to < work->count && call_at(work, to)->image == image) {
             to++;
         }
         complete = name_image(work, image, from, to);
@@ -314,6 +334,7 @@ add_calls(struct work *work)
     const struct callers_cut *const cut = work->naming->stacks->cut;
     struct calls *const calls = &work->naming->calls;
     bool complete =
+        profile_expect_calls(work->profile, cut->node_count) &&
         add_end(work, STACK_NOT_RECORDED, STACK_NO_IMAGE, &calls->not_recorded);
 
     for (size_t i = 0; complete && i < cut->node_count; i++) {
@@ -324,10 +345,11 @@ add_calls(struct work *work)
             complete = add_end(work, (enum stack_end)node->address, node->image,
                                &calls->stacks[i]);
         } else {
+            struct profile_call call = work->calls[work->places[i]];
+
             calls->ends[i] = calls->ends[node->caller];
-            work->calls[i].caller = calls->stacks[node->caller];
-            complete =
-                profile_add_call(work->profile, &work->calls[i], &calls->stacks[i]);
+            call.caller = calls->stacks[node->caller];
+            complete = profile_add_call(work->profile, &call, &calls->stacks[i]);
         }
     }
     return complete;
@@ -352,8 +374,9 @@ naming_add_calls(struct naming *naming, struct profile *profile,
         memset(calls->images, 0xff, count * sizeof(*calls->images));
         calls->image_count = count;
     }
-    complete = complete && order_calls(&work) && name_calls(&work) && add_calls(&work);
+    complete = complete && find_places(&work) && name_calls(&work) && add_calls(&work);
     free(work.calls);
+    free(work.places);
     free(work.order);
     return complete;
 }

@@ -189,7 +189,7 @@ find_or_add_row(struct tui_table *table, const struct tui_row *wanted)
     } while (found != HASH_INDEX_NONE);
     /* A row that is in seen must be added here too: so add_to_seen fails last. */
     if (table->count >= HASH_INDEX_NONE || !table_make_room(table) ||
-        !hash_index_reserve(&table->index) || !add_to_seen(table, wanted)) {
+        !hash_index_reserve(&table->index, 1) || !add_to_seen(table, wanted)) {
         return HASH_INDEX_NONE;
     }
     (void)hash_index_add(&table->index, hash, added);
