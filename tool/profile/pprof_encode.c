@@ -90,11 +90,10 @@ static uint32_t
 add_text(struct encoder *encoder)
 {
     const char *text = buffer_text(&encoder->text);
-    uint32_t number = HASH_INDEX_NONE;
+    const uint32_t number =
+        text != NULL ? string_set_add(&encoder->strings, text, encoder->text.size)
+                     : HASH_INDEX_NONE;
 
-    if (text != NULL) {
-        number = string_set_add(&encoder->strings, text, encoder->text.size);
-    }
     encoder->text.size = 0;
     if (number == HASH_INDEX_NONE) {
         encoder->failed = true;
@@ -273,22 +272,26 @@ put_common_labels(struct encoder *encoder)
     }
 }
 
-/* Append the locations of a row, the innermost first. */
-static void
+/* Append the locations of a row, the innermost first. Returns the end of its stack; 0:
+ * it has none. */
+static uint32_t
 put_stack(struct encoder *encoder, size_t row_index)
 {
-    const struct profile *profile = encoder->profile;
+    const struct profile_call *const calls = encoder->profile->calls;
+    uint32_t end = 0;
 
     encoder->part.size = 0;
     protobuf_put_varint(&encoder->part, encoder->location_of_row[row_index]);
-    for (uint32_t at = profile->rows[row_index].stack; at != 0;
-         at = profile->calls[at].caller) {
+    for (uint32_t at = encoder->profile->rows[row_index].stack; at != 0;
+         at = calls[at].caller) {
         if (encoder->location_of_call[at] != 0) {
             protobuf_put_varint(&encoder->part, encoder->location_of_call[at]);
         }
+        end = at;
     }
     protobuf_put_bytes(&encoder->message, SAMPLE_LOCATION_ID, encoder->part.data,
                        encoder->part.size);
+    return end;
 }
 
 static void
@@ -296,8 +299,8 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
 {
     const struct profile *profile = encoder->profile;
     const struct profile_row *row = &profile->rows[row_index];
+    const uint32_t end = put_stack(encoder, row_index);
 
-    put_stack(encoder, row_index);
     put_values(encoder, row, source);
     put_label_text(encoder, add_string(encoder, LABEL_SOURCE),
                    encoder->source_strings[source]);
@@ -325,9 +328,9 @@ put_sample(struct encoder *encoder, size_t row_index, size_t source)
                          encoder->sources[source].source->granted,
                          encoder->sources[source].source->unit);
     }
-    if (row->stack != 0) {
+    if (end != 0) {
         put_label_text(encoder, add_string(encoder, LABEL_STACK),
-                       add_string(encoder, profile_end_of(profile, row->stack)));
+                       add_string(encoder, profile->calls[end].end));
     }
     put_common_labels(encoder);
     put_message(encoder, PROFILE_SAMPLE);
@@ -915,8 +918,7 @@ list_sources(struct encoder *encoder)
 static bool
 encoder_init(struct encoder *encoder, const struct profile *profile)
 {
-    memset(encoder, 0, sizeof(*encoder));
-    encoder->profile = profile;
+    *encoder = (struct encoder){.profile = profile};
     if (!list_sources(encoder)) {
         return false;
     }
