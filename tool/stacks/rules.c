@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rules.c - rows in an array that is sorted by image and address: one binary search
- * finds a row, and rows that come together are added by one move.
+ * finds a row, and rows that come together are added by one move. Stacks have the same
+ * return addresses again and again, so what look-ups found is kept until a key moves.
  *
  * Invariants: keys are in order; rows of an image do not overlap; each slot is that of
- * one key or in the list of free ones.
+ * one key, or in the list of free ones, or was never used, as all from fresh on.
  */
 #include "stacks/rules.h"
+
+#include "base/hash_index.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -27,20 +30,48 @@ struct slot {
     struct sym_unwind_rule rule;
 };
 
+/* found - the key that a look-up found. */
+struct found {
+    uint64_t address;
+    uint64_t moves; /* of stack_rules, then; 0: there was no look-up */
+    uint32_t image;
+    uint16_t key;
+};
+
+enum { FOUND_BITS = 10 };
+
 struct stack_rules {
     size_t count;
     size_t first_free; /* slot; STACK_RULES_MAX: none */
+    size_t fresh;
+    uint64_t moves; /* of keys: it changes whenever one moves, goes or comes */
+    struct found found[1 << FOUND_BITS]; /* by hash of image and address */
     struct key keys[STACK_RULES_MAX];
     struct slot slots[STACK_RULES_MAX];
 };
 
 _Static_assert(sizeof(struct key) + sizeof(struct slot) == 64, "2 MiB in all");
+_Static_assert(STACK_RULES_MAX <= UINT16_MAX + 1, "numbers of keys and slots");
 
 static void
 free_slot(struct stack_rules *rules, size_t number)
 {
     rules->slots[number].end = rules->first_free;
     rules->first_free = number;
+}
+
+/* Take a slot, of which there are as many as keys. */
+static size_t
+take_slot(struct stack_rules *rules)
+{
+    const size_t free = rules->first_free;
+
+    if (free == STACK_RULES_MAX) {
+        assert(rules->fresh < STACK_RULES_MAX);
+        return rules->fresh++;
+    }
+    rules->first_free = (size_t)rules->slots[free].end;
+    return free;
 }
 
 struct stack_rules *
@@ -51,9 +82,9 @@ stack_rules_create(void)
     if (rules != NULL) {
         rules->count = 0;
         rules->first_free = STACK_RULES_MAX;
-        for (size_t i = STACK_RULES_MAX; i-- > 0;) {
-            free_slot(rules, i);
-        }
+        rules->fresh = 0;
+        rules->moves = 1;
+        memset(rules->found, 0, sizeof(rules->found));
     }
     return rules;
 }
@@ -106,10 +137,20 @@ find_key(struct stack_rules *rules, uint32_t image, uint64_t address)
 const struct sym_unwind_rule *
 stack_rules_find(struct stack_rules *rules, uint32_t image, uint64_t address)
 {
-    struct key *const key = find_key(rules, image, address);
+    const uint32_t hash = hash_mix(image, address);
+    struct found *const found = &rules->found[hash >> (32 - FOUND_BITS)];
+    struct key *key;
 
-    if (key == NULL) {
-        return NULL;
+    if (found->moves == rules->moves && found->address == address &&
+        found->image == image) {
+        key = &rules->keys[found->key];
+    } else {
+        key = find_key(rules, image, address);
+        if (key == NULL) {
+            return NULL;
+        }
+        *found =
+            (struct found){address, rules->moves, image, (uint16_t)(key - rules->keys)};
     }
     key->used = true;
     return &rules->slots[key->slot].rule;
@@ -125,6 +166,7 @@ remove_keys(struct stack_rules *rules, size_t from, size_t to)
     memmove(&rules->keys[from], &rules->keys[to],
             (rules->count - to) * sizeof(rules->keys[0]));
     rules->count -= to - from;
+    rules->moves++;
 }
 
 /* Make room: remove the rows that were not looked up since the last call of this, or if
@@ -151,6 +193,7 @@ sweep(struct stack_rules *rules)
         }
     }
     rules->count = kept;
+    rules->moves++;
 }
 
 /* Remove the rows of an image that overlap [start, end). */
@@ -181,11 +224,11 @@ stack_rules_add(struct stack_rules *rules, uint32_t image,
     memmove(&rules->keys[at + count], &rules->keys[at],
             (rules->count - at) * sizeof(rules->keys[0]));
     rules->count += count;
+    rules->moves++;
     for (size_t i = 0; i < count; i++) {
-        const size_t slot = rules->first_free;
+        const size_t slot = take_slot(rules);
 
-        assert(rows[i].start < rows[i].end && slot < STACK_RULES_MAX);
-        rules->first_free = (size_t)rules->slots[slot].end;
+        assert(rows[i].start < rows[i].end);
         rules->keys[at + i] = (struct key){rows[i].start, image, (uint16_t)slot, false};
         rules->slots[slot] = (struct slot){rows[i].end, rows[i].rule};
     }

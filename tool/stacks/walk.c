@@ -19,11 +19,12 @@ struct walker {
     struct stack_rules *rules;
     struct stack_walked *walked;
     uint64_t registers[SYM_REGISTERS];
-    uint32_t known;  /* a bit for each register whose value is known; rsp's is */
-    uint64_t next;   /* address of the next instruction */
-    bool exact;      /* next was interrupted, not returned to */
-    bool by_pointer; /* some step was by rbp */
-    bool linked;     /* rbp was read by the last step, as part of the chain */
+    uint32_t known; /* a bit for each register whose value is known; rsp's is */
+    uint64_t next;  /* address of the next instruction */
+    const struct stack_mapping *mapping; /* that was found last; NULL: none */
+    bool exact;                          /* next was interrupted, not returned to */
+    bool by_pointer;                     /* some step was by rbp */
+    bool linked; /* rbp was read by the last step, as part of the chain */
 };
 
 /* The result of a step: the walk is at the caller; it has ended; a rule is missing. */
@@ -253,26 +254,30 @@ stack_mapping_find(const struct stack_mapping *mappings, size_t count, uint64_t 
     return low > 0 && address < mappings[low - 1].end ? &mappings[low - 1] : NULL;
 }
 
-/* Return the mapping of the code that the walk is in, or NULL, and its address in the
+/* Find the mapping of the code that the walk is in, or NULL, and its address in the
  * image. Of a call it is that of a byte of the call, since a call that does not return
- * may be the last code of its function. */
-static const struct stack_mapping *
-find_code(const struct walker *walker, uint64_t *address)
+ * may be the last code of its function. Most callers are in the image of the callee. */
+static void
+find_code(struct walker *walker, uint64_t *address)
 {
     const uint64_t mapped = walker->exact ? walker->next : walker->next - 1;
-    const struct stack_mapping *const mapping = stack_mapping_find(
-        walker->sample->mappings, walker->sample->mapping_count, mapped);
+    const struct stack_mapping *mapping = walker->mapping;
 
+    if (mapping == NULL || mapped < mapping->start || mapped >= mapping->end) {
+        mapping = stack_mapping_find(walker->sample->mappings,
+                                     walker->sample->mapping_count, mapped);
+        walker->mapping = mapping;
+    }
     if (mapping != NULL) {
         *address = mapped - mapping->start + mapping->address;
     }
-    return mapping;
 }
 
-/* Go to the caller of code at an address of a mapping's image. */
+/* Go to the caller of code at an address of the mapping's image. */
 static enum step
-step_from(struct walker *walker, const struct stack_mapping *mapping, uint64_t address)
+step_from(struct walker *walker, uint64_t address)
 {
+    const struct stack_mapping *const mapping = walker->mapping;
     const struct sym_unwind_rule *rule;
 
     if (mapping->anonymous) {
@@ -305,8 +310,9 @@ step_from(struct walker *walker, const struct stack_mapping *mapping, uint64_t a
 
 /* Add the frame that a step came to, or end the walk if that is none. */
 static enum step
-add_frame(struct walker *walker, const struct stack_mapping *mapping, uint64_t address)
+add_frame(struct walker *walker, uint64_t address)
 {
+    const struct stack_mapping *const mapping = walker->mapping;
     struct stack_walked *const walked = walker->walked;
 
     if (walker->next == 0) {
@@ -335,19 +341,19 @@ stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
         .exact = true,
     };
     uint64_t address = 0;
-    const struct stack_mapping *mapping = find_code(&walker, &address);
     enum step step = STEP_TAKEN;
 
     memcpy(walker.registers, sample->registers, sizeof(walker.registers));
     walked->count = 0;
-    if (mapping == NULL) {
+    find_code(&walker, &address);
+    if (walker.mapping == NULL) {
         step = end_walk(&walker, STACK_NO_RULES, STACK_NO_IMAGE);
     }
     while (step == STEP_TAKEN) {
-        step = step_from(&walker, mapping, address);
+        step = step_from(&walker, address);
         if (step == STEP_TAKEN) {
-            mapping = find_code(&walker, &address);
-            step = add_frame(&walker, mapping, address);
+            find_code(&walker, &address);
+            step = add_frame(&walker, address);
         }
     }
     return step == STEP_ENDED;
