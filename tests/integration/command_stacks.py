@@ -9,6 +9,7 @@ import pathlib
 import os
 import re
 import resource
+import secrets
 import shutil
 import subprocess
 import time
@@ -634,6 +635,58 @@ class Faults(Stacks):
         storm = f'i=0; while [ $i -lt 60 ]; do {program("call_shares")} 5 & i=$((i + 1)); done; wait'
         _, samples, _ = self.record("--", "sh", "-c", storm)
         self.assertLessEqual(self.callers(samples, "work"), {"share_10", "share_20", "share_30", "share_40"})
+
+
+@for_each_user_if_long
+class Secrets(Stacks):
+    """What is on a stack goes nowhere, but for the addresses of code in it that are callers."""
+
+    def forms(self, word):
+        """How a word might be written, or the address before it."""
+        for number in (word, word - 1):
+            varint = bytes((number >> shift & 127) | (128 if number >> shift > 127 else 0)
+                           for shift in range(0, number.bit_length(), 7))
+            for form in (number.to_bytes(8, "little")[:6], number.to_bytes(8, "big")[-6:], varint, b"%d" % number,
+                         b"%x" % number, b"%X" % number):
+                yield form
+
+    def assert_absent(self, data, words, where):
+        for word in words:
+            for form in self.forms(word):
+                self.assertNotIn(form, data, where)
+
+    def record_secrets(self, hal, mode):
+        """The samples of a program with two words all over its stack, which are nowhere else."""
+        # The second one may be the address of a library.
+        words = [secrets.randbits(64) | 1 << 63, 0x7f << 40 | secrets.randbits(40)]
+        given = ":".join(f"{word:x}" for word in words)
+        environment = dict(harness.bare_environment(), SECRET=given, NTPROF_LOG=f"debug:{self.folder}/log")
+        result = self.profile("-g", "--hal", hal, "-o", FILE, "--", program("secret_stack"), mode, "500",
+                              env=environment)
+        said = text(result.stderr)
+        self.assertEqual(result.returncode, 0, said)
+        _, samples, _ = self.check(said)
+        file = (self.folder / FILE).read_bytes()
+        for where, data in (("output", result.stdout + result.stderr), ("file", file),
+                            ("unpacked file", gzip.decompress(file)), ("log", (self.folder / "log").read_bytes())):
+            self.assert_absent(data, words, (hal, mode, where))
+            self.assertNotIn(given.encode(), data, (hal, mode, where))
+        return samples
+
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the program is of x86-64")
+    def test_words_of_a_stack__are_in_nothing_that_is_written(self):
+        for hal in ("perf", "timer"):
+            for mode, leaf, end in (("plain", "spin", "whole"), ("rules", "lying", "[no unwind rules in unknown code]"),
+                                    ("pointer", None, "[no unwind rules in unknown code]")):
+                with self.subTest((hal, mode)):
+                    samples = self.record_secrets(hal, mode)
+                    walked = [sample for sample in samples if sample.labels["stack"] == end and
+                              (sample.functions[0] == leaf or (leaf is None and len(sample.functions) == 2))]
+                    self.assertGreater(sum(sample.hits for sample in walked), 30, samples)
+                    for sample in samples:
+                        self.assertNotIn("never_runs", sample.functions)
+                    if mode == "plain":
+                        self.assertTrue(all("with_secrets" in sample.functions for sample in walked), walked)
 
 
 class Machine(Stacks):
