@@ -47,7 +47,6 @@ static void
 show__no_secret__unchanged(void **state)
 {
     static const char *const texts[] = {
-        "",
         "clickhouse://u@h:8123/d?since=1h&label=key=value",
         "clickhouse://h/d?password-file=/etc/ntprof/password",
         "clickhouse://[::1]:8123/d",
