@@ -29,7 +29,7 @@ count_entries(const char *folder)
     return count;
 }
 
-/* Each of the descriptors that it needs is once the first for which there is no room. */
+/* Each of the descriptors that it needs is once the first one that has no room. */
 static void
 open__few_descriptors__no_folder_is_left(void **state)
 {
