@@ -135,12 +135,6 @@ preload_probe(char *why, size_t why_size, int *error)
 
 /* ---- Opening ---- */
 
-#if defined(__x86_64__)
-static const bool walks_stacks = true;
-#else
-static const bool walks_stacks = false;
-#endif
-
 /* Check what was asked for against what timers can do. */
 static bool
 check_options(const struct record_options *options, char *why, size_t why_size)
@@ -162,8 +156,6 @@ check_options(const struct record_options *options, char *why, size_t why_size)
         what = "it does not know control groups";
     } else if (options->kernel_only) {
         what = "it does not see the kernel";
-    } else if (options->stacks && !walks_stacks) {
-        what = "it walks stacks only of x86-64 (-g)";
     }
     snprintf(why, why_size, "%s", what != NULL ? what : "");
     return what == NULL;

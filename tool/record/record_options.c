@@ -7,6 +7,7 @@
 #include "record/default_output.h"
 #include "record/record_cpus.h"
 #include "record/record_pids.h"
+#include "stacks/walk.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +199,11 @@ check_stacks(struct record_options *options)
                      options->stack_bytes != 0 ? "--stack-bytes" : "--contexts");
         }
         return options->stack_bytes == 0 && options->contexts == 0;
+    }
+    if (!stack_walk_possible()) {
+        return cmd_refuse(options->command, "-g",
+                          "no call stacks are recorded on this machine, only on "
+                          "x86-64");
     }
     classify_sources(options, &time, &events);
     if (!time) {

@@ -329,6 +329,16 @@ add_frame(struct walker *walker, uint64_t address)
 }
 
 bool
+stack_walk_possible(void)
+{
+#if defined(__x86_64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool
 stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
            struct stack_walked *walked)
 {

@@ -49,6 +49,9 @@ struct stack_walked {
 bool stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
                 struct stack_walked *walked);
 
+/* Whether the code of this machine is walked. */
+bool stack_walk_possible(void);
+
 /* Return the mapping of an address, or NULL if there is none. */
 const struct stack_mapping *stack_mapping_find(const struct stack_mapping *mappings,
                                                size_t count, uint64_t address);
