@@ -35,7 +35,12 @@ enum {
     STACK_RING_BYTES_MIN = 512,   /* of a copy */
     STACK_RING_BYTES_MAX = 65528, /* a multiple of 8, as all */
     STACK_RING_EVENTS = 8192,
-    STACK_RING_REGISTERS = 17 /* of x86-64 by DWARF's numbers, and rip */
+/* By DWARF's numbers, and behind them the address: of arm64 or x86-64. */
+#if defined(__aarch64__)
+    STACK_RING_REGISTERS = 33
+#else
+    STACK_RING_REGISTERS = 17
+#endif
 };
 
 /* stack_ring_event - a change of the code that the process maps. */

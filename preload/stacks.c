@@ -4,13 +4,14 @@
  * them. Nothing is walked here.
  *
  * Where any step of making a ring fails, the process has none: its hits are counted as
- * without stacks, and their callers are not recorded. Only code of x86-64 is walked.
+ * without stacks, and their callers are not recorded. Only code of x86-64 and arm64 is
+ * walked.
  */
 #include "preload/preload.h"
 #include "preload/stack_ring.h"
 #include "rtl/assert.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 
 #include <errno.h>
 #include <fcntl.h>
@@ -274,24 +275,76 @@ stacks_after_fork(uint32_t process)
 
 /* ---- Hits ---- */
 
-/* By DWARF's numbers. */
-static const uint8_t registers[STACK_RING_REGISTERS] = {
-    REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+#if defined(__x86_64__)
+
+/* Return where the stack of interrupted code begins. */
+static uintptr_t
+stack_of(const ucontext_t *machine)
+{
+    return (uintptr_t)machine->uc_mcontext.gregs[REG_RSP];
+}
+
+/* Store its registers by DWARF's numbers. */
+static void
+store_registers(const ucontext_t *machine, uint64_t *registers)
+{
+    static const uint8_t places[STACK_RING_REGISTERS] = {
+        REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+        REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+    for (size_t i = 0; i < STACK_RING_REGISTERS; i++) {
+        registers[i] = (uint64_t)machine->uc_mcontext.gregs[places[i]];
+    }
+}
 
 /* Copy without a call: a program's own memcpy, as that of AddressSanitizer, may refuse
- * to read stacks. */
+ * to read stacks. bytes: a multiple of 8. */
 static void
 copy(void *to, const void *from, size_t bytes)
 {
     __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
+#else
+
+static uintptr_t
+stack_of(const ucontext_t *machine)
+{
+    return (uintptr_t)machine->uc_mcontext.sp;
+}
+
+static void
+store_registers(const ucontext_t *machine, uint64_t *registers)
+{
+    enum { NUMBERED = STACK_RING_REGISTERS - 2 };
+
+    for (size_t i = 0; i < NUMBERED; i++) {
+        registers[i] = machine->uc_mcontext.regs[i];
+    }
+    registers[NUMBERED] = machine->uc_mcontext.sp;
+    registers[NUMBERED + 1] = machine->uc_mcontext.pc;
+}
+
+static void
+copy(void *to, const void *from, size_t bytes)
+{
+    for (size_t left = bytes; left > 0; left -= sizeof(uint64_t)) {
+        uint64_t word;
+
+        __asm__ volatile("ldr %0, [%1], #8\n\tstr %0, [%2], #8"
+                         : "=&r"(word), "+r"(from), "+r"(to)
+                         :
+                         : "memory");
+    }
+}
+
+#endif
+
 bool
 stacks_take(uint64_t key, const ucontext_t *machine)
 {
     struct stack_ring *const ring = __atomic_load_n(&state.ring, __ATOMIC_RELAXED);
-    const uintptr_t top = (uintptr_t)machine->uc_mcontext.gregs[REG_RSP];
+    const uintptr_t top = stack_of(machine);
     struct stack_ring_slot *slot;
     uintptr_t bytes = 0;
     uint32_t at;
@@ -306,13 +359,12 @@ stacks_take(uint64_t key, const ucontext_t *machine)
     slot = stack_ring_slot(ring, state.slots, state.stack_bytes, at);
     if (top >= own.low && top < own.high) {
         bytes = own.high - top < state.stack_bytes ? own.high - top : state.stack_bytes;
+        bytes &= ~(uintptr_t)7;
     }
     slot->key = key;
     slot->event_count = __atomic_load_n(&ring->event_count, __ATOMIC_ACQUIRE);
     slot->stack_bytes = (uint32_t)bytes;
-    for (size_t i = 0; i < STACK_RING_REGISTERS; i++) {
-        slot->registers[i] = (uint64_t)machine->uc_mcontext.gregs[registers[i]];
-    }
+    store_registers(machine, slot->registers);
     copy(slot->stack, (const void *)top, bytes);
     stack_ring_publish(ring, at, own.tid);
     return true;
