@@ -46,7 +46,7 @@ forge(struct forged *forged, unsigned int kind, uint64_t address, uint64_t table
         .header = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
                                ELFDATA2LSB, EV_CURRENT},
                    .e_type = ET_DYN,
-                   .e_machine = EM_X86_64,
+                   .e_machine = SYM_UNWIND_MACHINE,
                    .e_version = EV_CURRENT,
                    .e_phoff = offsetof(struct forged, segments),
                    .e_shoff = offsetof(struct forged, sections),

@@ -3,8 +3,8 @@
  * walk.c - fuzz target: a stack that is walked by forged rules, and counted.
  *
  * An input is a byte, the number of rules; those, which are given to whatever is asked
- * for, one after the other; 17 registers of two bytes; a byte, how much more than the
- * copy was asked for; and the copy.
+ * for, one after the other; registers and the address, of two bytes each; a byte, how
+ * much more than the copy was asked for; and the copy.
  */
 #include "stacks/walk.h"
 #include "stacks/contexts.h"
@@ -145,7 +145,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < SYM_REGISTERS; i++) {
         sample.registers[i] = take(&input, 2);
     }
-    sample.registers[SYM_REGISTER_RSP] += STACK;
+    sample.registers[SYM_REGISTER_SP] += STACK;
     sample.address = 0x1000 + take(&input, 2) % 0x3000;
     sample.copied_bytes = input.size > 0 ? input.size - 1 : 0;
     sample.asked_bytes = sample.copied_bytes + take(&input, 1);

@@ -203,7 +203,7 @@ check_stacks(struct record_options *options)
     if (!stack_walk_possible()) {
         return cmd_refuse(options->command, "-g",
                           "no call stacks are recorded on this machine, only on "
-                          "x86-64");
+                          "x86-64 and arm64");
     }
     classify_sources(options, &time, &events);
     if (!time) {

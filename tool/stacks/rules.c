@@ -50,7 +50,9 @@ struct stack_rules {
     struct slot slots[STACK_RULES_MAX];
 };
 
-_Static_assert(sizeof(struct key) + sizeof(struct slot) == 64, "2 MiB in all");
+_Static_assert(sizeof(struct key) + sizeof(struct slot) ==
+                   (SYM_UNWIND_MACHINE == EM_AARCH64 ? 96 : 64),
+               "2 MiB in all, or 3");
 _Static_assert(STACK_RULES_MAX <= UINT16_MAX + 1, "numbers of keys and slots");
 
 static void

@@ -13,7 +13,7 @@
 
 #include "symbols/border/unwind.h"
 
-/* Rows; with all that belongs to them, 64 bytes each. */
+/* Rows; with all that belongs to them, 64 bytes each, and 96 on arm64. */
 enum { STACK_RULES_MAX = 1 << 15 };
 
 struct stack_rules;

@@ -24,7 +24,7 @@ struct stack_frame {
 
 enum stack_end {
     STACK_WHOLE,            /* the last caller has no caller */
-    STACK_BY_FRAME_POINTER, /* the same; some callers were found by rbp */
+    STACK_BY_FRAME_POINTER, /* the same; some callers were found by the frame pointer */
     STACK_CUT,              /* at the end of the copy of the stack */
     STACK_NOT_READABLE,     /* the copy is shorter than asked, or not of this memory */
     STACK_NO_RULES,         /* of an image: its tables do not cover the code; without

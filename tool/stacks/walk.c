@@ -13,18 +13,32 @@
 
 enum { WORD_BYTES = 8 };
 
+/* A bit for each register; and for those that are known behind a step by the frame
+ * pointer. A frame of arm64 may have its record anywhere. */
+#define ALL_REGISTERS (UINT32_MAX >> (32 - SYM_REGISTERS))
+enum {
+    POINTER_REGISTERS = 1u << SYM_REGISTER_FP |
+                        (SYM_UNWIND_MACHINE == EM_AARCH64 ? 0u : 1u << SYM_REGISTER_SP)
+};
+
+/* Code of arm64 may sign return addresses in bits below this one that no address of its
+ * process has; addresses have at least so many. */
+enum { SIGNATURE_END = 55, ADDRESS_BITS_MIN = 36 };
+
 /* walker - where a walk is. */
 struct walker {
     const struct stack_sample *sample;
     struct stack_rules *rules;
     struct stack_walked *walked;
     uint64_t registers[SYM_REGISTERS];
-    uint32_t known; /* a bit for each register whose value is known; rsp's is */
-    uint64_t next;  /* address of the next instruction */
+    uint32_t known;     /* a bit for each register whose value is known; if that of
+                         * the stack pointer is not, it is no lower than this one */
+    uint64_t signature; /* the bits of a return address that are none of an address */
+    uint64_t next;      /* address of the next instruction */
     const struct stack_mapping *mapping; /* that was found last; NULL: none */
     bool exact;                          /* next was interrupted, not returned to */
-    bool by_pointer;                     /* some step was by rbp */
-    bool linked; /* rbp was read by the last step, as part of the chain */
+    bool by_pointer;                     /* some step was by the frame pointer */
+    bool linked; /* which the last step read, as part of the chain */
 };
 
 /* The result of a step: the walk is at the caller; it has ended; a rule is missing. */
@@ -54,9 +68,9 @@ is_known(const struct walker *walker, unsigned int number)
 }
 
 static uint64_t
-first_rsp(const struct walker *walker)
+first_sp(const struct walker *walker)
 {
-    return walker->sample->registers[SYM_REGISTER_RSP];
+    return walker->sample->registers[SYM_REGISTER_SP];
 }
 
 /* Read a word of the copy. Returns false if the copy does not have it. */
@@ -64,9 +78,9 @@ static bool
 read_word(const struct walker *walker, uint64_t address, uint64_t *word)
 {
     const struct stack_sample *const sample = walker->sample;
-    const uint64_t offset = address - first_rsp(walker);
+    const uint64_t offset = address - first_sp(walker);
 
-    if (address < first_rsp(walker) || sample->copied_bytes < WORD_BYTES ||
+    if (address < first_sp(walker) || sample->copied_bytes < WORD_BYTES ||
         offset > sample->copied_bytes - WORD_BYTES) {
         return false;
     }
@@ -81,7 +95,7 @@ end_unread(struct walker *walker, uint64_t address)
     const struct stack_sample *const sample = walker->sample;
 
     return end_walk(walker,
-                    address >= first_rsp(walker) &&
+                    address >= first_sp(walker) &&
                             sample->copied_bytes >= sample->asked_bytes
                         ? STACK_CUT
                         : STACK_NOT_READABLE,
@@ -133,14 +147,38 @@ find_saved(const struct walker *walker, const struct sym_unwind_rule *rule,
     return rule->places[index] == SYM_PLACE_BASE && is_known(walker, rule->base);
 }
 
+/* Find the return address. Returns STEP_TAKEN, or ends the walk if it is not known. */
+static enum step
+find_return(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t image,
+            uint64_t cfa, uint64_t *address)
+{
+    uint64_t saved = cfa - WORD_BYTES;
+
+#if SYM_UNWIND_MACHINE == EM_AARCH64
+    /* In the link register before it is saved, and, as in restore_registers, behind
+     * that. It has another value in code that made a call. */
+    if (!find_saved(walker, rule, SYM_SAVED_REGISTERS - 1, cfa, &saved) ||
+        saved < first_sp(walker)) {
+        *address = walker->registers[SYM_REGISTER_RETURN];
+        return is_known(walker, SYM_REGISTER_RETURN)
+                   ? STEP_TAKEN
+                   : end_walk(walker, STACK_UNSUPPORTED, image);
+    }
+#else
+    (void)rule;
+    (void)image;
+#endif
+    return read_word(walker, saved, address) ? STEP_TAKEN : end_unread(walker, saved);
+}
+
 /* Set the saved registers to the values that they have in the caller, as far as these
- * are known. Of all other registers only rsp is known then. */
+ * are known. Of all other registers only the stack pointer is known then. */
 static void
 restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
                   uint64_t cfa)
 {
     uint64_t values[SYM_SAVED_REGISTERS];
-    uint32_t known = 1u << SYM_REGISTER_RSP;
+    uint32_t known = 1u << SYM_REGISTER_SP;
 
     for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
         const unsigned int number = sym_saved_registers[i];
@@ -150,9 +188,9 @@ restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
         if (rule->places[i] == SYM_PLACE_SAME) {
             known |= walker->known & 1u << number;
         } else if (find_saved(walker, rule, i, cfa, &address)) {
-            /* Below the first rsp there are no saved values any more: an epilogue
+            /* Below the first sp there are no saved values any more: an epilogue
              * popped this one, which tables do not say, and the register has it. */
-            known |= address < first_rsp(walker) ? walker->known & 1u << number
+            known |= address < first_sp(walker) ? walker->known & 1u << number
                      : read_word(walker, address, &values[i]) ? 1u << number
                                                               : 0;
         }
@@ -160,27 +198,34 @@ restore_registers(struct walker *walker, const struct sym_unwind_rule *rule,
     for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
         walker->registers[sym_saved_registers[i]] = values[i];
     }
-    walker->registers[SYM_REGISTER_RSP] = cfa;
-    walker->known = known;
+    walker->registers[SYM_REGISTER_SP] = cfa;
+    walker->known = known & ~(1u << SYM_REGISTER_RETURN); /* the call changed it */
+}
+
+/* Go on where a call returns to. */
+static void
+return_to(struct walker *walker, uint64_t address)
+{
+    walker->next = address & ~walker->signature;
+    walker->exact = false;
 }
 
 /* Go to the caller by a rule. */
 static enum step
 step_call(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t image)
 {
-    uint64_t next;
-    uint64_t cfa;
-    const enum step step = find_cfa(walker, rule, image, &cfa);
+    uint64_t next = 0;
+    uint64_t cfa = 0;
+    enum step step = find_cfa(walker, rule, image, &cfa);
 
+    if (step == STEP_TAKEN) {
+        step = find_return(walker, rule, image, cfa, &next);
+    }
     if (step != STEP_TAKEN) {
         return step;
     }
-    if (!read_word(walker, cfa - WORD_BYTES, &next)) {
-        return end_unread(walker, cfa - WORD_BYTES);
-    }
     restore_registers(walker, rule, cfa);
-    walker->next = next;
-    walker->exact = false;
+    return_to(walker, next);
     walker->linked = false;
     return STEP_TAKEN;
 }
@@ -188,18 +233,21 @@ step_call(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t im
 /* Go from the code that a signal handler returns to, to the code that the signal
  * interrupted: all of its registers are on the stack. */
 static enum step
-step_signal(struct walker *walker)
+step_signal(struct walker *walker, uint32_t image)
 {
-    const uint64_t stored = walker->registers[SYM_REGISTER_RSP];
+    const uint64_t stored = walker->registers[SYM_REGISTER_SP];
     uint64_t values[SYM_REGISTERS + 1];
 
+    if (!is_known(walker, SYM_REGISTER_SP)) {
+        return end_walk(walker, STACK_UNSUPPORTED, image);
+    }
     for (size_t i = 0; i <= SYM_REGISTERS; i++) {
         if (!read_word(walker, stored + sym_signal_offsets[i], &values[i])) {
             return end_unread(walker, stored + sym_signal_offsets[i]);
         }
     }
     memcpy(walker->registers, values, sizeof(walker->registers));
-    walker->known = (1u << SYM_REGISTERS) - 1;
+    walker->known = ALL_REGISTERS;
     walker->next = values[SYM_REGISTERS];
     walker->exact = true;
     walker->linked = false;
@@ -207,28 +255,27 @@ step_signal(struct walker *walker)
 }
 
 /* Go to the caller by the chain of frame pointers, which ends with 0. In code without
- * frame pointers rbp may be anything: it must lead upwards in the copy. */
+ * frame pointers the register may be anything: it must lead upwards in the copy. */
 static enum step
 step_pointer(struct walker *walker, uint32_t image)
 {
-    const uint64_t pointer = walker->registers[SYM_REGISTER_RBP];
+    const uint64_t pointer = walker->registers[SYM_REGISTER_FP];
     uint64_t next;
     uint64_t saved;
 
     if (walker->linked && pointer == 0) {
         return end_whole(walker);
     }
-    if (!is_known(walker, SYM_REGISTER_RBP) ||
-        pointer < walker->registers[SYM_REGISTER_RSP] ||
+    if (!is_known(walker, SYM_REGISTER_FP) ||
+        pointer < walker->registers[SYM_REGISTER_SP] ||
         !read_word(walker, pointer, &saved) ||
         !read_word(walker, pointer + WORD_BYTES, &next)) {
         return end_walk(walker, STACK_NO_RULES, image);
     }
-    walker->registers[SYM_REGISTER_RBP] = saved;
-    walker->registers[SYM_REGISTER_RSP] = pointer + (uint64_t)2 * WORD_BYTES;
-    walker->known = 1u << SYM_REGISTER_RBP | 1u << SYM_REGISTER_RSP;
-    walker->next = next;
-    walker->exact = false;
+    walker->registers[SYM_REGISTER_FP] = saved;
+    walker->registers[SYM_REGISTER_SP] = pointer + (uint64_t)2 * WORD_BYTES;
+    walker->known = POINTER_REGISTERS;
+    return_to(walker, next);
     walker->by_pointer = true;
     walker->linked = true;
     return STEP_TAKEN;
@@ -291,9 +338,14 @@ step_from(struct walker *walker, uint64_t address)
     }
     switch (rule->kind) {
     case SYM_UNWIND_CALL:
-        return step_call(walker, rule, mapping->image);
+        /* Not known behind a step by the frame pointer on arm64, where compilers keep
+         * frame pointers in code with tables, too. */
+        return rule->cfa_register == SYM_REGISTER_SP &&
+                       !is_known(walker, SYM_REGISTER_SP)
+                   ? step_pointer(walker, mapping->image)
+                   : step_call(walker, rule, mapping->image);
     case SYM_UNWIND_SIGNAL:
-        return step_signal(walker);
+        return step_signal(walker, mapping->image);
     case SYM_UNWIND_OUTERMOST:
         return end_whole(walker);
     case SYM_UNWIND_NO_TABLES:
@@ -331,11 +383,23 @@ add_frame(struct walker *walker, uint64_t address)
 bool
 stack_walk_possible(void)
 {
-#if defined(__x86_64__)
-    return true;
-#else
-    return false;
-#endif
+    return SYM_UNWIND_MACHINE != EM_NONE;
+}
+
+/* Return the bits of a return address that may be a signature: no mapping has them. */
+static uint64_t
+signature_of(const struct stack_sample *sample)
+{
+    uint64_t used = (UINT64_C(1) << ADDRESS_BITS_MIN) - 1;
+
+    if (SYM_UNWIND_MACHINE != EM_AARCH64 || sample->mapping_count == 0) {
+        return 0;
+    }
+    used |= sample->mappings[sample->mapping_count - 1].end - 1;
+    for (unsigned int bits = 1; bits < 64; bits *= 2) {
+        used |= used >> bits;
+    }
+    return ((UINT64_C(1) << SIGNATURE_END) - 1) & ~used;
 }
 
 bool
@@ -346,7 +410,8 @@ stack_walk(const struct stack_sample *sample, struct stack_rules *rules,
         .sample = sample,
         .rules = rules,
         .walked = walked,
-        .known = (1u << SYM_REGISTERS) - 1,
+        .known = ALL_REGISTERS,
+        .signature = signature_of(sample),
         .next = sample->address,
         .exact = true,
     };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * walk.h - finds the callers of interrupted code: a function of its registers, a copy
- * of its stack, the unwind rules of its images, and its mappings. x86-64.
+ * of its stack, the unwind rules of its images, and its mappings.
  *
  * Rules and stacks may be forged. Whatever they are, a frame is an address in a mapping
  * with code, there are at most STACK_FRAMES_MAX, and nothing but the copy is read.
@@ -27,7 +27,7 @@ struct stack_mapping {
 struct stack_sample {
     uint64_t registers[SYM_REGISTERS]; /* by DWARF's numbers */
     uint64_t address;                  /* of the next instruction */
-    const uint8_t *copy;               /* of memory from rsp upwards */
+    const uint8_t *copy;               /* of memory from the stack pointer upwards */
     size_t copied_bytes;
     size_t asked_bytes; /* at least copied_bytes; fewer were copied if no more could be
                          * read */

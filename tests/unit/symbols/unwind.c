@@ -139,17 +139,17 @@ assert_usual(const char *library)
 {
     struct sym_unwind_rule rule = rule_at(library, "usual", 0);
 
-    assert_cfa(&rule, SYM_CFA_REGISTER, SYM_REGISTER_RSP, 8);
+    assert_cfa(&rule, SYM_CFA_REGISTER, SYM_REGISTER_SP, 8);
     for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
         assert_place(&rule, i, SYM_PLACE_SAME, 0);
     }
     rule = rule_at(library, "usual", 2);
-    assert_cfa(&rule, SYM_CFA_REGISTER, SYM_REGISTER_RSP, 24);
+    assert_cfa(&rule, SYM_CFA_REGISTER, SYM_REGISTER_SP, 24);
     assert_place(&rule, RBX, SYM_PLACE_CFA, -16);
     assert_place(&rule, RBP, SYM_PLACE_CFA, -24);
     assert_place(&rule, R12, SYM_PLACE_SAME, 0);
     rule = rule_at(library, "usual", 5);
-    assert_cfa(&rule, SYM_CFA_REGISTER, SYM_REGISTER_RBP, 24);
+    assert_cfa(&rule, SYM_CFA_REGISTER, SYM_REGISTER_FP, 24);
     rule = rule_at(library, "usual", 6);
     assert_place(&rule, RBX, SYM_PLACE_SAME, 0);
     assert_place(&rule, R12, SYM_PLACE_LOST, 0);
@@ -170,8 +170,8 @@ unwind__stack_realigned__value_in_memory_and_one_base(void **state)
     struct sym_unwind_rule rule = rule_at("usual", "realigned", 0);
 
     (void)state;
-    assert_cfa(&rule, SYM_CFA_VALUE, SYM_REGISTER_RBP, -40);
-    assert_int_equal(rule.base, SYM_REGISTER_RBP);
+    assert_cfa(&rule, SYM_CFA_VALUE, SYM_REGISTER_FP, -40);
+    assert_int_equal(rule.base, SYM_REGISTER_FP);
     assert_place(&rule, RBP, SYM_PLACE_BASE, 0);
     assert_place(&rule, RBX, SYM_PLACE_BASE, -32);
     rule = rule_at("usual", "two_bases", 0);
@@ -184,7 +184,7 @@ unwind__stub__pushed_from_byte(void **state)
     struct sym_unwind_rule rule = rule_at("usual", "stub", 0);
 
     (void)state;
-    assert_cfa(&rule, SYM_CFA_STUB, SYM_REGISTER_RSP, 11);
+    assert_cfa(&rule, SYM_CFA_STUB, SYM_REGISTER_SP, 11);
 }
 
 static void

@@ -50,7 +50,7 @@ add_row(uint64_t start, uint64_t end)
     row[0] = start;
     row[1] = end;
     row[2] = SYM_UNWIND_CALL;
-    row[4] = SYM_REGISTER_RSP;
+    row[4] = SYM_REGISTER_SP;
     row[5] = (uint64_t)-8;
     number_count += ROW_NUMBERS;
     numbers[0]++;
@@ -110,7 +110,7 @@ replies__good_rows__taken(void **state)
     assert_int_equal(rows[0].start, ADDRESS - 5);
     assert_int_equal(rows[2].end, UINT64_MAX);
     assert_int_equal(rows[1].rule.cfa_offset, -8);
-    assert_int_equal(rows[1].rule.cfa_register, SYM_REGISTER_RSP);
+    assert_int_equal(rows[1].rule.cfa_register, SYM_REGISTER_SP);
 }
 
 static void

@@ -207,8 +207,8 @@ begin(void **state)
     memset(registers, 0, sizeof(registers));
     /* Interrupted in JIT code, whose frame is at the start of the copy, and that was
      * called by JIT code without a caller. */
-    registers[SYM_REGISTER_RSP] = stack_at;
-    registers[SYM_REGISTER_RBP] = stack_at + 16;
+    registers[SYM_REGISTER_SP] = stack_at;
+    registers[SYM_REGISTER_FP] = stack_at + 16;
     registers[SYM_REGISTERS] = 0x50010;
     copy[2] = 0;
     copy[3] = 0x50101;

@@ -122,8 +122,8 @@ put_hit(void)
     slot->key = key_of(code);
     slot->event_count = ring->event_count;
     slot->stack_bytes = BYTES;
-    slot->registers[SYM_REGISTER_RSP] = stack_at;
-    slot->registers[SYM_REGISTER_RBP] = stack_at;
+    slot->registers[SYM_REGISTER_SP] = stack_at;
+    slot->registers[SYM_REGISTER_FP] = stack_at;
     slot->registers[SYM_REGISTERS] = (uintptr_t)code;
     memcpy(slot->stack, frame, sizeof(frame));
     stack_ring_publish(ring, at, 7);

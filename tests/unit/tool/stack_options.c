@@ -69,7 +69,7 @@ stacks__no_walk_on_this_machine__refused_with_the_reason(void **state)
     possible = false;
     assert_false(take(&options, said, sizeof(said)));
     assert_string_equal(said, "ntprof: run: -g: no call stacks are recorded on this "
-                              "machine, only on x86-64\n");
+                              "machine, only on x86-64 and arm64\n");
 }
 
 static void

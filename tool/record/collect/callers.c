@@ -34,7 +34,7 @@ enum { THREADS = 8 };
 /* Of ntprof_stack.kernel_chain. One of that length may be cut. */
 enum { KERNEL_CHAIN_MAX = 127 };
 
-/* Of ntprof_stack.registers on x86-64; the last is the address. */
+/* Of ntprof_stack.registers; the last is the address. */
 enum { REGISTER_COUNT = SYM_REGISTERS + 1 };
 
 /* Walks of one stack: each frame may need one, and rows may go meanwhile. */

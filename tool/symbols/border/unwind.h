@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unwind.h - unwind rows: how the caller's registers are found from those of code at an
- * address, as the unwind tables of its image say. x86-64.
+ * address, as the unwind tables of its image say. Of x86-64 and arm64: of the machine
+ * that this is compiled for.
  *
  * Readers send what compilers, assemblers and linkers write; all other rules are
  * SYM_UNWIND_UNSUPPORTED.
@@ -9,23 +10,47 @@
 #ifndef SYMBOLS_BORDER_UNWIND_H
 #define SYMBOLS_BORDER_UNWIND_H
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Registers by DWARF's numbers; 16 is the return address. */
+/* Tests set it, to try both on either. EM_NONE: stacks are not walked on this one. */
+#if !defined(SYM_UNWIND_MACHINE)
+#if defined(__x86_64__)
+#define SYM_UNWIND_MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define SYM_UNWIND_MACHINE EM_AARCH64
+#else
+#define SYM_UNWIND_MACHINE EM_NONE
+#endif
+#endif
+
+/*
+ * Registers by DWARF's numbers, from 0 on.
+ *
+ * Saved ones are those that a function has to leave as they were, beside the stack
+ * pointer: rbx, rbp, r12 to r15; or x19 to x30, of which the last one, the link
+ * register, is the return address. That of x86-64 is in memory, right below the CFA.
+ */
+#if SYM_UNWIND_MACHINE == EM_AARCH64
 enum {
-    SYM_REGISTER_RBX = 3,
-    SYM_REGISTER_RBP = 6,
-    SYM_REGISTER_RSP = 7,
-    SYM_REGISTER_R12 = 12,
-    SYM_REGISTERS = 16
+    SYM_REGISTER_FP = 29,
+    SYM_REGISTER_RETURN = 30,
+    SYM_REGISTER_SP = 31,
+    SYM_REGISTERS = 32,
+    SYM_SAVED_REGISTERS = 12
 };
+#else
+enum {
+    SYM_REGISTER_FP = 6,
+    SYM_REGISTER_SP = 7,
+    SYM_REGISTER_RETURN = 16,
+    SYM_REGISTERS = 16,
+    SYM_SAVED_REGISTERS = 6
+};
+#endif
 
-/* Registers that a function has to leave as they were, beside rsp: rbx, rbp, r12 to
- * r15. */
-enum { SYM_SAVED_REGISTERS = 6 };
-
-/* Their numbers, in that order. */
+/* Numbers of saved registers, in that order. */
 extern const uint8_t sym_saved_registers[SYM_SAVED_REGISTERS];
 
 enum sym_unwind_kind {
@@ -35,18 +60,18 @@ enum sym_unwind_kind {
     SYM_UNWIND_OUTERMOST,   /* there is no caller */
     SYM_UNWIND_SIGNAL,      /* the caller was interrupted: all of its registers are
                              * where the kernel stores them for a handler */
-    SYM_UNWIND_CALL,        /* the caller's address is right below the CFA; other
-                             * members of the rule are of this kind only */
+    SYM_UNWIND_CALL,        /* the caller made a call; other members of the rule are
+                             * of this kind only */
     SYM_UNWIND_KINDS,
     SYM_UNWIND_UNREAD = SYM_UNWIND_KINDS /* the tables could not be read; no reader
                                           * sends this */
 };
 
-/* How the CFA is found, which is the caller's rsp. */
+/* How the CFA is found, which is the caller's stack pointer. */
 enum sym_unwind_cfa {
     SYM_CFA_REGISTER, /* register + offset */
-    SYM_CFA_STUB,     /* of a PLT: rsp + 8, and 8 more once the low four bits of the
-                       * address are offset or more */
+    SYM_CFA_STUB,     /* of a PLT of x86-64: rsp + 8, and 8 more once the low four bits
+                       * of the address are offset or more */
     SYM_CFA_VALUE,    /* the number in memory at register + offset */
     SYM_CFA_FORMS
 };
@@ -65,7 +90,7 @@ struct sym_unwind_rule {
     int32_t offsets[SYM_SAVED_REGISTERS]; /* of SYM_PLACE_CFA and _BASE; else 0 */
     uint8_t kind;
     uint8_t cfa;          /* form */
-    uint8_t cfa_register; /* SYM_REGISTER_RSP for a stub */
+    uint8_t cfa_register; /* SYM_REGISTER_SP for a stub */
     uint8_t base;         /* register of SYM_PLACE_BASE; 0 if there is none */
     uint8_t places[SYM_SAVED_REGISTERS]; /* enum sym_unwind_place */
 };
@@ -91,7 +116,8 @@ struct sym_unwind_answer {
 };
 
 /* Where the kernel stores the registers of what a signal interrupted, in bytes from
- * rsp of the code that the handler returns to. By number; the last is the address. */
-extern const uint8_t sym_signal_offsets[SYM_REGISTERS + 1];
+ * the stack pointer of the code that the handler returns to. By number; the last is
+ * the address. */
+extern const uint16_t sym_signal_offsets[SYM_REGISTERS + 1];
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - has libdw interpret the unwind tables of x86-64 code, and turns what libdw
+ * unwind.c - has libdw interpret the unwind tables of code, and turns what libdw
  * says of an address into a rule, if that has one of the few forms of real code.
  *
  * libdw describes where a register is by an expression of DWARF. libdw itself makes
@@ -13,8 +13,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-/* DWARF's number of the return address on x86-64, and its size on the stack. */
-enum { RETURN_ADDRESS = 16, CALL_SIZE = 8 };
+/* What a call of x86-64 pushes; its register that libdw takes for another. */
+enum { CALL_SIZE = 8, RBX = 3 };
 
 /* expression - DWARF operations. */
 struct expression {
@@ -76,9 +76,9 @@ is_stub(const struct expression *cfa, int32_t *pushed_from)
 static bool
 set_cfa(const struct expression *cfa, struct sym_unwind_rule *rule)
 {
-    if (is_stub(cfa, &rule->cfa_offset)) {
+    if (SYM_UNWIND_MACHINE != EM_AARCH64 && is_stub(cfa, &rule->cfa_offset)) {
         rule->cfa = SYM_CFA_STUB;
-        rule->cfa_register = SYM_REGISTER_RSP;
+        rule->cfa_register = SYM_REGISTER_SP;
         return true;
     }
     if (cfa->count == 2 && cfa->operations[1].atom == DW_OP_deref) {
@@ -146,26 +146,46 @@ find_register(Dwarf_Frame *frame, int number)
                : (struct location){.form = LOCATION_OTHER};
 }
 
-/* Whether the caller's rsp is the CFA. */
+/* Whether the caller's stack pointer is the CFA. The ABI says so of x86-64; that of
+ * arm64 says nothing, so that it is lost for libdw. */
 static bool
-has_usual_rsp(Dwarf_Frame *frame)
+has_usual_sp(Dwarf_Frame *frame)
 {
     struct expression found = {NULL, 0};
     Dwarf_Op room[3];
 
-    return dwarf_frame_register(frame, SYM_REGISTER_RSP, room, &found.operations,
+    return dwarf_frame_register(frame, SYM_REGISTER_SP, room, &found.operations,
                                 &found.count) == 0 &&
-           found.count == 2 && found.operations[0].atom == DW_OP_call_frame_cfa &&
-           found.operations[1].atom == DW_OP_stack_value;
+           ((found.count == 2 && found.operations[0].atom == DW_OP_call_frame_cfa &&
+             found.operations[1].atom == DW_OP_stack_value) ||
+            (SYM_UNWIND_MACHINE == EM_AARCH64 && found.count == 0));
 }
 
 /* --- rules --- */
+
+#if SYM_UNWIND_MACHINE == EM_AARCH64
+
+/* Whether a rule is the kernel's of the code that signal handlers return to. It leads
+ * to a record of the frame pointer and link register of what was interrupted. The
+ * walk needs all registers, which are below it where the stack pointer is. */
+static bool
+is_signal(Dwarf_Frame *frame, const struct sym_unwind_rule *rule)
+{
+    const struct location saved = find_register(frame, SYM_REGISTER_FP);
+    const struct location link = find_register(frame, SYM_REGISTER_RETURN);
+
+    return rule->cfa == SYM_CFA_REGISTER && rule->cfa_register == SYM_REGISTER_FP &&
+           rule->cfa_offset == 0 && saved.form == LOCATION_CFA && saved.offset == 0 &&
+           link.form == LOCATION_CFA && link.offset == (int32_t)sizeof(uint64_t);
+}
+
+#else
 
 /* Whether a location is where the kernel stores the register of a number. */
 static bool
 is_signal_offset(const struct location *location, int number)
 {
-    return location->form == LOCATION_BASE && location->base == SYM_REGISTER_RSP &&
+    return location->form == LOCATION_BASE && location->base == SYM_REGISTER_SP &&
            location->offset == sym_signal_offsets[number];
 }
 
@@ -174,11 +194,11 @@ is_signal_offset(const struct location *location, int number)
 static bool
 is_signal(Dwarf_Frame *frame, const struct sym_unwind_rule *rule)
 {
-    struct location location = find_register(frame, RETURN_ADDRESS);
+    struct location location = find_register(frame, SYM_REGISTER_RETURN);
 
-    if (rule->cfa != SYM_CFA_VALUE || rule->cfa_register != SYM_REGISTER_RSP ||
-        rule->cfa_offset != sym_signal_offsets[SYM_REGISTER_RSP] ||
-        !is_signal_offset(&location, RETURN_ADDRESS)) {
+    if (rule->cfa != SYM_CFA_VALUE || rule->cfa_register != SYM_REGISTER_SP ||
+        rule->cfa_offset != sym_signal_offsets[SYM_REGISTER_SP] ||
+        !is_signal_offset(&location, SYM_REGISTER_RETURN)) {
         return false;
     }
     for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
@@ -189,6 +209,8 @@ is_signal(Dwarf_Frame *frame, const struct sym_unwind_rule *rule)
     }
     return true;
 }
+
+#endif
 
 /* Set where the saved register of an index is. Returns false if a rule cannot say it:
  * another form, or a second register that a location is relative to. */
@@ -209,8 +231,8 @@ set_saved_register(const struct location *location, struct sym_unwind_rule *rule
     }
     /* libdw 0.188 takes number 0 for that of rbx: where tables do not say, rbx is lost
      * for it and rax is the same. No table says of rbx that it is lost. */
-    if (location->form == LOCATION_LOST &&
-        sym_saved_registers[index] == SYM_REGISTER_RBX) {
+    if (SYM_UNWIND_MACHINE != EM_AARCH64 && location->form == LOCATION_LOST &&
+        sym_saved_registers[index] == RBX) {
         return true;
     }
     for (size_t i = 0; i < index; i++) {
@@ -227,6 +249,15 @@ set_saved_register(const struct location *location, struct sym_unwind_rule *rule
     return true;
 }
 
+/* Whether a return address is where a rule has it: on arm64 in the link register or
+ * where that is saved. */
+static bool
+has_usual_return(const struct location *caller)
+{
+    return SYM_UNWIND_MACHINE == EM_AARCH64 ||
+           (caller->form == LOCATION_CFA && caller->offset == -CALL_SIZE);
+}
+
 /* Set where all saved registers are. Returns false if a rule cannot say it. */
 static bool
 set_saved_registers(Dwarf_Frame *frame, struct sym_unwind_rule *rule)
@@ -238,7 +269,7 @@ set_saved_registers(Dwarf_Frame *frame, struct sym_unwind_rule *rule)
             return false;
         }
     }
-    return has_usual_rsp(frame);
+    return has_usual_sp(frame);
 }
 
 static struct sym_unwind_rule
@@ -252,7 +283,7 @@ rule_of_kind(enum sym_unwind_kind kind)
 static struct sym_unwind_rule
 rule_of(Dwarf_Frame *frame, bool signal)
 {
-    const struct location caller = find_register(frame, RETURN_ADDRESS);
+    const struct location caller = find_register(frame, SYM_REGISTER_RETURN);
     struct sym_unwind_rule rule = rule_of_kind(SYM_UNWIND_CALL);
     struct expression cfa = {NULL, 0};
 
@@ -267,8 +298,7 @@ rule_of(Dwarf_Frame *frame, bool signal)
         return rule_of_kind(is_signal(frame, &rule) ? SYM_UNWIND_SIGNAL
                                                     : SYM_UNWIND_UNSUPPORTED);
     }
-    return caller.form == LOCATION_CFA && caller.offset == -CALL_SIZE &&
-                   set_saved_registers(frame, &rule)
+    return has_usual_return(&caller) && set_saved_registers(frame, &rule)
                ? rule
                : rule_of_kind(SYM_UNWIND_UNSUPPORTED);
 }
@@ -320,7 +350,7 @@ find_row(Dwarf_CFI *table, uint64_t address, struct sym_unwind_row *row)
     }
     number = dwarf_frame_info(frame, &start, &end, &signal); /* of the return address */
     *row = (struct sym_unwind_row){start, end, rule_of_kind(SYM_UNWIND_UNSUPPORTED)};
-    if (number == RETURN_ADDRESS) {
+    if (number == SYM_REGISTER_RETURN) {
         row->rule = rule_of(frame, signal);
     }
     free(frame);
@@ -341,6 +371,30 @@ open_tables(struct sym_unwind_tables *tables, const struct sym_elf *file,
         sym_dwarf_image_open(&tables->image)) {
         tables->debug = dwarf_getcfi(tables->image.dwarf);
     }
+}
+
+/* Make a row of the stubs of arm64's PLT, for which linkers write no tables: each jumps
+ * with stack and link register as its caller left them. What is before them in .plt
+ * pushes. Returns false if the address is in no stub. */
+static bool
+find_stub_row(const struct sym_elf *file, uint64_t address, struct sym_unwind_row *row)
+{
+    enum { HEAD_BYTES = 32 };
+    const size_t index =
+        SYM_UNWIND_MACHINE == EM_AARCH64 ? sym_elf_find_section(file, ".plt") : 0;
+    uint64_t start;
+    uint64_t end;
+
+    if (index == 0 ||
+        __builtin_add_overflow(file->sections[index].sh_addr, HEAD_BYTES, &start) ||
+        __builtin_add_overflow(file->sections[index].sh_addr,
+                               file->sections[index].sh_size, &end) ||
+        address < start || address >= end) {
+        return false;
+    }
+    *row = (struct sym_unwind_row){start, end, rule_of_kind(SYM_UNWIND_CALL)};
+    row->rule.cfa_register = SYM_REGISTER_SP;
+    return true;
 }
 
 /* Make the row that says why there is none: for the whole image if it has no tables,
@@ -364,7 +418,7 @@ sym_unwind_tables_find(struct sym_unwind_tables *tables, const struct sym_elf *f
 {
     size_t count = 0;
 
-    if (file->machine != EM_X86_64 || !file->wide || address == UINT64_MAX) {
+    if (file->machine != SYM_UNWIND_MACHINE || !file->wide || address == UINT64_MAX) {
         rows[0] = (struct sym_unwind_row){0, UINT64_MAX,
                                           rule_of_kind(SYM_UNWIND_UNSUPPORTED)};
         return 1;
@@ -380,7 +434,12 @@ sym_unwind_tables_find(struct sym_unwind_tables *tables, const struct sym_elf *f
         }
         address = rows[count++].end;
     }
-    return count > 0 ? count : explain_no_row(tables, address, &rows[0]);
+    if (count == 0) {
+        count = find_stub_row(file, address, &rows[0])
+                    ? 1
+                    : explain_no_row(tables, address, &rows[0]);
+    }
+    return count;
 }
 
 void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* unwind.h - reads the unwind tables of an ELF file: .eh_frame and .debug_frame. Only
- * x86-64 is supported. */
+ * this machine's code is supported. */
 #ifndef SYMBOLS_READER_UNWIND_H
 #define SYMBOLS_READER_UNWIND_H
 
