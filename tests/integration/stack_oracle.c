@@ -5,11 +5,12 @@
  *
  *   stack_oracle INSTRUCTIONS PASSED exec|entry COMMAND...
  *
- * The shadow stack has an entry for each call: where its return address is, and that.
- * An entry goes once rsp is above it, whatever did that: a return, longjmp, an
- * exception, the end of a signal handler. It is complete from where there are no calls:
- * the program's exec, or its entry, where the loader is done. From there on the first
- * PASSED instructions are only followed. Prints one line of JSON.
+ * The shadow stack has an entry for each call: where its return address is, or on arm64
+ * where the stack ends at the call, and that address. An entry goes once the stack
+ * pointer is above it, whatever did that: a return, longjmp, an exception, the end of a
+ * signal handler; on arm64 also by a return to it. It is complete from where there are
+ * no calls: the program's exec, or its entry, where the loader is done. From there on
+ * the first PASSED instructions are only followed. Prints one line of JSON.
  */
 #include "stack_images.h"
 
@@ -28,11 +29,11 @@
 #include <unistd.h>
 
 enum { SHADOWS_MAX = 1 << 16 };
-enum { COPY_BYTES = 1 << 16, CALL_BYTES_MAX = 8, SHOWN_MAX = 10 };
+enum { COPY_BYTES = 1 << 16, SHOWN_MAX = 10 };
 
 /* shadow - a call that has not returned, or what a signal interrupted. */
 struct shadow {
-    uint64_t slot; /* address of the return address */
+    uint64_t slot; /* address of the return address; the stack pointer at the call */
     uint64_t returns;
     bool exact; /* it was interrupted */
 };
@@ -53,6 +54,163 @@ fail(const char *what)
     perror(what);
     exit(2);
 }
+
+static uint64_t
+word_at(pid_t pid, uint64_t address)
+{
+    return (uint64_t)ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)address, NULL);
+}
+
+/* Add a call, or what a signal interrupted, to the shadow stack. */
+static void
+push(uint64_t slot, uint64_t returns, bool exact)
+{
+    if (shadow_count == SHADOWS_MAX) {
+        fail("shadows");
+    }
+    shadows[shadow_count++] = (struct shadow){slot, returns, exact};
+}
+
+/* --- the machine --- */
+
+static bool
+get_registers(pid_t pid, struct user_regs_struct *at)
+{
+    struct iovec all = {at, sizeof(*at)};
+
+    return ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &all) == 0;
+}
+
+static bool
+set_registers(pid_t pid, struct user_regs_struct *at)
+{
+    struct iovec all = {at, sizeof(*at)};
+
+    return ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &all) == 0;
+}
+
+#if defined(__x86_64__)
+
+/* int3, behind which a program stops. */
+enum { BREAKPOINT = 0xcc, BREAKPOINT_MASK = 0xff, BREAKPOINT_BYTES = 1 };
+
+#define PC(at) ((at)->rip)
+#define SP(at) ((at)->rsp)
+
+static void
+take_registers(const struct user_regs_struct *at, struct stack_sample *sample)
+{
+    const uint64_t registers[SYM_REGISTERS] = {
+        at->rax, at->rdx, at->rcx, at->rbx, at->rsi, at->rdi, at->rbp, at->rsp,
+        at->r8,  at->r9,  at->r10, at->r11, at->r12, at->r13, at->r14, at->r15};
+
+    memcpy(sample->registers, registers, sizeof(registers));
+}
+
+/* What the delivery of a signal did to the calls: the frame of the kernel has the
+ * handler's return address, and the registers. */
+static void
+follow_signal(pid_t pid, const struct user_regs_struct *before,
+              const struct user_regs_struct *at)
+{
+    push(at->rsp + 8 + sym_signal_offsets[SYM_REGISTERS], before->rip, true);
+    push(at->rsp, word_at(pid, at->rsp), false);
+}
+
+/* What one instruction did to the calls. */
+static void
+follow_instruction(pid_t pid, const struct user_regs_struct *before,
+                   const struct user_regs_struct *at)
+{
+    enum { CALL_BYTES_MAX = 8 };
+    uint64_t returns;
+
+    if (at->rsp == before->rsp - 8) {
+        returns = word_at(pid, at->rsp);
+        if (returns > before->rip && returns <= before->rip + CALL_BYTES_MAX &&
+            at->rip != returns) {
+            push(at->rsp, returns, false);
+        }
+    }
+}
+
+/* Code was mapped or unmapped: the instruction was a call of the system. */
+static bool
+maps_code(pid_t pid, const struct user_regs_struct *before,
+          const struct user_regs_struct *at)
+{
+    enum { MMAP = 9, MPROTECT = 10, MUNMAP = 11, SYSCALL_BYTES = 2 };
+
+    (void)pid;
+    return at->rip == before->rip + SYSCALL_BYTES && at->rcx == at->rip &&
+           before->rax >= MMAP && before->rax <= MUNMAP;
+}
+
+#else
+
+/* brk, at which a program stops. */
+enum { BREAKPOINT_BYTES = 0 };
+#define BREAKPOINT UINT64_C(0xd4200000)
+#define BREAKPOINT_MASK UINT64_C(0xffffffff)
+
+enum { LINK = 30, INSTRUCTION_BYTES = 4 };
+
+#define PC(at) ((at)->pc)
+#define SP(at) ((at)->sp)
+
+/* Of addresses that may be signed. */
+#define WITHOUT_SIGNATURE(address) ((address) & ((UINT64_C(1) << 48) - 1))
+
+static void
+take_registers(const struct user_regs_struct *at, struct stack_sample *sample)
+{
+    memcpy(sample->registers, at->regs, sizeof(at->regs));
+    sample->registers[SYM_REGISTER_SP] = at->sp;
+}
+
+static void
+follow_signal(pid_t pid, const struct user_regs_struct *before,
+              const struct user_regs_struct *at)
+{
+    (void)pid;
+    push(at->sp + sym_signal_offsets[SYM_REGISTERS], before->pc, true);
+    push(at->sp, at->regs[LINK], false);
+}
+
+/* Instructions that call set the link register to what is behind them; those that
+ * return go where it says. */
+static void
+follow_instruction(pid_t pid, const struct user_regs_struct *before,
+                   const struct user_regs_struct *at)
+{
+    const uint64_t next = before->pc + INSTRUCTION_BYTES;
+
+    (void)pid;
+    if (at->pc == next) {
+        return;
+    }
+    if (at->regs[LINK] == next) {
+        push(at->sp, next, false);
+    } else if (at->pc == WITHOUT_SIGNATURE(at->regs[LINK])) {
+        while (shadow_count > 0 && shadows[shadow_count - 1].slot <= at->sp) {
+            shadow_count--;
+        }
+    }
+}
+
+static bool
+maps_code(pid_t pid, const struct user_regs_struct *before,
+          const struct user_regs_struct *at)
+{
+    enum { NUMBER = 8, MUNMAP = 215, MMAP = 222, MPROTECT = 226 };
+    const uint64_t number = before->regs[NUMBER];
+
+    return at->pc == before->pc + INSTRUCTION_BYTES &&
+           (number == MUNMAP || number == MMAP || number == MPROTECT) &&
+           (uint32_t)word_at(pid, before->pc) == 0xd4000001; /* svc */
+}
+
+#endif
 
 /* --- mappings --- */
 
@@ -90,21 +248,20 @@ static struct stack_sample
 sample_of(pid_t pid, const struct user_regs_struct *at)
 {
     struct iovec here = {copy, sizeof(copy)};
-    struct iovec there = {(void *)(uintptr_t)at->rsp, sizeof(copy)};
+    struct iovec there = {(void *)(uintptr_t)SP(at), sizeof(copy)};
     const ssize_t copied = process_vm_readv(pid, &here, 1, &there, 1, 0);
-
-    if (copied < 0) {
-        fail("process_vm_readv");
-    }
-    return (struct stack_sample){
-        .registers = {at->rax, at->rdx, at->rcx, at->rbx, at->rsi, at->rdi, at->rbp,
-                      at->rsp, at->r8, at->r9, at->r10, at->r11, at->r12, at->r13,
-                      at->r14, at->r15},
-        .address = at->rip,
+    struct stack_sample sample = {
+        .address = PC(at),
         .copy = copy,
         .copied_bytes = (size_t)copied,
         .asked_bytes = sizeof(copy),
     };
+
+    if (copied < 0) {
+        fail("process_vm_readv");
+    }
+    take_registers(at, &sample);
+    return sample;
 }
 
 /* Is a frame that of the call which a shadow is of? */
@@ -134,11 +291,13 @@ count_right(const struct stack_walked *walked)
 static void
 show(const struct user_regs_struct *at, const struct stack_walked *walked, size_t right)
 {
-    const struct stack_mapping *const mapping = stack_images_mapping(at->rip);
+    const struct stack_mapping *const mapping = stack_images_mapping(PC(at));
 
     fprintf(stderr, "at %s+0x%llx: %zu right of %zu frames and %zu calls, end %d in %s",
             mapping == NULL ? "?" : stack_images_path(mapping->image),
-            mapping == NULL ? at->rip : at->rip - mapping->start + mapping->address,
+            (unsigned long long)(mapping == NULL
+                                     ? PC(at)
+                                     : PC(at) - mapping->start + mapping->address),
             right, walked->count, shadow_count, walked->end,
             stack_images_path(walked->image));
     if (right > 0) {
@@ -155,7 +314,7 @@ show(const struct user_regs_struct *at, const struct stack_walked *walked, size_
 static bool
 may_land(const struct user_regs_struct *at)
 {
-    const struct stack_mapping *const mapping = stack_images_mapping(at->rip);
+    const struct stack_mapping *const mapping = stack_images_mapping(PC(at));
 
     return mapping != NULL &&
            strstr(stack_images_path(mapping->image), "/libgcc_s.so") != NULL;
@@ -188,41 +347,18 @@ judge(const struct user_regs_struct *at, const struct stack_walked *walked)
 
 /* --- the shadow stack --- */
 
-static void
-push(uint64_t slot, uint64_t returns, bool exact)
-{
-    if (shadow_count == SHADOWS_MAX) {
-        fail("shadows");
-    }
-    shadows[shadow_count++] = (struct shadow){slot, returns, exact};
-}
-
-static uint64_t
-word_at(pid_t pid, uint64_t address)
-{
-    return (uint64_t)ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)address, NULL);
-}
-
 /* What one instruction, or the delivery of a signal, did to the calls. */
 static void
 follow(pid_t pid, const struct user_regs_struct *before,
        const struct user_regs_struct *at, bool signal)
 {
-    uint64_t returns;
-
-    if (signal && at->rip != before->rip && at->rsp < before->rsp) {
-        /* The frame of the kernel: the handler's return address, and the registers. */
-        push(at->rsp + 8 + sym_signal_offsets[SYM_REGISTERS], before->rip, true);
-        push(at->rsp, word_at(pid, at->rsp), false);
+    if (signal && PC(at) != PC(before) && SP(at) < SP(before)) {
+        follow_signal(pid, before, at);
         counts.signals++;
-    } else if (at->rsp == before->rsp - 8) {
-        returns = word_at(pid, at->rsp);
-        if (returns > before->rip && returns <= before->rip + CALL_BYTES_MAX &&
-            at->rip != returns) {
-            push(at->rsp, returns, false);
-        }
+    } else {
+        follow_instruction(pid, before, at);
     }
-    while (shadow_count > 0 && shadows[shadow_count - 1].slot < at->rsp) {
+    while (shadow_count > 0 && shadows[shadow_count - 1].slot < SP(at)) {
         shadow_count--;
     }
 }
@@ -282,31 +418,21 @@ run_to_entry(pid_t pid)
 {
     const uint64_t entry = entry_of(pid);
     const uint64_t code = word_at(pid, entry);
-    const uint64_t stop = (code & ~UINT64_C(0xff)) | 0xcc;
+    const uint64_t stop = (code & ~(uint64_t)BREAKPOINT_MASK) | BREAKPOINT;
     struct user_regs_struct at;
     int status;
 
     if (ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)stop) != 0 ||
         ptrace(PTRACE_CONT, pid, NULL, NULL) != 0 || waitpid(pid, &status, 0) != pid ||
-        !WIFSTOPPED(status) || ptrace(PTRACE_GETREGS, pid, NULL, &at) != 0 ||
-        at.rip != entry + 1) {
+        !WIFSTOPPED(status) || !get_registers(pid, &at) ||
+        PC(&at) != entry + BREAKPOINT_BYTES) {
         fail("the program's entry");
     }
-    at.rip = entry;
+    PC(&at) = entry;
     if (ptrace(PTRACE_POKETEXT, pid, (void *)(uintptr_t)entry, (void *)code) != 0 ||
-        ptrace(PTRACE_SETREGS, pid, NULL, &at) != 0) {
+        !set_registers(pid, &at)) {
         fail("the program's entry");
     }
-}
-
-/* Code was mapped or unmapped: the instruction was a call of the system. */
-static bool
-maps_code(const struct user_regs_struct *before, const struct user_regs_struct *at)
-{
-    enum { MMAP = 9, MPROTECT = 10, MUNMAP = 11, SYSCALL_BYTES = 2 };
-
-    return at->rip == before->rip + SYSCALL_BYTES && at->rcx == at->rip &&
-           before->rax >= MMAP && before->rax <= MUNMAP;
 }
 
 static unsigned long
@@ -317,8 +443,8 @@ step_all(pid_t pid, unsigned long passed, unsigned long most)
     unsigned long steps = 0;
     int number = 0;
 
-    if (ptrace(PTRACE_GETREGS, pid, NULL, &before) != 0) {
-        fail("PTRACE_GETREGS");
+    if (!get_registers(pid, &before)) {
+        fail("PTRACE_GETREGSET");
     }
     for (; steps < passed + most; steps++) {
         const int delivered = number;
@@ -326,12 +452,12 @@ step_all(pid_t pid, unsigned long passed, unsigned long most)
 
         if (ptrace(PTRACE_SINGLESTEP, pid, NULL, (long)number) != 0 ||
             waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
-            ptrace(PTRACE_GETREGS, pid, NULL, &at) != 0) {
+            !get_registers(pid, &at)) {
             break; /* it ended */
         }
         number = WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
         follow(pid, &before, &at, delivered != 0);
-        if (stack_images_mapping(at.rip) == NULL || maps_code(&before, &at)) {
+        if (stack_images_mapping(PC(&at)) == NULL || maps_code(pid, &before, &at)) {
             read_mappings(pid);
         }
         if (steps >= passed) {

@@ -183,10 +183,23 @@ take_exec(const struct perf_event_header *header)
     }
 }
 
-/* From perf's numbers (asm/perf_regs.h) to DWARF's. */
+/* From perf's numbers (asm/perf_regs.h) to DWARF's. Those of arm64 are the same. */
 static void
 take_registers(struct stack_sample *sample, const uint8_t *at, uint64_t mask)
 {
+#if defined(__aarch64__)
+    for (unsigned i = 0; i < REGISTERS; i++) {
+        if ((mask >> i & 1) == 0) {
+            continue;
+        }
+        if (i < SYM_REGISTERS) {
+            sample->registers[i] = word(at);
+        } else if (i == SYM_REGISTERS) {
+            sample->address = word(at);
+        }
+        at += 8;
+    }
+#else
     static const uint8_t dwarf[] = {0, 3, 2, 1, 4, 5, 6, 7};
     enum { IP = 8, R8 = 16, R15 = 23 };
 
@@ -203,6 +216,7 @@ take_registers(struct stack_sample *sample, const uint8_t *at, uint64_t mask)
         }
         at += 8;
     }
+#endif
 }
 
 static void
