@@ -25,6 +25,7 @@ SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
 SHALLOW, DEEP = 1, 40  # calls
 FEW_CONTEXTS = 4096
 MB = 1e6
+SAMPLE, LOCATION, STRING = 2, 4, 6  # fields of a profile
 NOT_WHOLE = re.compile(r"\[(cut at|stack not|no unwind|unwind rules|deeper|callers not|other callers)")
 
 QUERY = ("with recursive c(i) as (select 1 union all select i + 1 from c where i < 300000) "
@@ -180,12 +181,12 @@ def record(commands, command):
                          str(round(1e9 / HZ)), "--call-graph", "dwarf", "--", *command])
 
 
-def rows_of(commands, profile):
-    """Hits, and how many addresses were hit."""
+def hits_and_places(commands, profile):
+    """Hits, and how many addresses were hit or are calls: each call needs a rule and a name, too."""
     text = commands.folder / "rows.json"
-    commands.run([commands.ntprof, "report", "--by", "address", "--rows", "0", "--json", profile], stdout=text)
-    report = json.loads(text.read_text())
-    return report["sources"][0]["counted"], len(report["rows"])
+    commands.run([commands.ntprof, "report", "--json", profile], stdout=text)
+    return (json.loads(text.read_text())["sources"][0]["counted"],
+            sum(number == LOCATION for number, _ in fields_of(commands.folder / profile)))
 
 
 def show_cost(commands):
@@ -201,7 +202,7 @@ def show_cost(commands):
                                                      stdout="/dev/null")
             record(commands, command)
         results = turns(actions, TURNS)
-        hits, places = rows_of(commands, "stacks-0.pb.gz")
+        hits, places = hits_and_places(commands, "stacks-0.pb.gz")
         times = [turn["stacks"].work_cpu_ns / turn["flat"].work_cpu_ns for turn in results]
         show(f"{name}: program's time, -g / flat", times)
         show_at_most(f"{name}: that, mean and two standard errors",
@@ -252,17 +253,24 @@ def varint(data, at):
             return number, at
 
 
-def bytes_of_row(path):
-    """What a profile's file has of each row beside its strings: (bytes, rows)."""
+def fields_of(path):
+    """(number, bytes) of each field of a profile."""
     data = gzip.decompress(path.read_bytes())
-    at, rows, rest = 0, 0, bytearray()
+    at = 0
     while at < len(data):
         begin = at
         key, at = varint(data, at)
         value, at = varint(data, at)
         at += value if key & 7 == 2 else 0
-        rows += key >> 3 == 2
-        rest += data[begin:at] if key >> 3 != 6 else b""
+        yield key >> 3, data[begin:at]
+
+
+def bytes_of_row(path):
+    """What a profile's file has of each row beside its strings: (bytes, rows)."""
+    rows, rest = 0, bytearray()
+    for number, field in fields_of(path):
+        rows += number == SAMPLE
+        rest += field if number != STRING else b""
     return len(zlib.compress(bytes(rest))) / rows, rows
 
 

@@ -3,8 +3,9 @@
  * stack_peer.c - walks the samples of a file of `perf record --call-graph dwarf` as the
  * recorder walks its own, so that both can be compared on the same samples.
  *
- *   stack_peer PERF-DATA
+ *   stack_peer PERF-DATA [BYTES]
  *
+ * With BYTES of each copy only, as if no more had been asked for.
  * For each sample of the program one line: its time in ns, thread, end, and addresses:
  * the hit, then each call (the byte before its return address). The file is one of a
  * command and of one event of user mode; it is trusted. Layouts: perf_event_open(2) and
@@ -44,12 +45,19 @@ static struct perf_event_attr attribute;
 static struct record *records;
 static size_t record_count;
 static uint32_t program_pid; /* 0: there was no exec yet */
+static size_t bytes_max;     /* of each copy */
 
 static void
 fail(const char *what)
 {
     fprintf(stderr, "stack_peer: %s\n", what);
     exit(2);
+}
+
+static size_t
+least(size_t a, size_t b)
+{
+    return a < b ? a : b;
 }
 
 static uint64_t
@@ -236,7 +244,8 @@ take_sample(const struct perf_event_header *header, uint64_t time)
 {
     const uint64_t type = attribute.sample_type;
     const uint8_t *at = (const uint8_t *)(header + 1);
-    struct stack_sample sample = {.asked_bytes = attribute.sample_stack_user};
+    struct stack_sample sample = {.asked_bytes =
+                                      least(attribute.sample_stack_user, bytes_max)};
     struct stack_walked walked;
     uint32_t ids[2];
     uint64_t abi;
@@ -259,7 +268,7 @@ take_sample(const struct perf_event_header *header, uint64_t time)
     at += 8 * (size_t)__builtin_popcountll(attribute.sample_regs_user);
     if (word(at) != 0) {
         sample.copy = at + 8;
-        sample.copied_bytes = word(at + 8 + word(at));
+        sample.copied_bytes = least(word(at + 8 + word(at)), bytes_max);
     }
     stack_images_walk(&sample, &walked);
     show(&sample, &walked, time, ids[1]);
@@ -278,9 +287,10 @@ main(int argc, char **argv)
     uint8_t *data;
     size_t bytes;
 
-    if (argc != 2 || stack_images_init() != 0) {
-        fail("usage: stack_peer PERF-DATA");
+    if (argc < 2 || argc > 3 || stack_images_init() != 0) {
+        fail("usage: stack_peer PERF-DATA [BYTES]");
     }
+    bytes_max = argc == 3 ? strtoul(argv[2], NULL, 10) : SIZE_MAX;
     data = read_file(argv[1], &bytes);
     if (bytes < sizeof(header)) {
         fail("the file is short");
