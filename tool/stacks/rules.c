@@ -2,7 +2,7 @@
 /*
  * rules.c - rows in an array that is sorted by image and address: one binary search
  * finds a row, and rows that come together are added by one move. Stacks have the same
- * return addresses again and again, so what look-ups found is kept until a key moves.
+ * return addresses again and again, so what look-ups found is kept until a row goes.
  *
  * Invariants: keys are in order; rows of an image do not overlap; each slot is that of
  * one key, or in the list of free ones, or was never used, as all from fresh on.
@@ -21,7 +21,6 @@ struct key {
     uint64_t start;
     uint32_t image;
     uint16_t slot;
-    bool used; /* looked up since there was no room last */
 };
 
 /* slot - the rest of a row, which does not move when keys do. */
@@ -30,12 +29,12 @@ struct slot {
     struct sym_unwind_rule rule;
 };
 
-/* found - the key that a look-up found. */
+/* found - the slot that a look-up found. */
 struct found {
     uint64_t address;
-    uint64_t moves; /* of stack_rules, then; 0: there was no look-up */
+    uint64_t removals; /* of stack_rules, then */
     uint32_t image;
-    uint16_t key;
+    uint16_t slot;
 };
 
 enum { FOUND_BITS = 10 };
@@ -44,8 +43,9 @@ struct stack_rules {
     size_t count;
     size_t first_free; /* slot; STACK_RULES_MAX: none */
     size_t fresh;
-    uint64_t moves; /* of keys: it changes whenever one moves, goes or comes */
+    uint64_t removals;                   /* of rows; from 1 on */
     struct found found[1 << FOUND_BITS]; /* by hash of image and address */
+    bool used[STACK_RULES_MAX]; /* by slot: looked up since there was no room last */
     struct key keys[STACK_RULES_MAX];
     struct slot slots[STACK_RULES_MAX];
 };
@@ -53,7 +53,7 @@ struct stack_rules {
 _Static_assert(sizeof(struct key) + sizeof(struct slot) ==
                    (SYM_UNWIND_MACHINE == EM_AARCH64 ? 96 : 64),
                "2 MiB in all, or 3");
-_Static_assert(STACK_RULES_MAX <= UINT16_MAX + 1, "numbers of keys and slots");
+_Static_assert(STACK_RULES_MAX <= UINT16_MAX + 1, "numbers of slots");
 
 static void
 free_slot(struct stack_rules *rules, size_t number)
@@ -85,7 +85,7 @@ stack_rules_create(void)
         rules->count = 0;
         rules->first_free = STACK_RULES_MAX;
         rules->fresh = 0;
-        rules->moves = 1;
+        rules->removals = 1;
         memset(rules->found, 0, sizeof(rules->found));
     }
     return rules;
@@ -141,21 +141,18 @@ stack_rules_find(struct stack_rules *rules, uint32_t image, uint64_t address)
 {
     const uint32_t hash = hash_mix(image, address);
     struct found *const found = &rules->found[hash >> (32 - FOUND_BITS)];
-    struct key *key;
 
-    if (found->moves == rules->moves && found->address == address &&
-        found->image == image) {
-        key = &rules->keys[found->key];
-    } else {
-        key = find_key(rules, image, address);
+    if (found->removals != rules->removals || found->address != address ||
+        found->image != image) {
+        const struct key *const key = find_key(rules, image, address);
+
         if (key == NULL) {
             return NULL;
         }
-        *found =
-            (struct found){address, rules->moves, image, (uint16_t)(key - rules->keys)};
+        *found = (struct found){address, rules->removals, image, key->slot};
     }
-    key->used = true;
-    return &rules->slots[key->slot].rule;
+    rules->used[found->slot] = true;
+    return &rules->slots[found->slot].rule;
 }
 
 /* Remove the rows with the keys of [from, to). */
@@ -168,7 +165,7 @@ remove_keys(struct stack_rules *rules, size_t from, size_t to)
     memmove(&rules->keys[from], &rules->keys[to],
             (rules->count - to) * sizeof(rules->keys[0]));
     rules->count -= to - from;
-    rules->moves++;
+    rules->removals += to > from;
 }
 
 /* Make room: remove the rows that were not looked up since the last call of this, or if
@@ -181,21 +178,21 @@ sweep(struct stack_rules *rules)
     bool crowded;
 
     for (size_t i = 0; i < rules->count; i++) {
-        used += rules->keys[i].used;
+        used += rules->used[rules->keys[i].slot];
     }
     crowded = used > STACK_RULES_MAX / 4 * 3;
     for (size_t i = 0; i < rules->count; i++) {
-        struct key *const key = &rules->keys[i];
+        const struct key key = rules->keys[i];
 
-        if (crowded ? i % 2 == 0 : key->used) {
-            rules->keys[kept] = *key;
-            rules->keys[kept++].used = false;
+        if (crowded ? i % 2 == 0 : rules->used[key.slot]) {
+            rules->keys[kept++] = key;
+            rules->used[key.slot] = false;
         } else {
-            free_slot(rules, key->slot);
+            free_slot(rules, key.slot);
         }
     }
     rules->count = kept;
-    rules->moves++;
+    rules->removals++;
 }
 
 /* Remove the rows of an image that overlap [start, end). */
@@ -226,12 +223,12 @@ stack_rules_add(struct stack_rules *rules, uint32_t image,
     memmove(&rules->keys[at + count], &rules->keys[at],
             (rules->count - at) * sizeof(rules->keys[0]));
     rules->count += count;
-    rules->moves++;
     for (size_t i = 0; i < count; i++) {
         const size_t slot = take_slot(rules);
 
         assert(rows[i].start < rows[i].end);
-        rules->keys[at + i] = (struct key){rows[i].start, image, (uint16_t)slot, false};
+        rules->keys[at + i] = (struct key){rows[i].start, image, (uint16_t)slot};
+        rules->used[slot] = false;
         rules->slots[slot] = (struct slot){rows[i].end, rows[i].rule};
     }
 }
