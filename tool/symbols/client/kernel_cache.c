@@ -3,15 +3,14 @@
 #include "symbols/client/kernel_cache.h"
 
 #include "base/command_log.h"
+#include "base/private_folder.h"
 #include "base/whole_file.h"
 #include "symbols/border/table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* A larger file is not read. Real ones have 4 MB. */
@@ -42,33 +41,7 @@ kernel_cache_boot(char boot[KERNEL_BOOT_BYTES])
     return read;
 }
 
-/* --- files --- */
-
-/* Whether what a descriptor leads to is of this type (S_IF...), the caller's, and for
- * nobody else. */
-static bool
-is_own(int fd, mode_t type, struct stat *status)
-{
-    return fstat(fd, status) == 0 && (status->st_mode & S_IFMT) == type &&
-           status->st_uid == geteuid() && (status->st_mode & 077) == 0;
-}
-
-/* Open the folder. Returns its descriptor, or -1 with *why set. */
-static int
-open_folder(const char *path, const char **why)
-{
-    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat status;
-
-    if (folder < 0) {
-        *why = strerror(errno);
-    } else if (!is_own(folder, S_IFDIR, &status)) {
-        *why = "the folder is not the caller's alone";
-        close(folder);
-        return -1;
-    }
-    return folder;
-}
+/* --- reading --- */
 
 static bool
 read_all(int fd, void *to, size_t size)
@@ -98,8 +71,6 @@ read_buffer(int fd, struct buffer *buffer, uint64_t size)
     buffer->size = (size_t)size;
     return true;
 }
-
-/* --- reading --- */
 
 /* Whether a header is of this boot, and the parts that it names are together what is
  * behind it. */
@@ -158,16 +129,12 @@ is_valid(const struct kernel_table *table)
 }
 
 static bool
-read_table(int fd, const char *boot, struct kernel_table *table)
+read_table(int fd, uint64_t file_bytes, const char *boot, struct kernel_table *table)
 {
     struct header header;
-    struct stat status;
 
-    if (!is_own(fd, S_IFREG, &status) || status.st_nlink != 1 ||
-        status.st_size < (off_t)sizeof(header) ||
-        (uint64_t)status.st_size > FILE_BYTES_MAX ||
-        !read_all(fd, &header, sizeof(header)) ||
-        !fits(&header, boot, (uint64_t)status.st_size)) {
+    if (file_bytes < sizeof(header) || file_bytes > FILE_BYTES_MAX ||
+        !read_all(fd, &header, sizeof(header)) || !fits(&header, boot, file_bytes)) {
         return false;
     }
     table->core = header.core;
@@ -179,24 +146,23 @@ bool
 kernel_cache_read(const char *folder, const char *boot, struct kernel_table *table)
 {
     const char *why = "";
-    const int folder_fd = open_folder(folder, &why);
+    const int folder_fd = private_folder_open(folder, &why);
+    struct stat status;
     const int fd = folder_fd < 0
                        ? -1
-                       : openat(folder_fd, "kernel",
-                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    const bool read = fd >= 0 && read_table(fd, boot, table);
+                       : private_folder_open_file(folder_fd, "kernel", &status, &why);
+    const bool read = fd >= 0 && read_table(fd, (uint64_t)status.st_size, boot, table);
 
-    if (folder_fd >= 0 && !read) {
-        why = fd >= 0 ? "it is not of this boot, or not in order" : strerror(errno);
-    }
     if (fd >= 0) {
+        why = "it is not of this boot, or not in order";
         close(fd);
     }
     if (folder_fd >= 0) {
         close(folder_fd);
     }
     COMMAND_LOG("symbols of the kernel: %s %s/kernel%s%s",
-                read ? "read from" : "not from", folder, read ? "" : ": ", why);
+                read ? "read from" : "not from", folder, read ? "" : ": ",
+                read ? "" : why);
     return read;
 }
 
@@ -262,16 +228,11 @@ kernel_cache_write(const char *folder, const char *boot,
                    const struct kernel_table *table)
 {
     const char *why = "";
+    const int folder_fd = private_folder_make(folder, &why);
     struct whole_file_error error = {""};
     char path[PATH_MAX];
-    int folder_fd = -1;
     bool written = false;
 
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-        why = strerror(errno);
-    } else {
-        folder_fd = open_folder(folder, &why);
-    }
     if (folder_fd >= 0) {
         snprintf(path, sizeof(path), "%s/kernel", folder);
         written = write_file(path, boot, table, &error);
