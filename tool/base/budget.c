@@ -40,16 +40,13 @@ sym_budget_give(struct sym_budget *budget, uint64_t bytes)
 enum { ROOM_FIRST = 16, ROOM_MAX = 1 << 30 };
 
 void *
-sym_budget_grow(struct sym_budget *budget, void *items, size_t count, size_t *room,
-                size_t item_bytes)
+sym_budget_enlarge(struct sym_budget *budget, void *items, size_t *room,
+                   size_t item_bytes)
 {
     const size_t wanted = *room == 0 ? ROOM_FIRST : *room * 2;
     const uint64_t more = (uint64_t)(wanted - *room) * item_bytes;
     void *larger;
 
-    if (count < *room) {
-        return items;
-    }
     if (wanted > ROOM_MAX || !sym_budget_take(budget, more)) {
         return NULL;
     }

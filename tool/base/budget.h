@@ -26,6 +26,10 @@ bool sym_budget_take(struct sym_budget *budget, uint64_t bytes);
 /* Give bytes back that were taken and are freed. */
 void sym_budget_give(struct sym_budget *budget, uint64_t bytes);
 
+/* Do what sym_budget_grow does for an array that is full. */
+void *sym_budget_enlarge(struct sym_budget *budget, void *items, size_t *room,
+                         size_t item_bytes);
+
 /*
  * Make room for one more item in an array of count items, which may be reallocated. The
  * bytes that it grows by are taken from the budget.
@@ -35,7 +39,11 @@ void sym_budget_give(struct sym_budget *budget, uint64_t bytes);
  *
  * Returns the array, or NULL if memory or the budget ran out; it is unchanged then.
  */
-void *sym_budget_grow(struct sym_budget *budget, void *items, size_t count,
-                      size_t *room, size_t item_bytes);
+static inline void *
+sym_budget_grow(struct sym_budget *budget, void *items, size_t count, size_t *room,
+                size_t item_bytes)
+{
+    return count < *room ? items : sym_budget_enlarge(budget, items, room, item_bytes);
+}
 
 #endif

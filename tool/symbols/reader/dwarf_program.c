@@ -26,6 +26,21 @@ read_parameters(struct sym_dwarf_program *program, struct sym_dwarf_bytes *heade
            program->opcode_base > 0;
 }
 
+/* Divide once for each special opcode, and not for each time that it is run. */
+static void
+set_specials(struct sym_dwarf_program *program)
+{
+    for (unsigned int code = program->opcode_base; code < 256; code++) {
+        const unsigned int adjusted = code - program->opcode_base;
+
+        program->specials[code] = (struct sym_dwarf_special){
+            .address = (uint16_t)(program->instruction_bytes *
+                                  (adjusted / program->line_range)),
+            .line =
+                (int16_t)(program->line_base + (int)(adjusted % program->line_range))};
+    }
+}
+
 bool
 sym_dwarf_program_begin(struct sym_dwarf_program *program,
                         const struct sym_dwarf_part *lines, uint64_t offset)
@@ -63,6 +78,7 @@ sym_dwarf_program_begin(struct sym_dwarf_program *program,
         return false;
     }
     bytes->at = program->tables.end;
+    set_specials(program);
     sym_dwarf_program_reset(program);
     return true;
 }
@@ -99,23 +115,35 @@ advance(struct sym_dwarf_program *program, uint64_t operations)
 static void
 run_standard(struct sym_dwarf_program *program, uint8_t code)
 {
+    static const uint8_t usual[] = {[DW_LNS_advance_pc] = 1,
+                                    [DW_LNS_advance_line] = 1,
+                                    [DW_LNS_set_file] = 1,
+                                    [DW_LNS_const_add_pc] = 0,
+                                    [DW_LNS_fixed_advance_pc] = 1};
     const uint8_t operands = program->operand_counts[code - 1];
 
-    if (code == DW_LNS_advance_pc && operands == 1) {
+    switch (code < sizeof(usual) && operands == usual[code] ? code : 0) {
+    case DW_LNS_advance_pc:
         advance(program, sym_dwarf_bytes_leb128(&program->bytes));
-    } else if (code == DW_LNS_advance_line && operands == 1) {
+        break;
+    case DW_LNS_advance_line:
         program->line += sym_dwarf_bytes_signed(&program->bytes);
-    } else if (code == DW_LNS_set_file && operands == 1) {
+        break;
+    case DW_LNS_set_file:
         program->file = sym_dwarf_bytes_leb128(&program->bytes);
-    } else if (code == DW_LNS_const_add_pc && operands == 0) {
+        break;
+    case DW_LNS_const_add_pc:
         advance(program, (uint64_t)(255 - program->opcode_base) / program->line_range);
-    } else if (code == DW_LNS_fixed_advance_pc && operands == 1) {
+        break;
+    case DW_LNS_fixed_advance_pc:
         program->address += sym_dwarf_bytes_number(&program->bytes, 2);
         program->op_index = 0;
-    } else {
+        break;
+    default:
         for (uint8_t i = 0; i < operands; i++) {
             (void)sym_dwarf_bytes_leb128(&program->bytes);
         }
+        break;
     }
 }
 
@@ -157,7 +185,7 @@ run_extended(struct sym_dwarf_program *program)
 }
 
 enum sym_dwarf_effect
-sym_dwarf_program_step(struct sym_dwarf_program *program)
+sym_dwarf_program_step_any(struct sym_dwarf_program *program)
 {
     const uint8_t code = (uint8_t)sym_dwarf_bytes_number(&program->bytes, 1);
 

@@ -8,6 +8,13 @@
 #include "symbols/reader/dwarf_bytes.h"
 #include "symbols/reader/dwarf_image.h"
 
+/* sym_dwarf_special - what a special opcode adds to registers, if an instruction is one
+ * operation. */
+struct sym_dwarf_special {
+    uint16_t address;
+    int16_t line;
+};
+
 /* sym_dwarf_program - a line number program: its header, then the registers of the
  * state machine. */
 struct sym_dwarf_program {
@@ -27,6 +34,7 @@ struct sym_dwarf_program {
     uint64_t line; /* modulo 2^64 */
     uint64_t discriminator;
     const unsigned char *file_at; /* what the last DW_LNE_define_file defined */
+    struct sym_dwarf_special specials[256]; /* by opcode, from opcode_base on */
 };
 
 /* What the caller has to do after an opcode. */
@@ -47,8 +55,26 @@ bool sym_dwarf_program_begin(struct sym_dwarf_program *program,
 /* Give the registers the values that they have at the start of a sequence. */
 void sym_dwarf_program_reset(struct sym_dwarf_program *program);
 
+/* Run the next opcode, whatever it is. */
+enum sym_dwarf_effect sym_dwarf_program_step_any(struct sym_dwarf_program *program);
+
 /* Run the next opcode. After SYM_DWARF_ROW the caller must clear the discriminator, as
  * DWARF says; it is left to the caller since it belongs to the row. */
-enum sym_dwarf_effect sym_dwarf_program_step(struct sym_dwarf_program *program);
+static inline enum sym_dwarf_effect
+sym_dwarf_program_step(struct sym_dwarf_program *program)
+{
+    struct sym_dwarf_bytes *const bytes = &program->bytes;
+
+    if (bytes->at < bytes->end && *bytes->at >= program->opcode_base &&
+        program->operations_max == 1) {
+        const struct sym_dwarf_special *const special =
+            &program->specials[*bytes->at++];
+
+        program->address += special->address;
+        program->line += (uint64_t)(int64_t)special->line;
+        return SYM_DWARF_ROW;
+    }
+    return sym_dwarf_program_step_any(program);
+}
 
 #endif
