@@ -247,7 +247,7 @@ symbolize(struct profile *profile, const struct sym_settings *settings,
     struct sym_settings limited = *settings;
     struct work work = {
         .profile = profile, .settings = &limited, .statistics = statistics};
-    struct sym_clock clock;
+    struct sym_clock clock = {.round = 0};
     bool complete;
 
     sym_clock_start(&clock, NAMES_SECONDS);
