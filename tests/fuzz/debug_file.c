@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * debug_file.c - fuzz target: what links in a forged image lead to: a debug file, a
- * supplementary file, split units, what a server sends.
+ * supplementary file, split units, what a server sends, unpacked sections of a cache.
  *
  * An input is a list of files, each a byte of kind, three bytes of size, lowest first,
  * and its bytes. A name that is looked for is that of the file whose ending it has,
- * wherever that may be.
+ * wherever that may be. What a cache has is pieces, each an offset in the image of the
+ * sections, as long as that of a file, two bytes of size, and bytes that are put there.
  */
+#include "symbols/reader/dwarf_image.h"
 #include "symbols/reader/elf_file.h"
 #include "symbols/reader/reader.h"
 
@@ -28,6 +30,7 @@ enum {
     SPLIT,
     PACKAGE,
     SERVED,
+    CACHED,
     FILES,
     KIND_MASK = 7,
     MENDED = 16
@@ -78,6 +81,53 @@ download_file(void *context, const unsigned char *id, size_t id_size, char *path
     require(id != NULL && id_size > 0 && path_size > 0);
     path[0] = '\0';
     return files[SERVED].size > 0 ? dup(files[SERVED].fd) : -ENOENT;
+}
+
+/* Put the pieces of what a cache has into an image. */
+static void
+forge(struct sym_dwarf_image *image)
+{
+    const uint8_t *at = files[CACHED].bytes;
+    size_t left = files[CACHED].size;
+
+    while (left >= 5) {
+        const size_t offset = (size_t)at[0] | (size_t)at[1] << 8 | (size_t)at[2] << 16;
+        const size_t wanted = (size_t)at[3] | (size_t)at[4] << 8;
+        const size_t taken = wanted < left - 5 ? wanted : left - 5;
+
+        if (offset < image->size && taken <= image->size - offset) {
+            memcpy(image->bytes + offset, at + 5, taken);
+        }
+        at += 5 + taken;
+        left -= 5 + taken;
+    }
+}
+
+/* A cache has what it was given for the file, and then was forged. */
+static int
+open_unpacked(void *context, int fd, bool split, uint64_t bytes)
+{
+    struct sym_dwarf_image image = {.bytes = NULL};
+    struct sym_budget budget;
+    struct sym_elf file;
+    char why[256];
+    int kept = -ENOENT;
+
+    (void)context;
+    sym_budget_begin(&budget, UINT64_C(1) << 24);
+    if (sym_elf_open(&file, fd) != 0) {
+        return -ENOENT;
+    }
+    if (sym_dwarf_image_copy(&image, &file, split, NULL, &budget, why, sizeof(why))) {
+        require(image.mapped_bytes == 0 && image.size == bytes);
+        forge(&image);
+        kept = memfd_create("kept", MFD_CLOEXEC);
+        require(kept >= 0 &&
+                pwrite(kept, image.bytes, image.size, 0) == (ssize_t)image.size);
+    }
+    sym_dwarf_image_finish(&image);
+    sym_elf_close(&file);
+    return kept;
 }
 
 /* --- files --- */
@@ -209,6 +259,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     take_files(data, size);
     settings.files.download = files[SERVED].size > 0 ? download_file : NULL;
+    settings.files.unpacked = files[CACHED].size > 0 ? open_unpacked : NULL;
     image = sym_reader_open(dup(files[IMAGE].fd), "/forged/app", "/root");
     if (image != NULL) {
         sym_reader_configure(image, &settings);

@@ -247,6 +247,81 @@ class Symbolizing(NamesTest):
         self.assertEqual((folder / "file").read_text(), "kept")
 
 
+class CacheTest(NamesTest):
+    """Unpacked sections: of root they are in /var/cache, where other commands put theirs meanwhile."""
+
+    def setUp(self):
+        super().setUp()
+        self.home = self.folder / "home"
+        self.home.mkdir(mode=0o700)
+        if self.user is not None:
+            os.chown(self.home, self.user, self.user)
+
+    def options(self, given):
+        options = super().options(given)
+        options["env"] = options["env"] | {"XDG_CACHE_HOME": str(self.home)}
+        return options
+
+    def kept(self):
+        """Files in the cache, and where it is."""
+        result = self.ntprof("cache")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        folder, files = re.fullmatch(r"(/\S+): (\d+) files, [\d.]+ MB\n", text(result.stdout)).groups()
+        self.assertEqual(folder, f"{self.home}/ntprof" if self.is_user() else "/var/cache/ntprof")
+        return int(files)
+
+    def packed(self):
+        """The program with packed sections, and a profile of it without lines."""
+        program = self.make("app", "-gz=zlib")
+        if self.user is not None:
+            os.chown(program, self.user, self.user)
+        return self.record("--no-lines", "--", program)
+
+
+@harness.for_each_user
+class Caching(CacheTest):
+    def test_packed_sections__kept_and_used__the_same_lines(self):
+        profile = self.packed()
+        self.assertEqual(self.ntprof("cache", "clear").returncode, 0)
+        without = self.report("--symbolize", "--no-cache", profile)
+        if self.is_user():
+            self.assertEqual(self.kept(), 0)
+        self.assert_lines(without[0])
+        self.assertEqual(self.report("--symbolize", profile), without)
+        self.assertGreater(self.kept(), 0)
+        self.assertEqual(self.report("--symbolize", profile), without)
+
+    def test_clear__nothing_is_kept(self):
+        self.report("--symbolize", self.packed())
+        self.assertGreater(self.kept(), 0)
+        result = self.ntprof("cache", "clear")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn(": removed: ", text(result.stdout))
+        if self.is_user():
+            self.assertEqual(self.kept(), 0)
+
+    def test_other_word__refused(self):
+        result = self.ntprof("cache", "empty")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("empty: is none of clear", text(result.stderr))
+
+
+class CachingOfUsers(CacheTest):
+    user = harness.USER if harness.is_root() else None
+
+    def test_folder__of_others__not_used(self):
+        profile = self.packed()
+        folder = self.home / "ntprof"
+        folder.mkdir(mode=0o755)
+        os.chmod(folder, 0o755)
+        if self.user is not None:
+            os.chown(folder, self.user, self.user)
+        rows, said = self.report("--symbolize", profile)
+        self.assert_lines(rows)
+        self.assertEqual((said, list(folder.iterdir())), ("", []))
+        self.assertEqual(self.ntprof("cache", "clear").returncode, 125)
+
+
 @for_each_user_if_long
 class Downloading(NamesTest):
     def setUp(self):

@@ -106,6 +106,8 @@ static const struct options_row rows[] = {
     {"debuginfod", 0, "[=URL]",
      "get debug files from servers; also if the variable DEBUGINFOD_URLS is set", NULL,
      INTO(names_take_debuginfod, names)},
+    {"no-cache", 0, NULL, "unpack debug sections anew, and keep none for later", NULL,
+     FLAG(names.no_cache)},
     {0},
 };
 

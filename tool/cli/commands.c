@@ -29,6 +29,8 @@ const struct command command_list[] = {
      cmd_store},
     {"serve", "a store in the browser: times, hosts and builds to choose from",
      &cmd_serve_options, cmd_serve},
+    {"cache", "what names leave for later commands: where, how large; clear it",
+     &cmd_cache_options, cmd_cache},
     {"sources", "what can interrupt on this machine, and why the rest cannot",
      &cmd_sources_options, cmd_sources},
     {"doctor", "what works for this user here, what is refused, what would allow it",

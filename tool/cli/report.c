@@ -68,6 +68,9 @@ static const struct options_row own_rows[] = {
      "with it: get debug files from servers; also if the variable DEBUGINFOD_URLS is "
      "set",
      NULL, OPTIONS_INTO(names_take_debuginfod, struct arguments, names)},
+    {"no-cache", 0, NULL,
+     "with it: unpack debug sections anew, and keep none for later", NULL,
+     OPTIONS_FLAG(struct arguments, names.no_cache)},
     {"output", 'o', "FILE", "with it: write the profile with its names", "<file>",
      OPTIONS_TEXT(struct arguments, output)},
     {0},

@@ -71,6 +71,7 @@ static const struct {
      OPTIONS_INTO(record_take_duration, struct top_store, options.duration_ns)},
     {"output", OPTIONS_TEXT(struct top_store, options.output)},
     {"no-lines", OPTIONS_FLAG(struct top_store, options.names.no_lines)},
+    {"no-cache", OPTIONS_FLAG(struct top_store, options.names.no_cache)},
 };
 
 enum { SHARED = sizeof(shared) / sizeof(shared[0]) };

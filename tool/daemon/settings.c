@@ -287,6 +287,8 @@ static const struct options_row rows[] = {
      "128M 256M 1G", PASS_ON},
     {"no-lines", 0, NULL, "only names of functions: no lines, nothing inlined", NULL,
      PASS_ON},
+    {"no-cache", 0, NULL, "unpack debug sections anew, and keep none for later", NULL,
+     PASS_ON},
     {0},
 };
 

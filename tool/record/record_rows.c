@@ -327,6 +327,8 @@ const struct options_row record_memory_rows[] = {
      "256M 1G 4G", INTO(take_memory, memory_max)},
     {"no-lines", 0, NULL, "only names of functions: no lines, nothing inlined", NULL,
      FLAG(names.no_lines)},
+    {"no-cache", 0, NULL, "unpack debug sections anew, and keep none for later", NULL,
+     FLAG(names.no_cache)},
     {0},
 };
 

@@ -33,7 +33,7 @@ make_image(struct sym_dwarf_image *image, const char *name, struct sym_budget *b
 
     assert_true(fd >= 0);
     assert_int_equal(sym_elf_open(&file, fd), 0);
-    made = sym_dwarf_image_copy(image, &file, false, budget, why, sizeof(why));
+    made = sym_dwarf_image_copy(image, &file, false, NULL, budget, why, sizeof(why));
     sym_elf_close(&file);
     close(fd);
     return made;

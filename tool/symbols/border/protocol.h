@@ -11,7 +11,13 @@
 
 #include "sandbox/wire.h"
 
-enum { REPLY_ANSWER, REPLY_OPEN, REPLY_DOWNLOAD };
+enum {
+    REPLY_ANSWER,
+    REPLY_OPEN,
+    REPLY_DOWNLOAD,
+    REPLY_UNPACKED /* of the image, or of the file that was sent last; of split units;
+                    * bytes: the image of debug sections (section_cache.h) is needed */
+};
 
 /*
  * Questions about images, each with its parameters and the answer. The first question
@@ -33,8 +39,13 @@ enum {
     FLAG_DISCRIMINATORS = 2,
     FLAG_IN_ROOT = 4,
     FLAG_DOWNLOAD = 8,
-    FLAG_VDSO = 16
+    FLAG_VDSO = 16,
+    FLAG_CACHE = 32 /* the command may have debug sections unpacked */
 };
+
+/* At most so many bytes of unpacked sections are sent at once: with their number, what
+ * the other end receives at once, so that it need not move them. */
+enum { SECTIONS_PART_BYTES = (1 << 16) - sizeof(uint64_t) };
 
 /* Limits of what the command accepts. Readers cut names at 64 KiB. */
 enum { TEXT_BYTES_MAX = 1 << 17, CODE_BYTES_MAX = 16 << 20 };

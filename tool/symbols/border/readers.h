@@ -9,7 +9,13 @@
 #include "sandbox/wire.h"
 
 /* The first number of a conversation. */
-enum reader_work { READER_IMAGE, READER_PERF_MAP, READER_FUNCTION, READER_SYMBOLS };
+enum reader_work {
+    READER_IMAGE,
+    READER_PERF_MAP,
+    READER_FUNCTION,
+    READER_SYMBOLS,
+    READER_SECTIONS
+};
 
 struct reader_module {
     void (*serve)(struct wire *wire);

@@ -45,7 +45,7 @@ sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
         .memory_bytes = (bytes == 0 ? MEMORY_DEFAULT : bytes) + MEMORY_BESIDE,
         .cpu_ns = SYM_FUNCTION_SECONDS * CLOCK_SECOND_NS,
     };
-    struct opener opener = {.fd = fd, .root = "", .path = path};
+    struct opener opener = {.fd = fd, .root = "", .path = path, .last_fd = -1};
     struct sandbox_process process;
     int result = readers_start(&process, READER_FUNCTION, &limits);
 

@@ -137,7 +137,8 @@ sym_image_set_clock(struct sym_image *image, struct sym_clock *clock)
     image->settings.clock = clock;
 }
 
-/* Subtract the processor time since begin_time from what is left for all images. */
+/* Subtract the processor time since begin_time, with that of unpacking, from what is
+ * left for all images. */
 static void
 charge_time(struct sym_image *image)
 {
@@ -145,10 +146,12 @@ charge_time(struct sym_image *image)
     uint64_t used_ns;
 
     if (clock != NULL) {
-        used_ns = sandbox_cpu_ns(&image->process) - image->charged_ns;
+        used_ns = sandbox_cpu_ns(&image->process) - image->charged_ns +
+                  image->opener.unpacked_ns;
         clock->over_ns += used_ns > clock->left_ns ? used_ns - clock->left_ns : 0;
         clock->left_ns -= used_ns < clock->left_ns ? used_ns : clock->left_ns;
     }
+    image->opener.unpacked_ns = 0;
 }
 
 /* --- questions --- */
@@ -183,6 +186,7 @@ bool
 image_finish(struct sym_image *image)
 {
     charge_time(image);
+    opener_close_last(&image->opener);
     if (image->process.wire.failed) {
         image_end(image);
     }
@@ -386,7 +390,8 @@ flags_of(const struct sym_settings *settings)
 {
     return (settings->no_lines ? FLAG_NO_LINES : 0) |
            (settings->discriminators ? FLAG_DISCRIMINATORS : 0) |
-           (settings->download != NULL ? FLAG_DOWNLOAD : 0);
+           (settings->download != NULL ? FLAG_DOWNLOAD : 0) |
+           (settings->cache != NULL ? FLAG_CACHE : 0);
 }
 
 /* Whether no process is asked, since it would be waited for in vain: files of the same
@@ -504,7 +509,9 @@ open_image(int fd, const char *path, const char *root, uint64_t flags,
     image->opener = (struct opener){.fd = fd,
                                     .root = image->root,
                                     .path = path,
-                                    .download = image->settings.download};
+                                    .download = image->settings.download,
+                                    .cache = image->settings.cache,
+                                    .last_fd = -1};
     read_status(image);
     if (image->path != NULL && image->root != NULL) {
         image->opener.path = image->path;
@@ -568,6 +575,7 @@ sym_image_close(struct sym_image *image)
         return;
     }
     sandbox_stop(&image->process);
+    opener_close_last(&image->opener);
     close_file(image);
     wire_names_finish(&image->names);
     sym_image_end_lookups(image);

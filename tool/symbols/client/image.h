@@ -41,6 +41,7 @@ struct sym_settings {
     bool discriminators;           /* of lines are read too */
     bool brief;                    /* the file is closed once its reader has it */
     struct sym_download *download; /* NULL: debug files of this machine alone */
+    const char *cache;             /* section_cache.h; NULL: none */
     uint64_t memory_max;           /* bytes for one image; 0: 1 GiB */
     struct sym_clock *clock;       /* of all images; NULL: no limit */
     /* Called now and then while names are read; may be NULL. what is hostile. */

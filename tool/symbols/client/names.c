@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "sandbox/process.h"
 #include "symbols/client/download.h"
+#include "symbols/client/section_cache.h"
 
 #include <stdlib.h>
 
@@ -111,15 +112,20 @@ bool
 names_open(struct names *names, const char *command,
            const struct names_options *options, bool quiet)
 {
+    bool cached;
+
     *names = (struct names){.command = command, .quiet = quiet};
     /* The command has little memory now, so a fork costs less than after recording. */
     (void)sandbox_prepare();
     if (!names_open_download(names, options)) {
         return false;
     }
+    cached =
+        !options->no_cache && section_cache_folder(names->cache, sizeof(names->cache));
     names->settings = (struct sym_settings){
         .no_lines = options->no_lines,
         .download = names->download,
+        .cache = cached ? names->cache : NULL,
         .progress = names_progress,
         .say = names_say,
         .warn = names_warn,

@@ -9,9 +9,12 @@
 #include "base/options.h"
 #include "symbols/client/image.h"
 
+#include <limits.h>
+
 /* names_options - as given on the command line. */
 struct names_options {
     bool no_lines;    /* --no-lines */
+    bool no_cache;    /* --no-cache */
     bool download;    /* --debuginfod */
     const char *urls; /* value of --debuginfod; NULL: the servers of DEBUGINFOD_URLS */
 };
@@ -24,8 +27,9 @@ struct names {
     bool quiet;          /* print only errors */
     struct sym_settings settings;
     struct sym_download *download;
-    bool showing;      /* between names_begin and names_end: show progress */
-    unsigned warnings; /* that were printed */
+    char cache[PATH_MAX]; /* section_cache.h */
+    bool showing;         /* between names_begin and names_end: show progress */
+    unsigned warnings;    /* that were printed */
 };
 
 /* Prepare settings from the options and the environment; DEBUGINFOD_URLS also requests

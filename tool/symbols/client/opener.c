@@ -7,6 +7,7 @@
 #include "base/open_regular.h"
 #include "base/time_limit.h"
 #include "symbols/border/protocol.h"
+#include "symbols/client/section_cache.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -152,19 +153,60 @@ download_file(struct opener *opener, struct wire *wire, char *path, size_t path_
                                                   opener->path, path, path_size));
 }
 
+/* Receive the parameters of REPLY_UNPACKED, and open the unpacked sections. Returns
+ * their descriptor or a negative errno. */
+static int
+open_unpacked(struct opener *opener, struct wire *wire)
+{
+    const bool of_image = wire_get_most(wire, 1) != 0;
+    struct section_wanted wanted = {.fd = of_image ? opener->fd : opener->last_fd};
+
+    wanted.split = wire_get_most(wire, 1) != 0;
+    wanted.bytes = wire_get(wire);
+    return wire->failed || opener->cache == NULL || wanted.fd < 0
+               ? -ENOENT
+               : section_cache_open(opener->cache, &wanted, &opener->unpacked_ns);
+}
+
+void
+opener_close_last(struct opener *opener)
+{
+    if (opener->last_fd >= 0) {
+        time_limit_close(opener->key, opener->last_fd);
+        opener->last_fd = -1;
+    }
+}
+
+/* Close a file that was sent, or keep it until the next one for REPLY_UNPACKED. */
+static void
+end_sending(struct opener *opener, uint64_t reply, int fd)
+{
+    if (reply == REPLY_UNPACKED) {
+        close(fd);
+    } else if (opener->cache == NULL) {
+        time_limit_close(opener->key, fd);
+    } else {
+        opener_close_last(opener);
+        opener->last_fd = fd;
+    }
+}
+
 bool
 opener_answer(struct opener *opener, struct wire *wire, uint64_t reply)
 {
+    static const char *const asked[] = {[REPLY_OPEN] = "a file",
+                                        [REPLY_DOWNLOAD] = "a download",
+                                        [REPLY_UNPACKED] = "unpacked sections"};
     char path[PATH_MAX] = "";
     int fd;
 
-    if (reply != REPLY_OPEN && reply != REPLY_DOWNLOAD) {
+    if (reply != REPLY_OPEN && reply != REPLY_DOWNLOAD && reply != REPLY_UNPACKED) {
         return false;
     }
-    fd = reply == REPLY_OPEN ? open_file(opener, wire)
-                             : download_file(opener, wire, path, sizeof(path));
-    COMMAND_LOG("reader of %s: asked for %s: %s", opener->path,
-                reply == REPLY_OPEN ? "a file" : "a download",
+    fd = reply == REPLY_OPEN       ? open_file(opener, wire)
+         : reply == REPLY_DOWNLOAD ? download_file(opener, wire, path, sizeof(path))
+                                   : open_unpacked(opener, wire);
+    COMMAND_LOG("reader of %s: asked for %s: %s", opener->path, asked[reply],
                 fd < 0 ? strerror(-fd) : "got it");
     wire_put(wire, fd < 0 ? (uint64_t)(int64_t)fd : 0);
     if (reply == REPLY_DOWNLOAD) {
@@ -172,7 +214,7 @@ opener_answer(struct opener *opener, struct wire *wire, uint64_t reply)
     }
     wire_send(wire, fd);
     if (fd >= 0) {
-        time_limit_close(opener->key, fd);
+        end_sending(opener, reply, fd);
     }
     return !wire->failed;
 }

@@ -19,11 +19,18 @@ struct opener {
     const char *path; /* for progress */
     struct sym_download *download; /* NULL: no servers */
     unsigned int downloads;        /* that were asked for */
-    uint64_t key; /* of the last file opened by its path (base/time_limit.h) */
+    uint64_t key;         /* of the last file opened by its path (base/time_limit.h) */
+    const char *cache;    /* folder of unpacked sections; NULL: none */
+    int last_fd;          /* with a cache, the file that was sent last; or -1 */
+    uint64_t unpacked_ns; /* processor time that unpacking took */
 };
 
-/* Answer a REPLY_OPEN or REPLY_DOWNLOAD: receive its parameters, and send the file or a
- * negative errno. Returns false if reply is neither, or its parameters are invalid. */
+/* Answer a REPLY_OPEN, REPLY_DOWNLOAD or REPLY_UNPACKED: receive its parameters, and
+ * send the file or a negative errno. Returns false if reply is none of them, or its
+ * parameters are invalid. */
 bool opener_answer(struct opener *opener, struct wire *wire, uint64_t reply);
+
+/* Close the file that was sent last. */
+void opener_close_last(struct opener *opener);
 
 #endif

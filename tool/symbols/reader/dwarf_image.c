@@ -56,6 +56,7 @@ struct headers {
     Elf64_Ehdr header;
     Elf64_Shdr sections[SYM_DWARF_SECTIONS + 2];
     char names[SYM_DWARF_SECTIONS + 2][NAME_BYTES];
+    unsigned char build_id[SYM_ELF_BUILD_ID_BYTES_MAX]; /* of the file, for is_of */
 };
 
 /* Return the space for a section of this size: sections begin at multiples of 8. */
@@ -151,6 +152,18 @@ clear_gaps(struct sym_dwarf_image *image)
     memset(image->bytes + image->size - sizeof(uint64_t), 0, sizeof(uint64_t));
 }
 
+/* Set the parts of an image with sections of these sizes, by its headers. */
+static void
+set_parts(struct sym_dwarf_image *image, const uint64_t sizes[SYM_DWARF_SECTIONS])
+{
+    const struct headers *const headers = (const void *)image->bytes;
+
+    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
+        image->parts[id] = (struct sym_dwarf_part){
+            image->bytes + headers->sections[id + 1].sh_offset, sizes[id]};
+    }
+}
+
 bool
 sym_dwarf_image_make(struct sym_dwarf_image *image,
                      const uint64_t sizes[SYM_DWARF_SECTIONS],
@@ -169,12 +182,7 @@ sym_dwarf_image_make(struct sym_dwarf_image *image,
     }
     image->size = size;
     fill_headers((struct headers *)(void *)image->bytes, sizes);
-    for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
-        const struct headers *const headers = (const void *)image->bytes;
-
-        image->parts[id] = (struct sym_dwarf_part){
-            image->bytes + headers->sections[id + 1].sh_offset, sizes[id]};
-    }
+    set_parts(image, sizes);
     clear_gaps(image);
     return true;
 }
@@ -353,22 +361,25 @@ unpack(const struct stored *stored, unsigned char *to)
     }
 }
 
+/* --- whole images --- */
+
 /* Map a file behind room for headers, and a page of zeros behind it: libdw reads a
- * string up to its NUL, even beyond the end of its section. Returns the room, or NULL;
- * *bytes: out, the size of all. */
+ * string up to its NUL, even beyond the end of its section. The first page can be
+ * written to. Returns the room, or NULL; *bytes: out, the size of all. */
 static unsigned char *
-map_behind_headers(const struct sym_elf *file, size_t room, uint64_t *bytes)
+map_behind(size_t room, int fd, uint64_t size, uint64_t *bytes)
 {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE); /* more than the headers need */
     unsigned char *mapped;
 
-    *bytes = room + file->size + room;
+    *bytes = room + size + page;
     mapped = mmap(NULL, (size_t)*bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED) {
         return NULL;
     }
-    if (mprotect(mapped, room, PROT_READ | PROT_WRITE) != 0 ||
-        mmap(mapped + room, (size_t)file->size, PROT_READ, MAP_PRIVATE | MAP_FIXED,
-             file->fd, 0) == MAP_FAILED) {
+    if (mmap(mapped + room, (size_t)size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
+            MAP_FAILED ||
+        mprotect(mapped, page, PROT_READ | PROT_WRITE) != 0) {
         munmap(mapped, (size_t)*bytes);
         return NULL;
     }
@@ -382,7 +393,7 @@ map_sections(struct sym_dwarf_image *image, const struct sym_elf *file,
              const struct stored stored[SYM_DWARF_SECTIONS],
              const uint64_t sizes[SYM_DWARF_SECTIONS], struct sym_budget *budget)
 {
-    const size_t room = (size_t)sysconf(_SC_PAGESIZE); /* more than the headers need */
+    const size_t room = (size_t)sysconf(_SC_PAGESIZE);
     const uint64_t size = size_of_image(sizes);
     struct headers *headers;
 
@@ -390,7 +401,7 @@ map_sections(struct sym_dwarf_image *image, const struct sym_elf *file,
         return false;
     }
     *image = (struct sym_dwarf_image){.budget = budget, .size = size};
-    image->bytes = map_behind_headers(file, room, &image->mapped_bytes);
+    image->bytes = map_behind(room, file->fd, file->size, &image->mapped_bytes);
     if (image->bytes == NULL) {
         sym_budget_give(budget, size);
         return false;
@@ -408,9 +419,57 @@ map_sections(struct sym_dwarf_image *image, const struct sym_elf *file,
     return true;
 }
 
+/* Whether a descriptor is of an image of this size, and of a file with the same
+ * build-id. */
+static bool
+is_of(int fd, const struct sym_elf *file, uint64_t size)
+{
+    unsigned char id[SYM_ELF_BUILD_ID_BYTES_MAX] = {0};
+    unsigned char kept[SYM_ELF_BUILD_ID_BYTES_MAX];
+
+    (void)sym_elf_build_id(file, id);
+    return lseek(fd, 0, SEEK_END) == (off_t)size &&
+           pread(fd, kept, sizeof(kept), offsetof(struct headers, build_id)) ==
+               (ssize_t)sizeof(kept) &&
+           memcmp(kept, id, sizeof(id)) == 0;
+}
+
+/* Make the image of packed sections by mapping a copy of it from a cache, with headers
+ * of our own. As much is taken from the budget as for a copy. Returns false if there is
+ * none. */
+static bool
+map_kept(struct sym_dwarf_image *image, const struct sym_elf *file, bool split,
+         const uint64_t sizes[SYM_DWARF_SECTIONS], const struct sym_files *files,
+         struct sym_budget *budget)
+{
+    const uint64_t size = size_of_image(sizes);
+    int fd = -1;
+
+    if (files == NULL || files->unpacked == NULL || file->fd < 0 ||
+        !sym_budget_take(budget, size)) {
+        return false;
+    }
+    *image = (struct sym_dwarf_image){.budget = budget, .size = size};
+    fd = files->unpacked(files->context, file->fd, split, size);
+    if (fd >= 0 && is_of(fd, file, size)) {
+        image->bytes = map_behind(0, fd, size, &image->mapped_bytes);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (image->bytes == NULL) {
+        sym_budget_give(budget, size);
+        return false;
+    }
+    fill_headers((struct headers *)(void *)image->bytes, sizes);
+    set_parts(image, sizes);
+    return true;
+}
+
 bool
 sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
-                     bool split, struct sym_budget *budget, char *why, size_t why_size)
+                     bool split, const struct sym_files *files,
+                     struct sym_budget *budget, char *why, size_t why_size)
 {
     struct stored stored[SYM_DWARF_SECTIONS];
     uint64_t sizes[SYM_DWARF_SECTIONS] = {0};
@@ -428,13 +487,15 @@ sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
         file->big_endian != (__BYTE_ORDER == __BIG_ENDIAN)) {
         return false;
     }
-    if (!packed && map_sections(image, file, stored, sizes, budget)) {
+    if (packed ? map_kept(image, file, split, sizes, files, budget)
+               : map_sections(image, file, stored, sizes, budget)) {
         return true;
     }
     if (!sym_dwarf_image_make(image, sizes, budget)) {
         snprintf(why, why_size, "there is no memory for its debug sections");
         return false;
     }
+    (void)sym_elf_build_id(file, ((struct headers *)(void *)image->bytes)->build_id);
     for (size_t id = 0; id < SYM_DWARF_SECTIONS; id++) {
         if (sizes[id] > 0 && !unpack(&stored[id], image->parts[id].bytes)) {
             snprintf(why, why_size,

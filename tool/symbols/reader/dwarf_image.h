@@ -13,6 +13,7 @@
 
 #include "base/budget.h"
 #include "symbols/reader/elf_file.h"
+#include "symbols/reader/reader.h"
 
 #include <elfutils/libdw.h>
 
@@ -54,6 +55,7 @@ struct sym_dwarf_image {
  * from the budget, so that both have the same lines.
  *
  *   split   copy the sections of split units (".debug_info.dwo"), not the ordinary ones
+ *   files   has a cache of unpacked sections; NULL: there is none
  *   budget  memory is taken from it; must outlive the image
  *   why     out: "" or, for people, why a file that has such sections cannot be used
  *
@@ -61,8 +63,8 @@ struct sym_dwarf_image {
  * are not in native byte order, or if memory or the budget ran out.
  */
 bool sym_dwarf_image_copy(struct sym_dwarf_image *image, const struct sym_elf *file,
-                          bool split, struct sym_budget *budget, char *why,
-                          size_t why_size);
+                          bool split, const struct sym_files *files,
+                          struct sym_budget *budget, char *why, size_t why_size);
 
 /* Copy only .debug_frame, the unwind table. Returns false if there is none, it cannot
  * be read, or memory or the budget ran out. */

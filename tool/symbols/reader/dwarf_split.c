@@ -28,8 +28,8 @@ open_below(const struct sym_dwarf_split *split, const char *root, const char *pa
     bool read = false;
 
     if (fd >= 0 && sym_elf_open(&file, fd) == 0) {
-        read = sym_dwarf_image_copy(image, &file, /* split */ true, split->own->budget,
-                                    why, sizeof(why));
+        read = sym_dwarf_image_copy(image, &file, /* split */ true, split->files,
+                                    split->own->budget, why, sizeof(why));
         sym_elf_close(&file);
     }
     if (fd >= 0) {

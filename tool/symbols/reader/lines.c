@@ -56,10 +56,10 @@ struct sym_lines {
  * none or they cannot be used; why: out, the reason for people, or "" for none. */
 static bool
 open_file(struct sym_dwarf_image *image, const struct sym_elf *file,
-          struct sym_budget *budget, char *why, size_t why_size)
+          const struct sym_lines_source *source, char *why, size_t why_size)
 {
-    return sym_dwarf_image_copy(image, file, /* split */ false, budget, why,
-                                why_size) &&
+    return sym_dwarf_image_copy(image, file, /* split */ false, source->files,
+                                source->budget, why, why_size) &&
            sym_dwarf_image_open(image);
 }
 
@@ -76,7 +76,7 @@ open_supplement(struct sym_lines *lines, const struct sym_lines_source *source,
     sym_debug_file_open_supplement(source->file, source->path, source->root,
                                    source->files, &found, why, sizeof(why));
     if (found.fd >= 0 && sym_elf_open(&file, found.fd) == 0) {
-        if (open_file(&lines->supplement, &file, source->budget, why, sizeof(why))) {
+        if (open_file(&lines->supplement, &file, source, why, sizeof(why))) {
             dwarf_setalt(lines->own.dwarf, lines->supplement.dwarf);
         }
         sym_elf_close(&file);
@@ -203,7 +203,7 @@ open_all(struct sym_lines *lines, const struct sym_lines_source *source, char *n
 
     lines->budget = source->budget;
     lines->discriminators = source->discriminators;
-    if (!open_file(&lines->own, source->file, source->budget, why, sizeof(why))) {
+    if (!open_file(&lines->own, source->file, source, why, sizeof(why))) {
         if (why[0] != '\0') {
             snprintf(note, note_size, "no lines from %s: %s", source->path, why);
         }

@@ -24,6 +24,10 @@ struct sym_files {
     /* As sym_download_debug_file; NULL: no servers are asked. */
     int (*download)(void *context, const unsigned char *id, size_t id_size, char *path,
                     size_t path_size);
+    /* Return a descriptor of an image (dwarf_image.h) of so many bytes, perhaps forged,
+     * of the packed debug sections of an open file, or a negative errno. split: of
+     * those of split units. NULL: there is no cache. */
+    int (*unpacked)(void *context, int fd, bool split, uint64_t bytes);
     void *context;
 };
 

@@ -6,6 +6,7 @@
 #include "sandbox/stage.h"
 #include "symbols/border/name_map.h"
 #include "symbols/border/readers.h"
+#include "symbols/reader/dwarf_image.h"
 #include "symbols/reader/reader.h"
 
 #include <errno.h>
@@ -17,6 +18,7 @@
 /* server - a process that reads one image. */
 struct server {
     struct wire *wire;
+    int image_fd; /* of the image */
     struct sym_reader *reader;
     struct string_set names; /* that were sent */
 };
@@ -49,7 +51,7 @@ ask_for_file(struct wire *wire)
 static int
 open_by_command(void *context, const char *root, const char *path)
 {
-    struct wire *const wire = context;
+    struct wire *const wire = ((const struct server *)context)->wire;
 
     wire_put(wire, REPLY_OPEN);
     wire_put(wire, root[0] != '\0');
@@ -62,7 +64,7 @@ static int
 download_by_command(void *context, const unsigned char *id, size_t id_size, char *path,
                     size_t path_size)
 {
-    struct wire *const wire = context;
+    struct wire *const wire = ((const struct server *)context)->wire;
     int fd;
 
     wire_put(wire, REPLY_DOWNLOAD);
@@ -73,13 +75,30 @@ download_by_command(void *context, const unsigned char *id, size_t id_size, char
     return fd;
 }
 
+/* The unpacked function of struct sym_files: have the command unpack sections. */
+static int
+unpacked_by_command(void *context, int fd, bool split, uint64_t bytes)
+{
+    const struct server *const server = context;
+    struct wire *const wire = server->wire;
+
+    wire_put(wire, REPLY_UNPACKED);
+    wire_put(wire, fd == server->image_fd);
+    wire_put(wire, split);
+    wire_put(wire, bytes);
+    return ask_for_file(wire);
+}
+
+/* Return where the files of a conversation with these flags come from. server outlives
+ * them. */
 static struct sym_files
-files_of(struct wire *wire, uint64_t flags)
+files_of(struct server *server, uint64_t flags)
 {
     return (struct sym_files){
         .open = open_by_command,
         .download = (flags & FLAG_DOWNLOAD) != 0 ? download_by_command : NULL,
-        .context = wire,
+        .unpacked = (flags & FLAG_CACHE) != 0 ? unpacked_by_command : NULL,
+        .context = server,
     };
 }
 
@@ -265,12 +284,13 @@ open_image(struct server *server)
     const struct sym_reader_settings settings = {
         .no_lines = (flags & FLAG_NO_LINES) != 0,
         .discriminators = (flags & FLAG_DISCRIMINATORS) != 0,
-        .files = files_of(wire, flags),
+        .files = files_of(server, flags),
         .memory_max = wire_get(wire),
     };
     const char *const path = wire_get_text(wire, PATH_MAX);
     const int fd = wire_take_fd(wire);
 
+    server->image_fd = fd;
     errno = EIO; /* for a failure that sets none: there is no vdso */
     server->reader =
         (flags & FLAG_VDSO) != 0
@@ -392,7 +412,8 @@ serve_function(struct wire *wire)
     const uint64_t bytes = wire_get(wire);
     char *const path = strdup(wire_get_text(wire, PATH_MAX));
     char *const name = strdup(wire_get_text(wire, TEXT_BYTES_MAX));
-    const struct sym_files files = files_of(wire, flags);
+    struct server server = {.wire = wire};
+    const struct sym_files files = files_of(&server, flags);
     const int fd = wire_take_fd(wire);
     struct sym_function found = {0};
     const int result =
@@ -442,14 +463,47 @@ serve_symbols(struct wire *wire)
     close(fd);
 }
 
+/* Send the image of packed debug sections: its size, then its bytes in parts; size 0:
+ * there is none. */
+static void
+serve_sections(struct wire *wire)
+{
+    const bool split = wire_get_most(wire, 1) != 0;
+    const int fd = wire_take_fd(wire);
+    struct sym_dwarf_image image = {.bytes = NULL};
+    struct sym_elf file;
+    char why[256];
+
+    sandbox_stage("sections", wire);
+    if (sym_elf_open(&file, fd) == 0) {
+        (void)sym_dwarf_image_copy(&image, &file, split, /* files */ NULL,
+                                   /* budget */ NULL, why, sizeof(why));
+        sym_elf_close(&file);
+    }
+    if (image.mapped_bytes > 0) { /* nothing is packed */
+        sym_dwarf_image_finish(&image);
+    }
+    wire_put(wire, image.size);
+    for (uint64_t at = 0; at < image.size && !wire->failed;) {
+        const uint64_t left = image.size - at;
+        const size_t size = left < SECTIONS_PART_BYTES ? left : SECTIONS_PART_BYTES;
+
+        wire_put_bytes(wire, image.bytes + at, size);
+        wire_send(wire, -1);
+        at += size;
+    }
+    wire_send(wire, -1);
+    sym_dwarf_image_finish(&image);
+    close(fd);
+}
+
 static void
 serve(struct wire *wire)
 {
     static void (*const works[])(struct wire * wire) = {
-        [READER_IMAGE] = serve_image,
-        [READER_PERF_MAP] = serve_perf_map,
-        [READER_FUNCTION] = serve_function,
-        [READER_SYMBOLS] = serve_symbols,
+        [READER_IMAGE] = serve_image,       [READER_PERF_MAP] = serve_perf_map,
+        [READER_FUNCTION] = serve_function, [READER_SYMBOLS] = serve_symbols,
+        [READER_SECTIONS] = serve_sections,
     };
     const uint64_t work = wire_get_most(wire, sizeof(works) / sizeof(works[0]) - 1);
 
