@@ -68,6 +68,7 @@ class Commands:
         self.perf = self._find_perf()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ntprof-bench."))
         self.folder.chmod(0o777)
+        os.environ["XDG_CACHE_HOME"] = str(self.folder)  # of users; that of root is the machine's
         self.rounds_a_second = 0
 
     def close(self):

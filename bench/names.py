@@ -19,7 +19,7 @@ HZ = 997
 C_SECONDS, SECONDS = 2, 0.4  # of work; the others are larger, and have as many functions hit in less time
 UNITS = 2 if QUICK else 46  # of C++, for 100 MB of debug sections
 TURNS = 1 if QUICK else 5
-FIRST, LATER = ", at first", ""  # without what root keeps until the next boot, and with it
+FIRST, LATER = ", at first", ""  # without what earlier commands kept, and with it
 OWN_MS = {FIRST: 100, LATER: 40}  # at most
 OF_PERF = {FIRST: 0.45, LATER: 0.3}  # of what perf record and perf report take
 TABLE_MS, PROMPT_MS = 50, 250  # from the end of the command, at first
@@ -28,8 +28,9 @@ PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 KERNEL_CACHE = pathlib.Path("/run/ntprof/kernel")
 
 
-def forget():
-    """As after a boot."""
+def forget(commands, uid=0):
+    """As after a boot of a new machine."""
+    commands.run([commands.ntprof, "cache", "clear"], uid)
     if os.geteuid() == 0:
         KERNEL_CACHE.unlink(missing_ok=True)
 
@@ -95,11 +96,11 @@ class Workload:
         return self.commands.run(self.run_command(*options), self.uid)
 
     def first(self):
-        forget()
+        forget(self.commands, self.uid)
         return self.run()
 
     def wait(self):
-        forget()
+        forget(self.commands, self.uid)
         return Waited(self.run_command(), self.commands.folder)
 
     def record(self):
@@ -156,7 +157,7 @@ def show_start(commands):
         return commands.run([commands.ntprof, "run", "-o", "true.pb.gz", "--", "true"])
 
     def first():
-        forget()
+        forget(commands)
         return run()
 
     actions = {"true": lambda: commands.run(["true"]),
@@ -206,7 +207,7 @@ def make_rust(commands):
 
 def figure_names(commands):
     say(f"processor time of `ntprof run` at {HZ} Hz beyond the bare command, and of `perf record` and `perf report`.")
-    say("own: without the program's time by its own account, in which hits interrupt it. at first: as after a boot.")
+    say("own: without the program's time by its own account, in which hits interrupt it. at first: with nothing kept.")
     say(f"perf: record and report. C works for {C_SECONDS} s, the others for {SECONDS}. A user has no kernel hits.")
     if not pathlib.Path("/usr/lib/debug/.build-id").is_dir():
         say("libc and Debian's Python have no debug information here (packages libc6-dbg and python3.11-dbg)")
