@@ -261,6 +261,20 @@ class Others(Profiled):
         self.assertFalse(pathlib.Path(shown.strip()).exists())
         self.assert_process_jitted(said)
 
+    def test_map_left_by_an_earlier_process__not_used_but_one_written_later(self):
+        """In a PID namespace whose next processes all find a map in /tmp, three seconds older than they."""
+        self.need_mount_namespace()
+        script = ('mount -t tmpfs none /tmp && for pid in $(seq 99); do '
+                  'echo "1000 7fffffff0000 left_over" > /tmp/perf-$pid.map; done && sleep 3 && "$0" "$@"; exit $?')
+        before = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script]
+        said, _ = self.profile_jitter(before, "anonymous", "none")
+        self.assertRegex(said, r"the perf map of process \d+ is not used: it is older than the process")
+        self.assertNotIn("left_over", {row["function"] for row in self.rows("function")})
+        (self.folder / FILE).unlink()
+        said, _ = self.profile_jitter(before, "anonymous")
+        self.assertNotIn("older than the process", said)
+        self.assert_process_jitted(said)
+
     def test_user_namespace__named(self):
         probe = self.run_bare(["unshare", "--user", "--map-root-user", "--mount", "true"], user=harness.USER,
                               group=harness.USER)

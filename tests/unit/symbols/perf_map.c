@@ -11,8 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A file with that text, which asserts read anew. */
@@ -266,6 +268,53 @@ map__of_root_in_the_user_namespace__read(void **state)
         assert_int_equal(sym_perf_file_check(fd, &target, &file), i < 3 ? 0 : -EPERM);
     }
     close(fd);
+}
+
+/* The file was changed now, whatever mtime it is given. */
+static void
+map__changed_before_the_process_started__refused(void **state)
+{
+    static const struct timespec past[] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    struct sym_perf_target target = {.uid = geteuid()};
+    struct sym_perf_file file;
+    struct stat status;
+    const int fd = memfd_create("perf.map", MFD_CLOEXEC);
+
+    (void)state;
+    assert_int_equal(futimens(fd, past), 0);
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(sym_perf_file_check(fd, &target, &file), 0);
+    target.started_s = (uint64_t)status.st_ctim.tv_sec + 1;
+    assert_int_equal(sym_perf_file_check(fd, &target, &file), 0);
+    target.started_s++;
+    assert_int_equal(sym_perf_file_check(fd, &target, &file), -EOWNERDEAD);
+    close(fd);
+}
+
+/* A process's name may look like the fields of /proc/PID/stat that follow it. */
+static void
+process__start__read(void **state)
+{
+    const time_t before = time(NULL);
+    struct sym_perf_target target;
+    char name[16];
+    pid_t child;
+
+    (void)state;
+    assert_int_equal(prctl(PR_GET_NAME, name), 0);
+    assert_int_equal(prctl(PR_SET_NAME, "a) R 1 1 1 1 1"), 0);
+    child = fork();
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_int_equal(prctl(PR_SET_NAME, name), 0);
+    assert_int_equal(sym_perf_target_read((uint32_t)child, &target), 0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(target.folder);
+    /* It is known to a clock tick, so it may seem to be in the second before. */
+    assert_in_range(target.started_s, before - 1, time(NULL));
 }
 
 /* The child is pid 1 of its namespace, with a root of its own. */
@@ -697,6 +746,8 @@ main(void)
         cmocka_unit_test_teardown(map__no_plain_file__refused_without_blocking,
                                   remove_map),
         cmocka_unit_test_teardown(map__of_another_user__refused, remove_map),
+        cmocka_unit_test(map__changed_before_the_process_started__refused),
+        cmocka_unit_test(process__start__read),
         cmocka_unit_test(map__of_root_in_the_user_namespace__read),
         cmocka_unit_test(process__in_a_container__its_root_and_its_own_pid),
         cmocka_unit_test(process__has_ended__map_of_ours_is_read),

@@ -68,6 +68,7 @@ read_target(const uint32_t *pids, size_t count, struct sym_perf_target *target)
         if (sym_perf_target_read(pids[i], target) == 0) {
             target->pid = pids[0];
             target->ancestor = true;
+            target->started_s = 0;
             if (!target->inside) {
                 return 0;
             }

@@ -54,6 +54,20 @@ report_unread_map(struct naming *naming, struct jit_map *jit, const char *why)
     naming_report_once(naming, jit->namer, note);
 }
 
+/* Report once that the file where a process's perf map would be is not used. It has no
+ * map then. */
+static void
+report_left_over(struct naming *naming, struct jit_map *jit)
+{
+    char note[300];
+
+    snprintf(note, sizeof(note),
+             "the perf map of process %" PRIu32 " is not used: it is older than the "
+             "process, so it was left by an earlier one with its pid",
+             jit->image->pid);
+    naming_report_once(naming, jit->namer, note);
+}
+
 /* Return the words for why a perf map could not be opened; error is a negative
  * errno. */
 static const char *
@@ -107,7 +121,9 @@ open_map(struct naming *naming, struct jit_map *jit)
             ? -ETIMEDOUT
             : jit_open(&jit->image->taken_jit, jit->image->pid, &jit->file);
 
-    if (error != 0 && is_worth_a_report(error, jit->namer->hits)) {
+    if (error == -EOWNERDEAD) {
+        report_left_over(naming, jit);
+    } else if (error != 0 && is_worth_a_report(error, jit->namer->hits)) {
         report_unread_map(naming, jit, why_not_opened(error));
     }
     return error == 0;

@@ -4,8 +4,10 @@
  *
  * The PID is the process's own in its pid namespace, and /tmp that of its root and
  * mount namespace. A file of another user's could put any name on any address, so it
- * must belong to the process's user or to root.
+ * must belong to the process's user or to root. Nor may it be older than the process,
+ * since pids are used again and hardly anybody removes maps.
  */
+#include "base/clock.h"
 #include "base/open_regular.h"
 #include "symbols/client/perf_map.h"
 
@@ -114,6 +116,50 @@ find_root_user(uint32_t pid)
                : 0;
 }
 
+/* Read when a process started, in clock ticks since the boot, from /proc/PID/stat.
+ * Returns false if it is not there. */
+static bool
+read_start(uint32_t pid, uint64_t *ticks)
+{
+    char line[1024] = "";
+    char path[64];
+    const char *field;
+    FILE *stat;
+
+    snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+    stat = fopen(path, "re");
+    if (stat == NULL) {
+        return false;
+    }
+    line[fread(line, 1, sizeof(line) - 1, stat)] = '\0';
+    fclose(stat);
+    /* After the name, which may contain any character, comes the third field; the start
+     * is the 22nd. */
+    field = strrchr(line, ')');
+    for (int i = 3; field != NULL && i <= 22; i++) {
+        field = strchr(field + 1, ' ');
+    }
+    return field != NULL && sscanf(field, "%" SCNu64, ticks) == 1;
+}
+
+/* Return the second of CLOCK_REALTIME in which a process started, or 0 if it is not
+ * known. /proc and CLOCK_BOOTTIME both have the offset of our time namespace. If the
+ * clock has been set forward meanwhile, the result is as much too late. */
+static uint64_t
+find_start(uint32_t pid)
+{
+    const uint64_t tick_ns = CLOCK_SECOND_NS / (uint64_t)sysconf(_SC_CLK_TCK);
+    const uint64_t real_ns = clock_ns(CLOCK_REALTIME);
+    const uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+    uint64_t ticks;
+
+    if (!read_start(pid, &ticks) || ticks > boot_ns / tick_ns ||
+        boot_ns - ticks * tick_ns > real_ns) {
+        return 0;
+    }
+    return (real_ns - (boot_ns - ticks * tick_ns)) / CLOCK_SECOND_NS;
+}
+
 int
 sym_perf_target_read(uint32_t pid, struct sym_perf_target *target)
 {
@@ -124,6 +170,7 @@ sym_perf_target_read(uint32_t pid, struct sym_perf_target *target)
         return -ESRCH;
     }
     target->root_uid = find_root_user(pid);
+    target->started_s = find_start(pid);
     snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", pid);
     target->folder = sym_open_folder(root, "/tmp");
     return 0;
@@ -147,6 +194,18 @@ is_known_user(uint32_t uid)
            find_user("/proc/self/uid_map", uid, &range);
 }
 
+/* Whether a file was last changed more than a second before a process started. Its
+ * ctime is compared: unlike mtime, it also changes with a link, such as a process makes
+ * that shares the older map of its parent. */
+static bool
+is_left_over(const struct stat *status, const struct sym_perf_target *target)
+{
+    /* In whole seconds: if they differ by two, the times differ by more than one. */
+    return target->started_s != 0 &&
+           (status->st_ctim.tv_sec < 0 ||
+            (uint64_t)status->st_ctim.tv_sec + 1 < target->started_s);
+}
+
 int
 sym_perf_file_check(int fd, const struct sym_perf_target *target,
                     struct sym_perf_file *file)
@@ -158,6 +217,9 @@ sym_perf_file_check(int fd, const struct sym_perf_target *target,
     }
     *file = (struct sym_perf_file){fd, status.st_dev, status.st_ino,
                                    (uint64_t)status.st_size};
+    if (is_left_over(&status, target)) {
+        return -EOWNERDEAD;
+    }
     if (status.st_uid == 0) {
         return 0;
     }

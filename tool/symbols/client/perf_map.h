@@ -20,12 +20,13 @@ struct sym_perf_file {
 
 /* sym_perf_target - what leads to the perf map of a process, even after its exit. */
 struct sym_perf_target {
-    int folder;        /* its /tmp, by O_PATH; the caller's. Else negative errno */
-    uint32_t pid;      /* in its innermost pid namespace */
-    bool inside;       /* that is a namespace inside ours */
-    uint32_t uid;      /* its effective user */
-    uint32_t root_uid; /* root of its user namespace, by our numbers */
-    bool ancestor;     /* all but pid is of an ancestor that stands for it */
+    int folder;         /* its /tmp, by O_PATH; the caller's. Else negative errno */
+    uint32_t pid;       /* in its innermost pid namespace */
+    bool inside;        /* that is a namespace inside ours */
+    uint32_t uid;       /* its effective user */
+    uint32_t root_uid;  /* root of its user namespace, by our numbers */
+    uint64_t started_s; /* CLOCK_REALTIME: when it started; 0: not known */
+    bool ancestor;      /* pid is the process's; the rest is of an ancestor; no start */
 };
 
 /* Read what leads to the perf map of a running process. Returns 0, or -ESRCH if it has
@@ -38,8 +39,9 @@ void sym_perf_target_guess(uint32_t pid, struct sym_perf_target *target);
 
 /*
  * Open the perf map of a process. Returns 0 or a negative errno: those of
- * sym_open_regular_in, or -EPERM if the file belongs neither to the process's user nor
- * to root.
+ * sym_open_regular_in; -EOWNERDEAD if the file was last changed more than a second
+ * before the process started, so that an earlier one with its pid left it there; -EPERM
+ * if it belongs neither to the process's user nor to root.
  */
 int sym_perf_file_open(const struct sym_perf_target *target,
                        struct sym_perf_file *file);
