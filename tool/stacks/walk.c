@@ -254,10 +254,37 @@ step_signal(struct walker *walker, uint32_t image)
     return STEP_TAKEN;
 }
 
+/* Find the return address of interrupted code of a mapping if it is certain to be in
+ * the link register: an address in the same mapping may be left from a call that the
+ * code made. If the frame pointer's record has it, too, that may be of this code. */
+static bool
+find_link(const struct walker *walker, const struct stack_mapping *mapping,
+          uint64_t *address)
+{
+#if SYM_UNWIND_MACHINE == EM_AARCH64
+    const struct stack_sample *const sample = walker->sample;
+    const uint64_t link = walker->registers[SYM_REGISTER_RETURN];
+    const struct stack_mapping *const found = stack_mapping_find(
+        sample->mappings, sample->mapping_count, (link & ~walker->signature) - 1);
+    uint64_t saved;
+
+    *address = link;
+    return is_known(walker, SYM_REGISTER_RETURN) && found != NULL && found != mapping &&
+           !(read_word(walker, walker->registers[SYM_REGISTER_FP] + WORD_BYTES,
+                       &saved) &&
+             saved == link);
+#else
+    (void)walker;
+    (void)mapping;
+    (void)address;
+    return false;
+#endif
+}
+
 /* Go to the caller by the chain of frame pointers, which ends with 0. In code without
  * frame pointers the register may be anything: it must lead upwards in the copy. */
 static enum step
-step_pointer(struct walker *walker, uint32_t image)
+step_pointer(struct walker *walker, const struct stack_mapping *mapping)
 {
     const uint64_t pointer = walker->registers[SYM_REGISTER_FP];
     uint64_t next;
@@ -266,17 +293,22 @@ step_pointer(struct walker *walker, uint32_t image)
     if (walker->linked && pointer == 0) {
         return end_whole(walker);
     }
+    walker->by_pointer = true;
+    if (find_link(walker, mapping, &next)) {
+        walker->known = 1u << SYM_REGISTER_FP;
+        return_to(walker, next);
+        return STEP_TAKEN;
+    }
     if (!is_known(walker, SYM_REGISTER_FP) ||
         pointer < walker->registers[SYM_REGISTER_SP] ||
         !read_word(walker, pointer, &saved) ||
         !read_word(walker, pointer + WORD_BYTES, &next)) {
-        return end_walk(walker, STACK_NO_RULES, image);
+        return end_walk(walker, STACK_NO_RULES, mapping->image);
     }
     walker->registers[SYM_REGISTER_FP] = saved;
     walker->registers[SYM_REGISTER_SP] = pointer + (uint64_t)2 * WORD_BYTES;
     walker->known = POINTER_REGISTERS;
     return_to(walker, next);
-    walker->by_pointer = true;
     walker->linked = true;
     return STEP_TAKEN;
 }
@@ -328,7 +360,7 @@ step_from(struct walker *walker, uint64_t address)
     const struct sym_unwind_rule *rule;
 
     if (mapping->anonymous) {
-        return step_pointer(walker, mapping->image);
+        return step_pointer(walker, mapping);
     }
     rule = stack_rules_find(walker->rules, mapping->image, address);
     if (rule == NULL) {
@@ -342,14 +374,14 @@ step_from(struct walker *walker, uint64_t address)
          * frame pointers in code with tables, too. */
         return rule->cfa_register == SYM_REGISTER_SP &&
                        !is_known(walker, SYM_REGISTER_SP)
-                   ? step_pointer(walker, mapping->image)
+                   ? step_pointer(walker, mapping)
                    : step_call(walker, rule, mapping->image);
     case SYM_UNWIND_SIGNAL:
         return step_signal(walker, mapping->image);
     case SYM_UNWIND_OUTERMOST:
         return end_whole(walker);
     case SYM_UNWIND_NO_TABLES:
-        return step_pointer(walker, mapping->image);
+        return step_pointer(walker, mapping);
     case SYM_UNWIND_NONE:
         return end_walk(walker, STACK_NO_RULES, mapping->image);
     case SYM_UNWIND_UNREAD:

@@ -683,6 +683,29 @@ walk__tables_after_frame_pointer__by_rule_of_it_or_chain(void **state)
     assert_frame(2, PROGRAM, 0x11f);
 }
 
+/* Functions of the vdso have no tables, and call nothing. */
+static void
+walk__leaf_without_tables__link_register_then_chain(void **state)
+{
+    (void)state;
+    set_kind(LIBRARY, 0, UINT64_MAX, SYM_UNWIND_NO_TABLES);
+    set_rule(PROGRAM, 0, 0x200, usual(SP, 64));
+    sample.address = IN_LIBRARY(0x10);
+    sample.registers[LINK] = IN_PROGRAM(0x20);
+    sample.registers[FP] = STACK + 32;
+    stack[5] = IN_PROGRAM(0x40);
+    assert_end(2, STACK_BY_FRAME_POINTER, STACK_NO_IMAGE);
+    assert_frame(0, PROGRAM, 0x11f);
+    assert_frame(1, PROGRAM, 0x13f);
+    /* Left from its own call, or saved already. */
+    sample.registers[LINK] = IN_LIBRARY(0x20);
+    assert_end(1, STACK_BY_FRAME_POINTER, STACK_NO_IMAGE);
+    assert_frame(0, PROGRAM, 0x13f);
+    sample.registers[LINK] = IN_PROGRAM(0x40);
+    assert_end(1, STACK_BY_FRAME_POINTER, STACK_NO_IMAGE);
+    assert_frame(0, PROGRAM, 0x13f);
+}
+
 static void
 walk__signal_after_frame_pointer__unsupported(void **state)
 {
@@ -732,6 +755,7 @@ main(void)
         WALK(signed_address__frame_without_signature),
         WALK(bits_of_no_signature__no_frame),
         WALK(tables_after_frame_pointer__by_rule_of_it_or_chain),
+        WALK(leaf_without_tables__link_register_then_chain),
         WALK(signal_after_frame_pointer__unsupported),
 #else
         WALK(tables_after_frame_pointer__two_registers),
