@@ -28,6 +28,8 @@ static const char source[] =
     "function other_signal\n .cfi_signal_frame\n .cfi_def_cfa x29, 16\n"
     " .cfi_offset x29, -16\n .cfi_offset x30, -8\n nop\nend other_signal\n"
     ".balign 16\n.globl bare\n.type bare, @function\nbare: nop\n.size bare, . - bare\n"
+    ".balign 16\n.globl trampoline\n.type trampoline, @function\nnop\n"
+    "trampoline: mov x8, 139\n svc 0\n nop\n.size trampoline, . - trampoline\n"
     ".section .note.GNU-stack, \"\", @progbits\n";
 
 enum { AT_X19 = 0, AT_X21 = 2, AT_X29 = 10, AT_X30 = 11 };
@@ -58,7 +60,9 @@ open_library(void **state)
     assert_non_null(text);
     assert_true(fputs(source, text) >= 0);
     assert_int_equal(fclose(text), 0);
-    fixture_build(COMPILER " -nostdlib -shared -o library source.s");
+    fixture_build(COMPILER " -nostdlib -shared -o library source.s && "
+                           "grep -v cfi_ source.s >none.s && " COMPILER
+                           " -nostdlib -shared -o none none.s");
     fd = open(fixture_path("library"), O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(sym_elf_open(&file, fd), 0);
@@ -172,6 +176,57 @@ arm64__signal_frame__the_kernels_only(void **state)
     assert_int_equal(rule_at("other_signal", 0).kind, SYM_UNWIND_UNSUPPORTED);
 }
 
+/* The walk looks for it at the byte before its first one. */
+static void
+arm64__signal_trampoline_without_tables__by_its_instructions(void **state)
+{
+    uint64_t start;
+    uint64_t end;
+
+    (void)state;
+    need_library();
+    fixture_find_symbol("library", "trampoline", &start, &end);
+    assert_int_equal(rule_of_address(start - 5).kind, SYM_UNWIND_NONE);
+    for (uint64_t at = start - 4; at < start + 8; at++) {
+        assert_int_equal(rule_of_address(at).kind, SYM_UNWIND_SIGNAL);
+    }
+    assert_int_equal(rule_of_address(start + 8).kind, SYM_UNWIND_NONE);
+}
+
+/* As in the kernel's vdso. */
+static void
+arm64__image_without_tables__trampoline_and_two_rows(void **state)
+{
+    struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
+    struct sym_unwind_tables none = {.opened = false};
+    struct sym_elf image;
+    uint64_t start;
+    uint64_t end;
+    int other;
+
+    (void)state;
+    need_library();
+    other = open(fixture_path("none"), O_RDONLY | O_CLOEXEC);
+    assert_true(other >= 0);
+    assert_int_equal(sym_elf_open(&image, other), 0);
+    fixture_find_symbol("none", "trampoline", &start, &end);
+    assert_int_equal(sym_unwind_tables_find(&none, &image, &budget, start, rows), 1);
+    assert_int_equal(rows[0].rule.kind, SYM_UNWIND_SIGNAL);
+    assert_int_equal(rows[0].start, start - 4);
+    assert_int_equal(rows[0].end, start + 8);
+    assert_int_equal(sym_unwind_tables_find(&none, &image, &budget, 16, rows), 1);
+    assert_int_equal(rows[0].rule.kind, SYM_UNWIND_NO_TABLES);
+    assert_int_equal(rows[0].end, start - 4);
+    assert_int_equal(sym_unwind_tables_find(&none, &image, &budget, start + 8, rows),
+                     1);
+    assert_int_equal(rows[0].rule.kind, SYM_UNWIND_NO_TABLES);
+    assert_int_equal(rows[0].start, start + 8);
+    assert_int_equal(rows[0].end, UINT64_MAX);
+    sym_unwind_tables_finish(&none);
+    sym_elf_close(&image);
+    close(other);
+}
+
 /* Its head pushes, and its stubs change nothing. */
 static void
 arm64__stub_of_plt__link_register(void **state)
@@ -202,6 +257,8 @@ main(void)
         cmocka_unit_test(arm64__function__cfa_saved_registers_and_link),
         cmocka_unit_test(arm64__other_rules__outermost_or_unsupported),
         cmocka_unit_test(arm64__signal_frame__the_kernels_only),
+        cmocka_unit_test(arm64__signal_trampoline_without_tables__by_its_instructions),
+        cmocka_unit_test(arm64__image_without_tables__trampoline_and_two_rows),
         cmocka_unit_test(arm64__stub_of_plt__link_register),
     };
 

@@ -12,9 +12,13 @@
 
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What a call of x86-64 pushes; its register that libdw takes for another. */
 enum { CALL_SIZE = 8, RBX = 3 };
+
+/* Of the code of arm64 that signal handlers return to. */
+enum { TRAMPOLINE_BYTES = 8 };
 
 /* expression - DWARF operations. */
 struct expression {
@@ -303,6 +307,62 @@ rule_of(Dwarf_Frame *frame, bool signal)
                : rule_of_kind(SYM_UNWIND_UNSUPPORTED);
 }
 
+/* --- arm64's code that has no tables --- */
+
+/* Find the code that signal handlers return to, which kernels have in the vdso, and
+ * musl in its libc, with no tables: unwinders know it by its instructions. Returns its
+ * address, or 0. */
+static uint64_t
+find_trampoline(const struct sym_elf *file)
+{
+    enum { SEARCHED_MAX = 1 << 20, ALIGNMENT = 4 };
+    static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2,  /* mov x8, 139 */
+                                         0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
+
+    _Static_assert(sizeof(code) == TRAMPOLINE_BYTES, "two instructions");
+    for (size_t i = 0; i < file->segment_count; i++) {
+        const GElf_Phdr *const segment = &file->segments[i];
+        const unsigned char *found;
+        uint64_t offset;
+        uint64_t left;
+
+        if (segment->p_type != PT_LOAD || (segment->p_flags & PF_X) == 0 ||
+            !sym_elf_find_offset(file, segment->p_vaddr, &offset, &left)) {
+            continue;
+        }
+        found = memmem(file->bytes + offset, left < SEARCHED_MAX ? left : SEARCHED_MAX,
+                       code, sizeof(code));
+        if (found != NULL && (uint64_t)(found - file->bytes) % ALIGNMENT == 0) {
+            return segment->p_vaddr + (uint64_t)(found - file->bytes) - offset;
+        }
+    }
+    return 0;
+}
+
+/* Make a row of the stubs of arm64's PLT, for which linkers write no tables: each jumps
+ * with stack and link register as its caller left them. What is before them in .plt
+ * pushes. Returns false if the address is in no stub. */
+static bool
+find_stub_row(const struct sym_elf *file, uint64_t address, struct sym_unwind_row *row)
+{
+    enum { HEAD_BYTES = 32 };
+    const size_t index =
+        SYM_UNWIND_MACHINE == EM_AARCH64 ? sym_elf_find_section(file, ".plt") : 0;
+    uint64_t start;
+    uint64_t end;
+
+    if (index == 0 ||
+        __builtin_add_overflow(file->sections[index].sh_addr, HEAD_BYTES, &start) ||
+        __builtin_add_overflow(file->sections[index].sh_addr,
+                               file->sections[index].sh_size, &end) ||
+        address < start || address >= end) {
+        return false;
+    }
+    *row = (struct sym_unwind_row){start, end, rule_of_kind(SYM_UNWIND_CALL)};
+    row->rule.cfa_register = SYM_REGISTER_SP;
+    return true;
+}
+
 /* --- tables --- */
 
 /* Return where the row of an address begins. libdw (0.188) says of a row that
@@ -367,48 +427,37 @@ open_tables(struct sym_unwind_tables *tables, const struct sym_elf *file,
 {
     tables->opened = true;
     tables->exceptions = dwarf_getcfi_elf(file->elf);
+    tables->trampoline = SYM_UNWIND_MACHINE == EM_AARCH64 ? find_trampoline(file) : 0;
     if (sym_dwarf_image_copy_frames(&tables->image, file, budget) &&
         sym_dwarf_image_open(&tables->image)) {
         tables->debug = dwarf_getcfi(tables->image.dwarf);
     }
 }
 
-/* Make a row of the stubs of arm64's PLT, for which linkers write no tables: each jumps
- * with stack and link register as its caller left them. What is before them in .plt
- * pushes. Returns false if the address is in no stub. */
-static bool
-find_stub_row(const struct sym_elf *file, uint64_t address, struct sym_unwind_row *row)
-{
-    enum { HEAD_BYTES = 32 };
-    const size_t index =
-        SYM_UNWIND_MACHINE == EM_AARCH64 ? sym_elf_find_section(file, ".plt") : 0;
-    uint64_t start;
-    uint64_t end;
-
-    if (index == 0 ||
-        __builtin_add_overflow(file->sections[index].sh_addr, HEAD_BYTES, &start) ||
-        __builtin_add_overflow(file->sections[index].sh_addr,
-                               file->sections[index].sh_size, &end) ||
-        address < start || address >= end) {
-        return false;
-    }
-    *row = (struct sym_unwind_row){start, end, rule_of_kind(SYM_UNWIND_CALL)};
-    row->rule.cfa_register = SYM_REGISTER_SP;
-    return true;
-}
-
 /* Make the row that says why there is none: for the whole image if it has no tables,
- * or else for this address. Returns 1, the number of rows. */
-static size_t
+ * but for its trampoline; or else for this address. */
+static void
 explain_no_row(const struct sym_unwind_tables *tables, uint64_t address,
                struct sym_unwind_row *row)
 {
-    *row = (struct sym_unwind_row){address, address + 1, rule_of_kind(SYM_UNWIND_NONE)};
-    if (tables->exceptions == NULL && tables->debug == NULL) {
-        *row =
-            (struct sym_unwind_row){0, UINT64_MAX, rule_of_kind(SYM_UNWIND_NO_TABLES)};
+    enum { BEFORE = 4 }; /* an instruction: the walk looks at the byte before */
+    const bool none = tables->exceptions == NULL && tables->debug == NULL;
+    const uint64_t start = tables->trampoline - BEFORE;
+    const uint64_t end = tables->trampoline + TRAMPOLINE_BYTES;
+    const struct sym_unwind_rule signal = rule_of_kind(SYM_UNWIND_SIGNAL);
+    const struct sym_unwind_rule no_tables = rule_of_kind(SYM_UNWIND_NO_TABLES);
+    const bool has_trampoline = tables->trampoline >= BEFORE && end > start;
+
+    if (has_trampoline && address >= start && address < end) {
+        *row = (struct sym_unwind_row){start, end, signal};
+    } else if (none && has_trampoline && address < start) {
+        *row = (struct sym_unwind_row){0, start, no_tables};
+    } else if (none) {
+        *row = (struct sym_unwind_row){has_trampoline ? end : 0, UINT64_MAX, no_tables};
+    } else {
+        *row = (struct sym_unwind_row){address, address + 1,
+                                       rule_of_kind(SYM_UNWIND_NONE)};
     }
-    return 1;
 }
 
 size_t
@@ -435,9 +484,10 @@ sym_unwind_tables_find(struct sym_unwind_tables *tables, const struct sym_elf *f
         address = rows[count++].end;
     }
     if (count == 0) {
-        count = find_stub_row(file, address, &rows[0])
-                    ? 1
-                    : explain_no_row(tables, address, &rows[0]);
+        if (!find_stub_row(file, address, &rows[0])) {
+            explain_no_row(tables, address, &rows[0]);
+        }
+        count = 1;
     }
     return count;
 }
