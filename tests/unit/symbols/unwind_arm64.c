@@ -21,6 +21,9 @@ static const char source[] =
     " .cfi_offset 20, -24\n mov x29, sp\n .cfi_def_cfa_register 29\n bl outside\n"
     " ldp x29, x30, [sp], 48\n .cfi_restore 30\n .cfi_restore 29\n"
     " .cfi_def_cfa 31, 0\n autiasp\n .cfi_negate_ra_state\n ret\nend usual\n"
+    "function resolver\n .cfi_rel_offset 30, 8\n nop\n .cfi_adjust_cfa_offset 208\n"
+    " .cfi_rel_offset 19, 0\n nop\nend resolver\n"
+    "function longjmp\n .cfi_def_cfa x0, 0\n .cfi_offset 30, 88\n nop\nend longjmp\n"
     "function outermost\n .cfi_undefined x30\n nop\nend outermost\n"
     "function elsewhere\n .cfi_register x30, x9\n nop\nend elsewhere\n"
     "function interrupted\n .cfi_signal_frame\n .cfi_def_cfa x29, 0\n"
@@ -157,6 +160,24 @@ arm64__function__cfa_saved_registers_and_link(void **state)
     assert_place(&rule, AT_X30, SYM_PLACE_SAME, 0);
 }
 
+/* glibc's _dl_runtime_resolve, for which .plt has pushed x16 and x30. */
+static void
+arm64__return_address_above_cfa__cfa_above_what_plt_pushed(void **state)
+{
+    struct sym_unwind_rule rule;
+
+    (void)state;
+    need_library();
+    rule = rule_at("resolver", 0);
+    assert_cfa(&rule, SYM_REGISTER_SP, 16);
+    assert_place(&rule, AT_X30, SYM_PLACE_CFA, -8);
+    rule = rule_at("resolver", 1);
+    assert_cfa(&rule, SYM_REGISTER_SP, 224);
+    assert_place(&rule, AT_X30, SYM_PLACE_CFA, -8);
+    assert_place(&rule, AT_X19, SYM_PLACE_CFA, -224);
+    assert_int_equal(rule_at("longjmp", 0).kind, SYM_UNWIND_UNSUPPORTED);
+}
+
 static void
 arm64__other_rules__outermost_or_unsupported(void **state)
 {
@@ -255,6 +276,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arm64__function__cfa_saved_registers_and_link),
+        cmocka_unit_test(arm64__return_address_above_cfa__cfa_above_what_plt_pushed),
         cmocka_unit_test(arm64__other_rules__outermost_or_unsupported),
         cmocka_unit_test(arm64__signal_frame__the_kernels_only),
         cmocka_unit_test(arm64__signal_trampoline_without_tables__by_its_instructions),

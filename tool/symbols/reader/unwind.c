@@ -276,6 +276,45 @@ set_saved_registers(Dwarf_Frame *frame, struct sym_unwind_rule *rule)
     return has_usual_sp(frame);
 }
 
+#if SYM_UNWIND_MACHINE == EM_AARCH64
+
+/* Correct the CFA of a rule by which the return address is not below it. glibc says so
+ * of the code that finds a function when it is first called, for which .plt has pushed
+ * x16 and x30; the CFA is above these. Returns false if the rule is another one, as in
+ * longjmp, whose caller is not the one that it returns to. */
+static bool
+correct_cfa(struct sym_unwind_rule *rule)
+{
+    enum { PUSHED = 16, RETURN = SYM_SAVED_REGISTERS - 1 };
+
+    if (rule->places[RETURN] != SYM_PLACE_CFA || rule->offsets[RETURN] < 0) {
+        return true;
+    }
+    if (rule->offsets[RETURN] != PUSHED / 2 || rule->cfa != SYM_CFA_REGISTER ||
+        rule->cfa_offset > INT32_MAX - PUSHED) {
+        return false;
+    }
+    rule->cfa_offset += PUSHED;
+    for (size_t i = 0; i < SYM_SAVED_REGISTERS; i++) {
+        if (rule->places[i] == SYM_PLACE_CFA &&
+            __builtin_sub_overflow(rule->offsets[i], PUSHED, &rule->offsets[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#else
+
+static bool
+correct_cfa(struct sym_unwind_rule *rule)
+{
+    (void)rule; /* the return address is below the CFA */
+    return true;
+}
+
+#endif
+
 static struct sym_unwind_rule
 rule_of_kind(enum sym_unwind_kind kind)
 {
@@ -302,7 +341,8 @@ rule_of(Dwarf_Frame *frame, bool signal)
         return rule_of_kind(is_signal(frame, &rule) ? SYM_UNWIND_SIGNAL
                                                     : SYM_UNWIND_UNSUPPORTED);
     }
-    return has_usual_return(&caller) && set_saved_registers(frame, &rule)
+    return has_usual_return(&caller) && set_saved_registers(frame, &rule) &&
+                   correct_cfa(&rule)
                ? rule
                : rule_of_kind(SYM_UNWIND_UNSUPPORTED);
 }
