@@ -275,6 +275,60 @@ class System(Whole):
                 self.assert_nothing_left()
 
 
+class Processors(Whole):
+    """Those that go offline and come online, as a list says that is in the place of the kernel's."""
+
+    def setUp(self):
+        super().setUp()
+        self.need_mount_namespace()
+        self.first, self.second = [*sorted(os.sched_getaffinity(0)), None, None][:2]
+        if self.second is None or len(str(self.second)) != len(str(self.first)):
+            self.skipTest("two processors with numbers of one length are needed")
+        self.both, self.one = f"{self.first},{self.second}\n", f"{self.first}-{self.first}\n"
+        self.online = self.folder / "online"
+        self.online.write_text(self.both)
+
+    def with_list(self, *words):
+        """ntprof that reads this list."""
+        script = 'mount --bind "$0" /sys/devices/system/cpu/online && exec "$@"'
+        return ["unshare", "--mount", "sh", "-c", script, self.online, *self.arguments(*words)]
+
+    def function_hits(self, name):
+        """Of a program's own functions."""
+        return sum(row["hits"] for row in self.report("--by", "process,function")["rows"]
+                   if row["process"] == name and row["function"] in ("right_three_units", "right_one_unit"))
+
+    def assert_rows_of_later(self, script, processor, *words):
+        """Of a program that begins after this script, in which nobody reads half of a list."""
+        script = f'to() {{ printf "$1" 1<>"{self.online}"; }}; {script} exec taskset -c {processor} "$0" 1500'
+        result = self.run_bare(self.with_list("run", *words, "--", "sh", "-c", script, self.copy("work-later"),
+                                              self.one, self.both))
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertNotIn("could not be profiled", text(result.stderr))
+        self.assertGreater(self.function_hits("work-later"), 0)
+
+    def test_one_of_several_goes__later_programs_have_rows(self):
+        for words in (["--per", "cpu"], ["-C", f"{self.first},{self.second}"]):
+            with self.subTest(words):
+                self.online.write_text(self.both)
+                self.assert_rows_of_later('to "$1"; sleep 0.3;', self.first, *words)
+
+    def test_one_comes_back__programs_of_meanwhile_have_rows(self):
+        for words in (["--per", "cpu"], ["-C", f"{self.first},{self.second}"], ["-C", self.second]):
+            with self.subTest(words):
+                self.online.write_text(self.both)
+                self.assert_rows_of_later('to "$1"; sleep 0.3; (sleep 0.5; to "$2") &', self.second, *words)
+
+    def test_one_comes__programs_of_before_have_rows(self):
+        self.online.write_text(self.one)
+        self.start(["taskset", "-c", str(self.second), self.copy("work-on"), "300000"])
+        child = self.start(self.with_list("system", "--every", "100ms"))
+        wait_for(lambda: (self.folder / FILE).exists() or child.poll() is not None, "the first file")
+        self.online.write_text(self.both)
+        wait_for(lambda: self.function_hits("work-on") >= 100, "hits on the processor that came")
+        self.interrupt(child)
+
+
 class Memory(Whole):
     """--max-memory, set so low that it is met."""
 

@@ -3,12 +3,12 @@
  * functions that had hits. */
 #include "record/offers.h"
 
+#include "base/cpu_list.h"
 #include "base/text.h"
 #include "profile/group.h"
 #include "profile/pprof.h"
 #include "record/default_output.h"
 #include "record/processes.h"
-#include "record/record_cpus.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -69,13 +69,14 @@ offer_processes(const struct offers *offers)
 static void
 offer_processors(const struct offers *offers)
 {
-    uint64_t online[RECORD_GROUPS_MAX] = {0};
+    uint64_t online[CPU_LIST_GROUPS] = {0};
+    char list[CPU_LIST_TEXT_BYTES];
     char number[24];
 
-    if (!record_cpus_online(online)) {
+    if (!cpu_list_read_online(list, online)) {
         return;
     }
-    for (unsigned i = 0; i < 64 * RECORD_GROUPS_MAX; i++) {
+    for (unsigned i = 0; i < 64 * CPU_LIST_GROUPS; i++) {
         if ((online[i / 64] >> i % 64 & 1) != 0) {
             snprintf(number, sizeof(number), "%u", i);
             offers->take(offers->context, number, NULL);

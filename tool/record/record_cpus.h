@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* record_cpus.h - the processors of -C and --per cpu. */
+/* record_cpus.h - the processors of -C and --per cpu. Both functions print their own
+ * errors. */
 #ifndef RECORD_RECORD_CPUS_H
 #define RECORD_RECORD_CPUS_H
 
 #include "record/record_options.h"
-
-/* Set the bits of the processors that are online in words, which are RECORD_GROUPS_MAX
- * and 0, a group each. Returns false if they cannot be found out. */
-bool record_cpus_online(uint64_t *words);
 
 /* Set options->affinity from a list such as 0,2-3, whose processors must all be online.
  * Returns false after an error line. */

@@ -6,6 +6,7 @@
 #ifndef RECORD_RECORD_OPTIONS_H
 #define RECORD_RECORD_OPTIONS_H
 
+#include "base/cpu_list.h"
 #include "base/options.h"
 #include "profile/grouping.h"
 #include "record/program_file.h"
@@ -17,7 +18,7 @@
 #include <stdint.h>
 
 /* Sources in one recording, and groups of 64 processors. */
-enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = 128 };
+enum { RECORD_SOURCES_MAX = 16, RECORD_GROUPS_MAX = CPU_LIST_GROUPS };
 
 /* record_syntax - what a command accepts, and what is particular about it. */
 struct record_syntax {

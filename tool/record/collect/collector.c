@@ -155,13 +155,17 @@ collector_follow(struct collector *collector)
     return collector->preloaded != NULL;
 }
 
-/* Called after a delivery: look for new perf maps of processes, and keep them open. */
+/* Called after a delivery: look for new perf maps of processes, and keep them open, and
+ * for processors that have come online. */
 static void
 collector_look(void *context)
 {
     struct collector *const collector = context;
 
     image_set_find_maps(&collector->images);
+    if (collector->preloaded == NULL) {
+        online_look(collector);
+    }
 }
 
 /* --- creation --- */
@@ -179,6 +183,7 @@ collector_new(const struct collector_options *options)
     }
     collector->options = *options;
     collector->cpu_count = 1;
+    online_init(&collector->online);
     collector->programs.max =
         options->endless ? PROGRAM_SET_ENDLESS_MAX : PROGRAM_SET_MAX;
     delivery_init(&collector->delivery, options->session);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collectorp.h - the state of a collector. Only collector.c, forget.c, notify.c,
- * mapping.c, hits.c, region_cut.c, remapped.c, snapshot.c, pause.c, preloaded.c,
- * preload_maps.c and preload_stacks.c include it.
+ * online.c, mapping.c, hits.c, region_cut.c, remapped.c, snapshot.c, pause.c,
+ * preloaded.c, preload_maps.c and preload_stacks.c include it.
  *
  * Except where stated otherwise, callers of these functions keep deliveries out or are
  * notifications, which are part of one.
@@ -10,6 +10,7 @@
 #ifndef RECORD_COLLECT_COLLECTORP_H
 #define RECORD_COLLECT_COLLECTORP_H
 
+#include "base/cpu_list.h"
 #include "record/collect/callers.h"
 #include "record/collect/collector.h"
 #include "record/collect/delivery.h"
@@ -90,8 +91,17 @@ struct replaced {
     size_t count;
 };
 
+/* online - which processors profile objects can be for: bit n % 64 of element
+ * n / 64. */
+struct online {
+    uint64_t usable[CPU_LIST_GROUPS];
+    uint64_t came[CPU_LIST_GROUPS]; /* online, and not usable yet */
+    uint64_t checked_ns;
+};
+
 struct collector {
     struct collector_options options;
+    struct online online;
     uint32_t *cpus;     /* processors with their own profile objects; NULL: none */
     uint32_t cpu_count; /* number of cpus; 1 if cpus is NULL */
     struct delivery delivery;
@@ -167,6 +177,28 @@ void mapping_add_kernel(struct collector *collector, struct process *process);
  * takes its index. */
 void mapping_remove(struct collector *collector, struct process *process, size_t at);
 void mapping_remove_all(struct collector *collector, struct process *process);
+
+/* Create the profile objects of all mappings of the process again, those whose index in
+ * collector->cpus is cpu_at. Their counters stay. */
+void mapping_renew_all(struct collector *collector, struct process *process,
+                       uint32_t cpu_at);
+
+/* --- online.c --- */
+
+/* Find out which processors are online. */
+void online_init(struct online *online);
+
+/* Get the processors that profile objects with this index in collector->cpus are to be
+ * created for; *count 0: all. Returns false if none of them is usable. */
+bool online_get_affinity(const struct collector *collector, uint32_t cpu_at,
+                         GROUP_AFFINITY affinity[CPU_LIST_GROUPS], uint16_t *count);
+
+/* Read which processors are online. Returns whether fewer are usable than before. */
+bool online_has_shrunk(struct collector *collector);
+
+/* Look now and then for processors that have come online, and create profile objects
+ * for them. */
+void online_look(struct collector *collector);
 
 /* --- remapped.c --- */
 

@@ -125,6 +125,7 @@ delivery_main(void *argument)
     bool raised = false;
 
     pthread_setname_np(pthread_self(), "ntprof");
+    ntprof_session_use(delivery->session); /* in notifications it is used anyway */
     for (;;) {
         const uint64_t idle_ns = time_without_work_ns();
 

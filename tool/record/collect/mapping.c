@@ -3,8 +3,9 @@
  * mapping.c - starts and closes the profile objects of mappings.
  *
  * Invariant: each mapping in a process's list has one started profile object for each
- * source, and with per_cpu for each processor too, or NULL where that failed. Mappings
- * of one part of an image by processes of one program share their counters.
+ * source, and with per_cpu for each processor too, or NULL where that failed or no
+ * processor is online. Mappings of one part of an image by processes of one program
+ * share their counters.
  */
 #include "record/collect/collectorp.h"
 
@@ -28,46 +29,78 @@ program_on_cpu(const struct collector *collector, uint32_t program, uint32_t cpu
     return program * collector->cpu_count + cpu_at;
 }
 
+/* Close the profile objects of one processor, the one with index cpu_at. */
+static void
+mapping_close_cpu(const struct collector *collector, struct mapping *mapping,
+                  uint32_t cpu_at)
+{
+    const size_t sources = collector->options.source_count;
+
+    for (size_t i = cpu_at * sources; i < (cpu_at + 1) * sources; i++) {
+        if (mapping->profiles[i] != NULL) {
+            NtClose(mapping->profiles[i]);
+            mapping->profiles[i] = NULL;
+        }
+    }
+}
+
 /* Close all profile objects of a mapping, so that its counters do not change any
  * more. */
 static void
 mapping_close(const struct collector *collector, struct mapping *mapping)
 {
-    for (size_t i = 0; mapping->profiles != NULL && i < profile_count(collector); i++) {
-        if (mapping->profiles[i] != NULL) {
-            NtClose(mapping->profiles[i]);
-        }
+    for (uint32_t i = 0; mapping->profiles != NULL && i < collector->cpu_count; i++) {
+        mapping_close_cpu(collector, mapping, i);
     }
     free(mapping->profiles);
 }
 
-/* Create and start one profile object, which counts hits in the mapping in the counters
- * of segment; cpu_at is the index of its processor in collector->cpus, and 0 if these
- * are NULL. Returns NULL if that fails. */
+/* Create a profile object, which counts hits in the mapping in the counters of segment,
+ * for those of its processors that are online. *profile is NULL if there are none. */
+static NTSTATUS
+mapping_create_profile(struct collector *collector, const struct process *process,
+                       const struct mapping *mapping,
+                       const struct image_segment *segment, uint32_t cpu_at,
+                       size_t source, HANDLE *profile)
+{
+    const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
+    GROUP_AFFINITY affinity[CPU_LIST_GROUPS];
+    uint16_t count;
+    NTSTATUS status;
+
+    do {
+        *profile = NULL;
+        if (!online_get_affinity(collector, cpu_at, affinity, &count)) {
+            return STATUS_SUCCESS;
+        }
+        status = NtCreateProfileEx(
+            profile, process->handle, (PVOID)(uintptr_t)mapping->base,
+            (SIZE_T)mapping->length, segment->log2,
+            image_segment_counter(segment, source, mapping->place),
+            (ULONG)(buckets * sizeof(ULONG)), collector->options.sources[source], count,
+            count != 0 ? affinity : NULL);
+        /* A processor may have gone offline since they were looked at. */
+    } while (status == STATUS_INVALID_PARAMETER && online_has_shrunk(collector));
+    return status;
+}
+
+/* Create and start a profile object (mapping_create_profile). Returns NULL if that
+ * fails, which is counted, or if no processor is online. */
 static HANDLE
 mapping_start_profile(struct collector *collector, const struct process *process,
                       const struct mapping *mapping,
                       const struct image_segment *segment, uint32_t cpu_at,
                       size_t source)
 {
-    const struct collector_options *const options = &collector->options;
-    const uint32_t cpu = collector->cpus != NULL ? collector->cpus[cpu_at] : 0;
-    GROUP_AFFINITY one = {.Mask = (KAFFINITY)1 << cpu % CPUS_A_GROUP,
-                          .Group = (uint16_t)(cpu / CPUS_A_GROUP)};
-    const bool all = collector->cpus == NULL;
-    const uint64_t buckets = ((mapping->length - 1) >> segment->log2) + 1;
     HANDLE profile;
-    /* NT's call has no const, but changes nothing there. */
-    NTSTATUS status =
-        NtCreateProfileEx(&profile, process->handle, (PVOID)(uintptr_t)mapping->base,
-                          (SIZE_T)mapping->length, segment->log2,
-                          image_segment_counter(segment, source, mapping->place),
-                          (ULONG)(buckets * sizeof(ULONG)), options->sources[source],
-                          all ? options->affinity_count : 1,
-                          all ? (GROUP_AFFINITY *)options->affinity : &one);
+    NTSTATUS status = mapping_create_profile(collector, process, mapping, segment,
+                                             cpu_at, source, &profile);
 
     if (!NT_SUCCESS(status)) {
         collector_fail(collector, status);
+        return NULL;
+    }
+    if (profile == NULL) {
         return NULL;
     }
     status = NtStartProfile(profile);
@@ -271,4 +304,29 @@ mapping_add_kernel(struct collector *collector, struct process *process)
     mapping.image = image_set_kernel(set, IMAGE_KERNEL);
     mapping_add(collector, process, &mapping);
     mapping_pair_kernel(collector, process, first);
+}
+
+/* As in mapping_add_kernel, the profile objects of the kernel are closed first, and
+ * start last. */
+void
+mapping_renew_all(struct collector *collector, struct process *process, uint32_t cpu_at)
+{
+    for (int others = 0; others <= 1; others++) {
+        for (size_t i = 0; i < process->mapping_count; i++) {
+            struct mapping *const mapping = &process->mappings[i];
+
+            if ((mapping->image->kind != IMAGE_KERNEL) == others) {
+                mapping_close_cpu(collector, mapping, cpu_at);
+            }
+        }
+    }
+    for (int kernel = 0; kernel <= 1; kernel++) {
+        for (size_t i = 0; i < process->mapping_count; i++) {
+            struct mapping *const mapping = &process->mappings[i];
+
+            if ((mapping->image->kind == IMAGE_KERNEL) == kernel) {
+                (void)mapping_start_cpu(collector, process, mapping, cpu_at);
+            }
+        }
+    }
 }
