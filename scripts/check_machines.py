@@ -31,6 +31,7 @@ TREE = pathlib.Path(__file__).resolve().parent.parent
 FILE = TREE / "docs/environments.md"
 TITLE = "# Kernels and processors"
 PARTS = TREE / "tests/machines"
+PROGRAMS = pathlib.Path("tests/integration/programs")
 CACHE = pathlib.Path(os.environ.get("NTPROF_MACHINES") or pathlib.Path(
     os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "ntprof-machines")
 USERLAND = "bookworm"
@@ -161,14 +162,25 @@ def make_root(folder, architecture):
         (folder / name).mkdir(exist_ok=True)
 
 
-def cross_build(build, root):
+def targets_of_steps(folder):
+    """What is installed, examples, and the programs that steps profile or run: half of what there is to compile."""
+    wanted = []
+    for target in json.loads((folder / "meson-info/intro-targets.json").read_text()):
+        place = pathlib.Path(target["defined_in"]).parent.relative_to(TREE)
+        if place.parts[:1] not in (("tests",), ("bench",)) and target["build_by_default"] or \
+                place == PROGRAMS or target["name"] == "integration-counting":
+            wanted += [os.path.relpath(name, folder) for name in target["filename"]]
+    return wanted
+
+
+def cross_build(build, root, whole):
     folder = build.with_name(build.name + "-arm64")
     if not (folder / "build.ninja").exists():
         constants = CACHE / "arm64.ini"
         constants.write_text(f"[constants]\nroot = '{root}'\n")
         run("meson", "setup", "--cross-file", constants, "--cross-file", PARTS / "arm64.ini", "-Dtests=enabled", folder,
             TREE)
-    run("ninja", "-C", folder, "--quiet")
+    run("ninja", "-C", folder, "--quiet", *([] if whole else targets_of_steps(folder)))
     return folder
 
 
@@ -308,7 +320,7 @@ def main():
         root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
         build = given.build.resolve()
         if machine.arm:
-            build = cross_build(build, root)
+            build = cross_build(build, root, whole=given.tests > 0)
         if architecture not in images:
             images[architecture] = make_image(CACHE / f"{architecture}.img", root, build)
         columns[machine.name] = boot(machine, kernel, images[architecture], build, given.tests)

@@ -32,6 +32,7 @@ import traceback
 HERE = pathlib.Path(__file__).resolve().parent
 USER = 65534
 STEP_LIMIT_S = 600  # of a machine that is emulated on a busy one
+PMU_INTERVAL = 65536
 HOT, COLD = "right_three_units", "right_one_unit"
 NAMELESS = re.compile(r"\[.*\]|(.*\+)?0x[0-9a-f]+")
 
@@ -152,7 +153,7 @@ def check_sums(parsed):
               f"{source['outside']} of {source['taken']} hits in no row")
 
 
-def check_shares(file, least=50):
+def check_shares(file, least=20):
     """Three units of work in one function for one in another: nobody else's speed changes that."""
     parsed = report(file, "--by", "function")
     check_sums(parsed)
@@ -405,36 +406,50 @@ def region():
     check(0.6 <= share <= 0.85, f"{share:.1%} in the region")
 
 
-def pmu(user):
-    """The emulated processor counts exactly: hits as expected, and as many events as perf counts."""
+def pmu(name, user):
+    """Hits of ntprof, as many as it expects, those of perf record, and as many as perf stat counts events for."""
+    work = [program("function_caller"), "10000000"]
+    event, file = f"{name}:{'u' if user else 'uk'}", f"{name}{user}"
+    with changed("kernel/perf_event_paranoid", 2):
+        ntprof("run", "-e", name, "-c", PMU_INTERVAL, "--rows", "5", "-o", f"{file}.pb.gz", "--", *work, user=user)
+        said = run("perf", "stat", "-x,", "-e", event, *work, user=user)
+        run("perf", "record", "-q", "-e", event, "-c", PMU_INTERVAL, "-o", f"{file}.data", *work, user=user)
+        recorded = run("perf", "script", "-i", f"{file}.data", "-F", "ip,sym,dso", user=user)
+    source = report(f"{file}.pb.gz")["sources"][0]
+    counted = int(re.search(r"(?m)^(\d+),", said)[1]) / PMU_INTERVAL
+    return source["taken"], source["expected"], len(recorded.splitlines()), counted
+
+
+def need_pmu():
     works = {source["name"]: source for source in json.loads(ntprof("sources", "--json"))["sources"]}
     if not works["cycles"]["supported"]:
         check(not ARM, "no PMU")
         raise Refused(works["cycles"]["reason"])
-    work = [program("function_caller"), "10000000"]
-    mode = "u" if user else "uk"
-    for name in ("cycles", "instructions"):
-        with changed("kernel/perf_event_paranoid", 2):
-            ntprof("run", "-e", name, "-c", "65536", "--rows", "5", "-o", f"{name}{user}.pb.gz", "--", *work, user=user)
-            said = run("perf", "stat", "-x,", "-e", f"{name}:{mode}", *work, user=user)
-            run("perf", "record", "-q", "-e", f"{name}:{mode}", "-c", "65536", "-o", f"{name}{user}.data", *work,
-                user=user)
-            run("perf", "report", "-i", f"{name}{user}.data", "--stdio", "--sort", "dso", user=user)
-        source = report(f"{name}{user}.pb.gz")["sources"][0]
-        counted = int(re.search(r"(?m)^(\d+),", said)[1]) / 65536
-        taken = source["taken"]
-        for what, wanted in (("expected", source["expected"]), ("of perf", counted)):
-            check(abs(taken - wanted) <= 0.01 * wanted + 2, f"{name}: {taken} hits, {what} {wanted:.0f}")
 
 
 @step("cycles, instructions")
 def pmu_of_root():
-    pmu(user=False)
+    """The emulated processor counts exactly."""
+    need_pmu()
+    for name in ("cycles", "instructions"):
+        taken, *others = pmu(name, user=False)
+        for what, wanted in zip(("expected", "of perf record", "counted by perf stat"), others, strict=True):
+            check(abs(taken - wanted) <= 0.01 * wanted + 2, f"{name}: {taken} hits, {what} {wanted:.0f}")
 
 
 @step("cycles, instructions, user")
 def pmu_of_user():
-    pmu(user=True)
+    """Where interrupts are not NMIs, they come late, in the kernel, which since 6.2 drops them for events of user mode
+    only: perf has as few."""
+    need_pmu()
+    told = []
+    for name in ("cycles", "instructions"):
+        taken, expected, recorded, counted = pmu(name, user=True)
+        check(abs(expected - counted) <= 0.01 * counted + 2, f"{name}: {expected} expected, {counted:.0f} counted")
+        check(abs(taken - recorded) <= 0.1 * recorded + 20, f"{name}: {taken} hits, of perf record {recorded}")
+        if abs(taken - expected) > 0.01 * expected + 2:
+            told.append(f"{name} {taken / expected:.0%}, perf record {recorded / expected:.0%}")
+    return "; ".join(told)
 
 
 @step("top, in a terminal")
@@ -471,7 +486,7 @@ def agent():
             time.sleep(2)
         child.send_signal(signal.SIGTERM)
         check(child.wait(STEP_LIMIT_S) == 0, f"status {child.returncode}")
-    check_shares(store, 20)
+    check_shares(store)
 
 
 @step("report")
@@ -512,14 +527,21 @@ def hotplug():
     switch = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
     if not switch.exists():
         return "-"
-    orders = ["0", "1"] if switch.read_text().strip() == "1" else ["1"]
     with running(program("shares"), "1000000"), running(program("shares"), "1000000"):
-        child = subprocess.Popen([NTPROF, "system", "--duration", "8s", "--per", "cpu", "-o", "hotplug.pb.gz"])
-        for order in orders:
-            time.sleep(2)
-            switch.write_text(order)
-        check(child.wait(STEP_LIMIT_S) == 0, f"status {child.returncode}")
-    check_shares("hotplug.pb.gz")
+        for number, words in enumerate(([], ["--per", "cpu"])):
+            orders = ["0", "1"] if switch.read_text().strip() == "1" else ["1"]
+            file = f"hotplug{number}.pb.gz"
+            with subprocess.Popen([NTPROF, "system", "--duration", "12s", "-o", file, *words], stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
+                for order in orders:
+                    time.sleep(2)
+                    switch.write_text(order)
+                    subprocess.run([program("shares"), "100"], check=True)  # a program that begins meanwhile
+                said, _ = child.communicate(timeout=STEP_LIMIT_S)
+            print(said)
+            check(child.returncode == 0, f"status {child.returncode}")
+            check("could not be profiled" not in said, said.strip()[-300:])
+            check_shares(file)
     return ""
 
 
