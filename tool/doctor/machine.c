@@ -71,8 +71,8 @@ explain_paranoid(const char *value)
         return "users may count their processes in user mode; CAP_PERFMON or 1 adds "
                "the kernel";
     default:
-        return "as 2; kernels of Debian, Ubuntu and Android let users without "
-               "CAP_PERFMON count nothing";
+        return "as 2; kernels of Debian, Ubuntu and Android let users count nothing, "
+               "on Debian without CAP_SYS_ADMIN";
     }
 }
 

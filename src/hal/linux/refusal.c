@@ -58,6 +58,26 @@ is_call_refused(void)
     return syscall(SYS_perf_event_open, &none, 0, -1, -1, ~0UL) < 0 && errno != EINVAL;
 }
 
+/* Is an event refused that Linux itself allows everybody at every
+ * kernel.perf_event_paranoid: of the caller, in user mode? Kernels of distributions
+ * refuse it above 2 to all but CAP_SYS_ADMIN. */
+static bool
+is_own_event_refused(void)
+{
+    const struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+                                         .size = sizeof(attr),
+                                         .config = PERF_COUNT_SW_DUMMY,
+                                         .exclude_kernel = 1,
+                                         .exclude_hv = 1};
+    const long file =
+        syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+    if (file >= 0) {
+        close((int)file);
+    }
+    return file < 0 && (errno == EACCES || errno == EPERM);
+}
+
 bool
 perf_refusal_can_monitor(void)
 {
@@ -97,7 +117,8 @@ enum {
     BY_SOMETHING,
     BY_MODULE,
     BY_RING_LIMIT,
-    BY_THREADS
+    BY_THREADS,
+    BY_LEVEL
 };
 
 #define NO_PMU "this machine has no PMU that counts it (virtual machine?)"
@@ -113,6 +134,10 @@ static const struct {
     {BY_PARANOID, NTPROF_CAUSE_PARANOID,
      "kernel.perf_event_paranoid is %ld and the caller lacks CAP_PERFMON",
      "set kernel.perf_event_paranoid to %ld, or grant CAP_PERFMON"},
+    {BY_LEVEL, NTPROF_CAUSE_PARANOID,
+     "kernel.perf_event_paranoid is %ld and the caller lacks CAP_SYS_ADMIN, for which "
+     "CAP_PERFMON does not do above 2 on this kernel",
+     "set kernel.perf_event_paranoid to %ld, or grant CAP_SYS_ADMIN"},
     {BY_NAMESPACE, NTPROF_CAUSE_NAMESPACE,
      "kernel.perf_event_paranoid is %ld and the caller has CAP_PERFMON in a user "
      "namespace only",
@@ -205,6 +230,9 @@ cause_of_denial(int error, enum perf_scope scope, long paranoid)
                : perf_refusal_is_filtered()            ? BY_FILTER_OR_KERNEL
                                                        : BY_KERNEL;
     }
+    if (paranoid > 2 && !perf_refusal_holds(CAP_SYS_ADMIN) && is_own_event_refused()) {
+        return BY_LEVEL;
+    }
     if (paranoid > paranoid_allowed(scope) && !perf_refusal_can_monitor()) {
         return perf_refusal_holds(CAP_PERFMON) ? BY_NAMESPACE : BY_PARANOID;
     }
@@ -226,7 +254,7 @@ perf_refusal_explain(int error, enum perf_scope scope, struct perf_refusal *refu
                      soft_limit(RLIMIT_MEMLOCK) / 1024, refusal);
     } else if (denied) {
         look_up_text(cause_of_denial(-error, scope, paranoid), paranoid,
-                     paranoid_allowed(scope), refusal);
+                     perf_refusal_can_monitor() ? 2 : paranoid_allowed(scope), refusal);
     } else {
         look_up_text(error == -EAGAIN && scope == PERF_SCOPE_SELF ? BY_THREADS : -error,
                      soft_limit(RLIMIT_NOFILE), 0, refusal);

@@ -17,7 +17,9 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -167,6 +169,83 @@ denied__without_capability__paranoid(void **state)
     assert_int_equal(cause_after(&loss), NTPROF_CAUSE_PARANOID);
 }
 
+/* As kernels of distributions: they refuse all calls that are valid. */
+static bool
+set_filter_of_level(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, UINT32_MAX, 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = 6, .filter = filter};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Have this process see kernel.perf_event_paranoid 3. */
+static bool
+set_level(void)
+{
+    char path[] = "/tmp/ntprof-level-XXXXXX";
+    const int file = mkstemp(path);
+    const bool set =
+        file >= 0 && write(file, "3\n", 2) == 2 && unshare(CLONE_NEWNS) == 0 &&
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+        mount(path, "/proc/sys/kernel/perf_event_paranoid", NULL, MS_BIND, NULL) == 0;
+
+    if (file >= 0) {
+        close(file);
+        unlink(path);
+    }
+    return set;
+}
+
+/* Exit status: 255: this process may not do what it takes; 1: other words. */
+static int
+explain_at_level(bool with_perfmon)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct held[_LINUX_CAPABILITY_U32S_3] = {0};
+    struct perf_refusal refusal;
+
+    held[CAP_PERFMON / 32].effective = held[CAP_PERFMON / 32].permitted =
+        with_perfmon ? UINT32_C(1) << CAP_PERFMON % 32 : 0;
+    if (!set_level() || syscall(SYS_capset, &header, held) != 0 ||
+        !set_filter_of_level()) {
+        return 255;
+    }
+    perf_refusal_explain(-EACCES, PERF_SCOPE_SELF, &refusal);
+    return refusal.cause != NTPROF_CAUSE_PARANOID ||
+           strstr(refusal.remedy, "paranoid to 2, or grant CAP_SYS_ADMIN") == NULL;
+}
+
+static void
+denied__above_2_on_a_kernel_of_a_distribution__asks_for_admin(void **state)
+{
+    (void)state;
+    for (int with_perfmon = 0; with_perfmon <= 1; with_perfmon++) {
+        const pid_t child = fork();
+        int status;
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            _exit(explain_at_level(with_perfmon));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 255) {
+            print_message("only root can bind another level\n");
+            skip();
+        }
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 static void
 denied__capability_of_a_user_namespace__namespace(void **state)
 {
@@ -285,6 +364,7 @@ main(void)
         cmocka_unit_test(explain__each_errno__its_cause_and_words),
         cmocka_unit_test(denied__filtered__seccomp_whatever_the_errno),
         cmocka_unit_test(denied__without_capability__paranoid),
+        cmocka_unit_test(denied__above_2_on_a_kernel_of_a_distribution__asks_for_admin),
         cmocka_unit_test(denied__capability_of_a_user_namespace__namespace),
         cmocka_unit_test(denied__nothing_missing__other),
         cmocka_unit_test(rights__after_dropping__not_held),
