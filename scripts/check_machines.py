@@ -184,8 +184,21 @@ def cross_build(build, root, whole):
     return folder
 
 
+def has_newer(folder, image, *left_out):
+    """Is a file in the folder newer than the image?"""
+    pruned = [word for name in left_out for word in ("-name", name, "-prune", "-o")]
+    return text_of("find", folder, *pruned, "-type", "f", "-newer", image, "-print", "-quit") != ""
+
+
 def make_image(image, root, build):
-    """A file system of the root, this tree and the build, where these are on this machine."""
+    """A file system of the root, this tree and the build, where these are on this machine; the last one, if nothing
+    has changed."""
+    if image.exists() and not has_newer(build, image, "*.p", ".ninja_*", "meson-logs") and \
+            not has_newer(TREE, image, ".git", "build*", "__pycache__"):
+        return image
+    image.unlink(missing_ok=True)
+    unfinished = image.with_suffix(".new")
+    unfinished.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as place:
         run("cp", "-al", f"{root}/.", place)
         for folder, pack in ((TREE, "git ls-files -z | tar --null -T - -c"), (build, "tar --exclude=*.p -c .")):
@@ -193,9 +206,8 @@ def make_image(image, root, build):
             inside.mkdir(parents=True, exist_ok=True)
             run("bash", "-euo", "pipefail", "-c", f"{pack} | tar -C {shlex.quote(str(inside))} -x", cwd=folder)
         size_kib = int(text_of("du", "-sk", place).split()[0])
-        image.unlink(missing_ok=True)
-        run("mke2fs", "-q", "-t", "ext4", "-d", place, image, f"{size_kib * 5 // 4 + 500000}k")
-    return image
+        run("mke2fs", "-q", "-t", "ext4", "-d", place, unfinished, f"{size_kib * 5 // 4 + 500000}k")
+    return unfinished.rename(image)
 
 
 # ---- boots ----

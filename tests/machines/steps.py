@@ -276,6 +276,19 @@ def run_user_3():
     run_user(3, "timer")
 
 
+@step("run, CAP_PERFMON, perf_event_paranoid 3")
+def run_perfmon_3():
+    """Not enough for kernels of Debian, and ntprof does not say that it is."""
+    with changed("kernel/perf_event_paranoid", 3):
+        said = run("setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups", "--inh-caps=+perfmon",
+                   "--ambient-caps=+perfmon", NTPROF, "run", "--rows", "6", "-o", "perfmon.pb.gz", "--",
+                   program("shares"), "3000")
+    if check_shares("perfmon.pb.gz", 1)["hal"] != "perf":
+        line = next(line for line in said.splitlines() if line.startswith("ntprof: timer: "))
+        check("to allow: set kernel.perf_event_paranoid to 2, or grant CAP_SYS_ADMIN" in line, line)
+        raise Refused(line)
+
+
 @step("system, kernel by name")
 def system_root():
     with running(program("shares"), "1000000"):
@@ -426,6 +439,7 @@ def pmu(name, user):
     """Hits of ntprof, as many as it expects, those of perf record, and as many as perf stat counts events for."""
     work = [program("function_caller"), "10000000"]
     event, file = f"{name}:{'u' if user else 'uk'}", f"{name}{user}"
+    run(*work)  # its files are read
     with changed("kernel/perf_event_paranoid", 2):
         ntprof("run", "-e", name, "-c", PMU_INTERVAL, "--rows", "5", "-o", f"{file}.pb.gz", "--", *work, user=user)
         said = run("perf", "stat", "-x,", "-e", event, *work, user=user)
@@ -448,9 +462,11 @@ def pmu_of_root():
     """The emulated processor counts exactly."""
     need_pmu()
     for name in ("cycles", "instructions"):
-        taken, *others = pmu(name, user=False)
-        for what, wanted in zip(("expected", "of perf record", "counted by perf stat"), others, strict=True):
-            check(abs(taken - wanted) <= 0.01 * wanted + 2, f"{name}: {taken} hits, {what} {wanted:.0f}")
+        taken, expected, *others = pmu(name, user=False)
+        check(abs(taken - expected) <= 0.01 * expected + 2, f"{name}: {taken} hits, {expected} expected")
+        for what, wanted in zip(("of perf record", "counted by perf stat"), others, strict=True):
+            # Of other runs, whose work in the kernel differs.
+            check(abs(taken - wanted) <= 0.03 * wanted + 2, f"{name}: {taken} hits, {what} {wanted:.0f}")
 
 
 @step("cycles, instructions, user")
@@ -461,7 +477,7 @@ def pmu_of_user():
     told = []
     for name in ("cycles", "instructions"):
         taken, expected, recorded, counted = pmu(name, user=True)
-        check(abs(expected - counted) <= 0.01 * counted + 2, f"{name}: {expected} expected, {counted:.0f} counted")
+        check(abs(expected - counted) <= 0.03 * counted + 2, f"{name}: {expected} expected, {counted:.0f} counted")
         check(abs(taken - recorded) <= 0.1 * recorded + 20, f"{name}: {taken} hits, of perf record {recorded}")
         if abs(taken - expected) > 0.01 * expected + 2:
             told.append(f"{name} {taken / expected:.0%}, perf record {recorded / expected:.0%}")
@@ -589,7 +605,8 @@ def bpf():
     if not backend["usable"]:
         raise Refused(bpf_refusal(backend))
     test = next(test for test in listed_tests() if test["name"] == "integration-counting-bpf")
-    _, status, said = run_test(test, time.monotonic() + STEP_LIMIT_S)
+    with changed("kernel/perf_event_paranoid", 2):
+        _, status, said = run_test(test, time.monotonic() + STEP_LIMIT_S)
     print(said)
     check(status == 0 and "[       OK ]" in said, f"status {status}")
 
