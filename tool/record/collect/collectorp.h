@@ -37,6 +37,7 @@ struct mapping {
     struct image *image;
     uint64_t place;   /* place of base in the image: see enum image_kind */
     uint32_t program; /* number of the program that its hits belong to */
+    bool partial;     /* its profile objects lack processors that were offline */
     /* One profile object for each processor and source, or NULL where it could not be
      * started. */
     HANDLE *profiles;
@@ -96,6 +97,10 @@ struct replaced {
 struct online {
     uint64_t usable[CPU_LIST_GROUPS];
     uint64_t came[CPU_LIST_GROUPS]; /* online, and not usable yet */
+    uint64_t seen[CPU_LIST_GROUPS]; /* usable at any time */
+    bool all;                       /* all that have been seen are usable */
+    bool
+        newcomer; /* while profile objects are created again: for one not seen before */
     uint64_t checked_ns;
 };
 
@@ -178,8 +183,9 @@ void mapping_add_kernel(struct collector *collector, struct process *process);
 void mapping_remove(struct collector *collector, struct process *process, size_t at);
 void mapping_remove_all(struct collector *collector, struct process *process);
 
-/* Create the profile objects of all mappings of the process again, those whose index in
- * collector->cpus is cpu_at. Their counters stay. */
+/* Create the profile objects of all mappings of the process again that lack processors,
+ * those whose index in collector->cpus is cpu_at. Their counters stay. Hits until then
+ * are in no row, so those that lack none are left alone. */
 void mapping_renew_all(struct collector *collector, struct process *process,
                        uint32_t cpu_at);
 

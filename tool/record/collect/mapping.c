@@ -166,6 +166,7 @@ mapping_start(struct collector *collector, const struct process *process,
         collector_fail_for_memory(collector);
         return false;
     }
+    mapping->partial = !collector->online.all;
     for (uint32_t i = 0; i < collector->cpu_count; i++) {
         any = mapping_start_cpu(collector, process, mapping, i) || any;
     }
@@ -306,25 +307,37 @@ mapping_add_kernel(struct collector *collector, struct process *process)
     mapping_pair_kernel(collector, process, first);
 }
 
-/* As in mapping_add_kernel, the profile objects of the kernel are closed first, and
- * start last. */
+/* Do the profile objects with this index lack a processor that is online now? */
+static bool
+mapping_lacks(const struct collector *collector, const struct mapping *mapping,
+              uint32_t cpu_at)
+{
+    if (collector->cpus != NULL) {
+        return mapping->profiles[cpu_at * collector->options.source_count] == NULL;
+    }
+    return mapping->partial || collector->online.newcomer;
+}
+
+/* As in mapping_add_kernel, those of the kernel start last, and are closed first. */
 void
 mapping_renew_all(struct collector *collector, struct process *process, uint32_t cpu_at)
 {
-    for (int others = 0; others <= 1; others++) {
-        for (size_t i = 0; i < process->mapping_count; i++) {
-            struct mapping *const mapping = &process->mappings[i];
+    for (size_t i = 0; i < process->mapping_count; i++) {
+        struct mapping *const mapping = &process->mappings[i];
 
-            if ((mapping->image->kind != IMAGE_KERNEL) == others) {
-                mapping_close_cpu(collector, mapping, cpu_at);
-            }
+        if (mapping->image->kind == IMAGE_KERNEL &&
+            mapping_lacks(collector, mapping, cpu_at)) {
+            mapping_close_cpu(collector, mapping, cpu_at);
         }
     }
     for (int kernel = 0; kernel <= 1; kernel++) {
         for (size_t i = 0; i < process->mapping_count; i++) {
             struct mapping *const mapping = &process->mappings[i];
 
-            if ((mapping->image->kind == IMAGE_KERNEL) == kernel) {
+            if ((mapping->image->kind == IMAGE_KERNEL) == kernel &&
+                mapping_lacks(collector, mapping, cpu_at)) {
+                mapping_close_cpu(collector, mapping, cpu_at);
+                mapping->partial = !collector->online.all;
                 (void)mapping_start_cpu(collector, process, mapping, cpu_at);
             }
         }

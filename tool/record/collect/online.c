@@ -32,6 +32,7 @@ online_read(struct online *online)
     }
     for (size_t i = 0; i < CPU_LIST_GROUPS; i++) {
         gone = gone || (online->usable[i] & ~now[i]) != 0;
+        online->all = online->all && !gone;
         online->usable[i] &= now[i];
         online->came[i] = now[i] & ~online->usable[i];
     }
@@ -44,6 +45,8 @@ online_init(struct online *online)
     /* Without a list, no processor counts as offline. */
     memset(online->usable, 0xff, sizeof(online->usable));
     (void)online_read(online);
+    memcpy(online->seen, online->usable, sizeof(online->seen));
+    online->all = true;
     online->checked_ns = clock_now_ns();
 }
 
@@ -121,11 +124,16 @@ online_look(struct collector *collector)
     online->checked_ns = now_ns;
     memcpy(settled, online->came, sizeof(settled));
     (void)online_read(online);
+    online->all = true;
+    online->newcomer = false;
     for (size_t i = 0; i < CPU_LIST_GROUPS; i++) {
         /* The session knows those that two checks found online. */
         settled[i] &= online->came[i];
         online->usable[i] |= settled[i];
         online->came[i] &= ~settled[i];
+        online->newcomer = online->newcomer || (settled[i] & ~online->seen[i]) != 0;
+        online->seen[i] |= settled[i];
+        online->all = online->all && (online->seen[i] & ~online->usable[i]) == 0;
     }
     for (uint32_t at = 0; at < collector->cpu_count; at++) {
         if (is_for_any(collector, at, settled)) {
