@@ -99,8 +99,7 @@ struct online {
     uint64_t came[CPU_LIST_GROUPS]; /* online, and not usable yet */
     uint64_t seen[CPU_LIST_GROUPS]; /* usable at any time */
     bool all;                       /* all that have been seen are usable */
-    bool
-        newcomer; /* while profile objects are created again: for one not seen before */
+    bool newcomer; /* one that was not seen before: all mappings lack it */
     uint64_t checked_ns;
 };
 
