@@ -566,7 +566,7 @@ class Faults(Stacks):
         """Contexts are within --max-memory, which is looked at every 4,096 hits: later hits have their counter."""
         if "ASAN_OPTIONS" in os.environ:
             self.skipTest("a sanitizer's shadow memory is counted as if it was used")
-        _, _, ends = self.record("-F", "10k", "--stack-bytes", "2k", "--max-memory", "3M", "--", "/usr/bin/python3",
+        _, _, ends = self.record("-F", "10k", "--stack-bytes", "2k", "--max-memory", "2M", "--", "/usr/bin/python3",
                                  "-S", "-c", TREE, "2")
         self.assertGreater(ends[NOT_RECORDED], 0, ends)
 
