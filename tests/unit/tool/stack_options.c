@@ -70,6 +70,7 @@ stacks__no_walk_on_this_machine__refused_with_the_reason(void **state)
     assert_false(take(&options, said, sizeof(said)));
     assert_string_equal(said, "ntprof: run: -g: no call stacks are recorded on this "
                               "machine, only on x86-64 and arm64\n");
+    record_options_finish(&options);
 }
 
 static void
