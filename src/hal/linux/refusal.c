@@ -135,8 +135,8 @@ static const struct {
      "kernel.perf_event_paranoid is %ld and the caller lacks CAP_PERFMON",
      "set kernel.perf_event_paranoid to %ld, or grant CAP_PERFMON"},
     {BY_LEVEL, NTPROF_CAUSE_PARANOID,
-     "kernel.perf_event_paranoid is %ld and the caller lacks CAP_SYS_ADMIN, for which "
-     "CAP_PERFMON does not do above 2 on this kernel",
+     "kernel.perf_event_paranoid is %ld and the caller lacks CAP_SYS_ADMIN: above 2, "
+     "CAP_PERFMON is not enough on this kernel",
      "set kernel.perf_event_paranoid to %ld, or grant CAP_SYS_ADMIN"},
     {BY_NAMESPACE, NTPROF_CAUSE_NAMESPACE,
      "kernel.perf_event_paranoid is %ld and the caller has CAP_PERFMON in a user "
