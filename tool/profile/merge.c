@@ -359,7 +359,24 @@ add_hits(struct profile_merger *merger, struct profile_row *row, uint32_t source
     return true;
 }
 
-/* Add a row to the sum. In an image of a known build an address has one name, of which
+/* Do the buckets of a profile have another width than some of the sum? */
+static bool
+has_other_buckets(const struct profile *sum, const struct profile *added)
+{
+    return sum->bucket_least != 0 || added->bucket_least != 0 ||
+           sum->bucket_bytes != added->bucket_bytes;
+}
+
+/* Do both have names that differ, as buckets of two widths may have at one address? */
+static bool
+has_other_names(const struct profile_row *row, const struct profile_place *place)
+{
+    return row->function != 0 && place->function != 0 &&
+           (row->function != place->function || row->line != place->line ||
+            row->caller != place->caller);
+}
+
+/* Add a row to the sum. In an image of a known build a bucket has one name, of which
  * the one with more detail is kept; elsewhere rows with different names stay apart. */
 static bool
 add_row(struct profile_merger *merger, const struct profile *profile,
@@ -383,10 +400,14 @@ add_row(struct profile_merger *merger, const struct profile *profile,
     };
     struct profile_row *row = profile_row_at(sum, &place, !is_build);
 
+    if (row != NULL && is_build && has_other_buckets(sum, profile) &&
+        has_other_names(row, &place)) {
+        row = profile_row_at(sum, &place, true);
+    }
     if (row == NULL) {
         return fail_memory(merger);
     }
-    if (is_build &&
+    if (is_build && !row->by_name &&
         has_more_detail(sum, &(struct names){place.function, place.line, place.caller},
                         &(struct names){row->function, row->line, row->caller})) {
         row->function = place.function;

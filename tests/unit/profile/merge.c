@@ -618,6 +618,34 @@ merge__several_buckets__rows_keep_theirs_and_widest_is_known(void **state)
     profile_delete(sum);
 }
 
+/* A profile with one row of a function at 0x1040. */
+static struct profile *
+of_function(uint32_t bucket_bytes, const char *name, uint64_t hits)
+{
+    struct profile *const profile = at_interval(10000, bucket_bytes, 0x1040, hits);
+
+    profile->rows[0].function = fixture_function(profile, name, name);
+    return profile;
+}
+
+/* The wider of two buckets at one address has more of another function. */
+static void
+merge__several_buckets_at_an_address__each_keeps_its_function(void **state)
+{
+    struct profile *sum = of_function(4, "first", 3);
+
+    (void)state;
+    sum = add(sum, of_function(64, "second", 5));
+    sum = add(sum, of_function(64, "second", 7));
+    sum = copy(add(sum, of_function(4, "first", 11)));
+    assert_int_equal(sum->row_count, 2);
+    assert_string_equal(sum->functions[sum->rows[0].function].name, "first");
+    assert_int_equal(sum->rows[0].hits[0], 14);
+    assert_string_equal(sum->functions[sum->rows[1].function].name, "second");
+    assert_int_equal(sum->rows[1].hits[0], 12);
+    profile_delete(sum);
+}
+
 static void
 join__numbers_beyond_64_bits__refused(void **state)
 {
@@ -774,6 +802,7 @@ main(void)
         cmocka_unit_test(merge__what_does_not_add_up__refused),
         cmocka_unit_test(merge__several_intervals__each_a_column_and_values_add_up),
         cmocka_unit_test(merge__several_buckets__rows_keep_theirs_and_widest_is_known),
+        cmocka_unit_test(merge__several_buckets_at_an_address__each_keeps_its_function),
         cmocka_unit_test(join__numbers_beyond_64_bits__refused),
         cmocka_unit_test(join__second_source_too_large__named),
         cmocka_unit_test(merge__as_many_sources_as_a_file_holds__no_more),
