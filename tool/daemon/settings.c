@@ -443,25 +443,46 @@ set_defaults(struct agent_settings *settings)
     settings->max_cpu_percent = 1;
 }
 
+/* Report that a refused option may be a setting of the file: each was read as an
+ * option. */
+static void
+report_where(const char *path)
+{
+    char shown[200];
+
+    cmd_fail("agent", "options are taken from %s and from the command line",
+             text_show(shown, sizeof(shown), path != NULL ? path : CONFIG_DEFAULT));
+}
+
+/* Take the joined words. Returns false as options_take does. */
+static bool
+take_words(struct agent_settings *settings, int *exit_status)
+{
+    struct options_words none;
+
+    return options_take(&agent_options, (int)settings->word_count, settings->words,
+                        settings, &none, exit_status) &&
+           record_options_take(&settings->record, &record_syntax,
+                               (int)settings->record_count, settings->record_words,
+                               exit_status);
+}
+
 bool
 agent_settings_take(struct agent_settings *settings, int argc, char **argv,
                     int *exit_status)
 {
-    struct options_words none;
-
     *exit_status = CMD_FAILED;
     set_defaults(settings);
     settings->config_path = find_config(argc, argv);
     if (!read_config(settings, settings->config_path) ||
         !join_words(settings, argc, argv) || !pass_on(settings, "bucket", "16") ||
-        !pass_on(settings, "max-memory", "128M") ||
-        !options_take(&agent_options, (int)settings->word_count, settings->words,
-                      settings, &none, exit_status)) {
+        !pass_on(settings, "max-memory", "128M")) {
         return false;
     }
-    if (!record_options_take(&settings->record, &record_syntax,
-                             (int)settings->record_count, settings->record_words,
-                             exit_status)) {
+    if (!take_words(settings, exit_status)) {
+        if (*exit_status != CMD_OK && settings->config.count > 0) {
+            report_where(settings->config_path);
+        }
         return false;
     }
     settings->record.quiet = true;
