@@ -14,7 +14,8 @@
 
 #define ABOUT_CAPABILITIES                                                        \
     "PERFMON: the kernel and all processes; SYS_PTRACE: other users' processes; " \
-    "SYSLOG: names of the kernel. None: your own processes"
+    "SYSLOG: names of the kernel. None: your own processes. Debian's kernels at " \
+    "perf_event_paranoid 3: SYS_ADMIN in place of PERFMON"
 
 const struct advice advice_list[] = {
     {"sysctl",
