@@ -81,7 +81,7 @@ static sem_t running;
 static volatile unsigned sink;
 __attribute__((noinline)) void leaf(unsigned turns) { while (turns-- > 0) { sink++; } }
 #define CALLER(name) __attribute__((noinline)) void name(int depth) \\
-    { if (depth > 0) { name(depth - 1); } else { leaf(3000000); } sink++; }
+    { if (depth > 0) { name(depth - 1); } else { leaf(500000); } sink++; }
 CALLER(even)
 CALLER(odd)
 void *thread_main(void *number)
