@@ -383,7 +383,7 @@ static bool
 add_related(struct taking *taking, const struct tui_related *related,
             enum tui_relation relation, const uint64_t *hits)
 {
-    struct tui_row key = {.relation = relation};
+    struct tui_row key = {.relation = (uint8_t)relation};
     const bool found =
         related->end != NULL
             ? find_end_key(taking, related->end, &key)
