@@ -41,6 +41,7 @@ step 'storms of kills, stops and threads' env NTPROF_KILLS=20 NTPROF_STOPS=5000 
     --timeout-multiplier 2 \
     integration-command-killed integration-live_counters integration-live_counters-bpf integration-threads \
     integration-threads-by-uprobes
+step 'clang-tidy' scripts/check_tidy.py "$build"
 step 'ASan and UBSan' scripts/run_sanitized.sh "$build-asan" address,undefined --no-suite scripts
 step 'TSan' scripts/run_sanitized.sh "$build-tsan" thread --suite threads --no-suite integration
 step 'features disabled' scripts/check_features.sh "$build-features" all
