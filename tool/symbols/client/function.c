@@ -62,5 +62,5 @@ sym_find_function(int fd, const char *path, const char *name, uint64_t bytes,
     wire_send(&process.wire, fd);
     result = get_function(&opener, &process.wire, found);
     sandbox_stop(&process);
-    return process.late ? -ETIME : result;
+    return process.late || opener.late ? -ETIME : result;
 }

@@ -82,7 +82,7 @@ image_end(struct sym_image *image)
     if (image->process.stuck && image->settings.clock != NULL) {
         image->settings.clock->hung++;
     }
-    if (image->process.late) {
+    if (image->process.late || image->opener.late) {
         say_late(image);
     } else {
         COMMAND_LOG("reader of %s: failed: %s", image->path,

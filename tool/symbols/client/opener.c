@@ -2,6 +2,7 @@
 /* opener.c - answers a request with the descriptor of a checked file, or none. */
 #include "symbols/client/opener.h"
 
+#include "base/clock.h"
 #include "base/command_log.h"
 #include "base/hash_index.h"
 #include "base/open_regular.h"
@@ -19,6 +20,11 @@
 
 /* The debug file, and the one that it shares with others. */
 enum { DOWNLOADS_MAX = 2 };
+
+/* Limits of unpacked_ns and asked_ns: a reader that was taken over may ask as long as
+ * it gets answers, and need not take processor time for that. */
+#define UNPACKED_NS_MAX (10 * CLOCK_SECOND_NS)
+#define ASKED_NS_MAX (30 * CLOCK_SECOND_NS)
 
 /* Check that a file is an ELF file. Returns 0; -ENOEXEC if it is none; -ENOENT, as if
  * it was not there, if it is the image itself, which is read already. */
@@ -191,16 +197,30 @@ end_sending(struct opener *opener, uint64_t reply, int fd)
     }
 }
 
+/* Whether no more is opened for the reader, since what it asked for took too long. */
+static bool
+is_late(struct opener *opener)
+{
+    opener->late =
+        opener->unpacked_ns >= UNPACKED_NS_MAX || opener->asked_ns >= ASKED_NS_MAX;
+    if (opener->late) {
+        COMMAND_LOG("reader of %s: its requests took too long", opener->path);
+    }
+    return opener->late;
+}
+
 bool
 opener_answer(struct opener *opener, struct wire *wire, uint64_t reply)
 {
     static const char *const asked[] = {[REPLY_OPEN] = "a file",
                                         [REPLY_DOWNLOAD] = "a download",
                                         [REPLY_UNPACKED] = "unpacked sections"};
+    const uint64_t start_ns = clock_now_ns();
     char path[PATH_MAX] = "";
     int fd;
 
-    if (reply != REPLY_OPEN && reply != REPLY_DOWNLOAD && reply != REPLY_UNPACKED) {
+    if ((reply != REPLY_OPEN && reply != REPLY_DOWNLOAD && reply != REPLY_UNPACKED) ||
+        is_late(opener)) {
         return false;
     }
     fd = reply == REPLY_OPEN       ? open_file(opener, wire)
@@ -215,6 +235,9 @@ opener_answer(struct opener *opener, struct wire *wire, uint64_t reply)
     wire_send(wire, fd);
     if (fd >= 0) {
         end_sending(opener, reply, fd);
+    }
+    if (reply != REPLY_DOWNLOAD) {
+        opener->asked_ns += clock_now_ns() - start_ns;
     }
     return !wire->failed;
 }

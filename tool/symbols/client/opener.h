@@ -22,12 +22,14 @@ struct opener {
     uint64_t key;         /* of the last file opened by its path (base/time_limit.h) */
     const char *cache;    /* folder of unpacked sections; NULL: none */
     int last_fd;          /* with a cache, the file that was sent last; or -1 */
-    uint64_t unpacked_ns; /* processor time that unpacking took */
+    uint64_t unpacked_ns; /* processor time that unpacking for one answer took */
+    uint64_t asked_ns;    /* time that its requests took, but for downloads */
+    bool late;            /* one of these is more than it may be */
 };
 
 /* Answer a REPLY_OPEN, REPLY_DOWNLOAD or REPLY_UNPACKED: receive its parameters, and
- * send the file or a negative errno. Returns false if reply is none of them, or its
- * parameters are invalid. */
+ * send the file or a negative errno. Returns false if reply is none of them, its
+ * parameters are invalid, or earlier ones took too much time: then late is set. */
 bool opener_answer(struct opener *opener, struct wire *wire, uint64_t reply);
 
 /* Close the file that was sent last. */
