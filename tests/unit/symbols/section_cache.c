@@ -264,6 +264,26 @@ sections__of_another_size_than_the_reader_says__not_kept(void **state)
     assert_int_equal(fixture_run("test -z \"$(ls -A %s)\"", cache()), 0);
 }
 
+/* What a reader says removes nothing. */
+static void
+sections__of_another_size_than_the_reader_says__others_stay(void **state)
+{
+    const uint64_t bytes = image_bytes(fixture_path("program"));
+    uint64_t cpu_ns;
+    int fd;
+
+    (void)state;
+    assert_true(is_kept(fixture_path("program")));
+    fixture_build("truncate -s 511M cache/sections-other && chmod 600 cache/*");
+    assert_int_equal(open_kept(fixture_path("program"), bytes + 8, &cpu_ns), -ENOENT);
+    assert_int_equal(open_kept(fixture_path("program"), 100 << 20, &cpu_ns), -ENOENT);
+    assert_int_equal(count_files(), 2);
+    fd = open_kept(fixture_path("program"), bytes, &cpu_ns);
+    assert_true(fd >= 0);
+    assert_int_equal(cpu_ns, 0);
+    close(fd);
+}
+
 static void
 sections__not_packed__not_kept(void **state)
 {
@@ -442,6 +462,7 @@ main(int argc, char **argv)
         CACHED(sections__of_a_file_that_others_may_write__not_kept),
         CACHED(sections__of_another_users_file__not_kept),
         CACHED(sections__of_another_size_than_the_reader_says__not_kept),
+        CACHED(sections__of_another_size_than_the_reader_says__others_stay),
         CACHED(sections__not_packed__not_kept),
         CACHED(folder__of_others__not_used),
         CACHED(file__not_the_callers_alone__not_used),

@@ -257,7 +257,21 @@ unpack(const struct section_wanted *wanted, FILE *to, uint64_t *cpu_ns)
     return received;
 }
 
-/* Make the file of this name, in the place of one that is not used. */
+/* Remove what has the name and is no regular file, and so would be written to, or
+ * followed. */
+static void
+remove_other_kind(int folder, const char *name)
+{
+    struct stat status;
+
+    if (fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        !S_ISREG(status.st_mode)) {
+        (void)unlinkat(folder, name, 0);
+    }
+}
+
+/* Make the file of this name, in the place of one that is not used. What is there stays
+ * until the sections are unpacked: a reader may say any size. */
 static void
 make_file(int folder, const char *cache, const char *name,
           const struct section_wanted *wanted, uint64_t *cpu_ns)
@@ -268,11 +282,14 @@ make_file(int folder, const char *cache, const char *name,
     bool written = false;
 
     snprintf(path, sizeof(path), "%s/%s", cache, name);
-    (void)unlinkat(folder, name, 0);
-    if (make_room(cache, wanted->bytes) && whole_file_check(path, "cache", &error) &&
+    remove_other_kind(folder, name);
+    if (whole_file_check(path, "cache", &error) &&
         whole_file_open(&file, path, "cache", &error)) {
         whole_file_keep_private(&file);
-        written = unpack(wanted, file.stream, cpu_ns);
+        if (unpack(wanted, file.stream, cpu_ns)) {
+            (void)unlinkat(folder, name, 0);
+            written = make_room(cache, wanted->bytes);
+        }
         if (written) {
             written = whole_file_replace(&file, false, &error);
         } else {
