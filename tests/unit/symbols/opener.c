@@ -3,13 +3,26 @@
 #include "fixture.h"
 
 #include "base/clock.h"
+#include "base/time_limit.h"
 #include "sandbox/wire.h"
 #include "symbols/border/protocol.h"
 #include "symbols/client/opener.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+static uint64_t closed_key;
+
+void __wrap_time_limit_close(uint64_t key, int fd);
+
+void
+__wrap_time_limit_close(uint64_t key, int fd)
+{
+    closed_key = key;
+    close(fd);
+}
 
 static struct wire command;
 static struct wire reader;
@@ -92,12 +105,50 @@ requests__too_long_together__end_it(void **state)
     }
 }
 
+/* Have a program opened and sent, which the opener keeps. */
+static void
+have_opened(struct opener *opener, const char *path)
+{
+    wire_put(&reader, 0);
+    wire_put_text(&reader, path);
+    wire_send(&reader, -1);
+    assert_true(opener_answer(opener, &command, REPLY_OPEN));
+    assert_int_equal(wire_get(&reader), 0);
+    close(wire_take_fd(&reader));
+    assert_true(opener->last_fd >= 0);
+}
+
+/* Two paths of one file, whose keys differ. */
+static void
+kept_file__closed_after_another_was_opened__by_its_own_key(void **state)
+{
+    struct opener opener = {
+        .fd = -1, .root = "", .path = "x", .cache = "/none", .last_fd = -1};
+    char path[PATH_MAX + 1] = "/";
+    uint64_t first_key;
+
+    (void)state;
+    assert_non_null(realpath("/proc/self/exe", path + 1));
+    have_opened(&opener, path + 1);
+    first_key = opener.key;
+    have_opened(&opener, path);
+    assert_int_not_equal(opener.key, first_key);
+    assert_int_equal(closed_key, first_key);
+    assert_true(ask(&opener, REPLY_OPEN));
+    opener_close_last(&opener);
+    assert_int_not_equal(closed_key, first_key);
+    assert_int_not_equal(closed_key, opener.key);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(unpacking__too_long_for_one_answer__ends_it,
                                         open_wires, close_wires),
+        cmocka_unit_test_setup_teardown(
+            kept_file__closed_after_another_was_opened__by_its_own_key, open_wires,
+            close_wires),
         cmocka_unit_test_setup_teardown(requests__too_long_together__end_it, open_wires,
                                         close_wires),
     };

@@ -148,15 +148,17 @@ download_file(struct opener *opener, struct wire *wire, char *path, size_t path_
     unsigned char id[64];
     size_t size;
     const void *const sent = wire_get_bytes(wire, sizeof(id), &size);
+    int fd;
 
     if (sent == NULL || size == 0 || opener->download == NULL ||
         opener->downloads++ >= DOWNLOADS_MAX) {
         return -ENOENT;
     }
     memcpy(id, sent, size);
-    return check_or_close(opener,
-                          sym_download_debug_file(opener->download, id, size,
-                                                  opener->path, path, path_size));
+    fd = sym_download_debug_file(opener->download, id, size, opener->path, path,
+                                 path_size);
+    opener->key = time_key("", path);
+    return check_or_close(opener, fd);
 }
 
 /* Receive the parameters of REPLY_UNPACKED, and open the unpacked sections. Returns
@@ -178,7 +180,7 @@ void
 opener_close_last(struct opener *opener)
 {
     if (opener->last_fd >= 0) {
-        time_limit_close(opener->key, opener->last_fd);
+        time_limit_close(opener->last_key, opener->last_fd);
         opener->last_fd = -1;
     }
 }
@@ -194,6 +196,7 @@ end_sending(struct opener *opener, uint64_t reply, int fd)
     } else {
         opener_close_last(opener);
         opener->last_fd = fd;
+        opener->last_key = opener->key;
     }
 }
 

@@ -19,9 +19,10 @@ struct opener {
     const char *path; /* for progress */
     struct sym_download *download; /* NULL: no servers */
     unsigned int downloads;        /* that were asked for */
-    uint64_t key;         /* of the last file opened by its path (base/time_limit.h) */
+    uint64_t key;         /* base/time_limit.h: of the file that was asked for last */
     const char *cache;    /* folder of unpacked sections; NULL: none */
     int last_fd;          /* with a cache, the file that was sent last; or -1 */
+    uint64_t last_key;    /* of last_fd, as key */
     uint64_t unpacked_ns; /* processor time that unpacking for one answer took */
     uint64_t asked_ns;    /* time that its requests took, but for downloads */
     bool late;            /* one of these is more than it may be */
