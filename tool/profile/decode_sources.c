@@ -127,6 +127,18 @@ add_statistics(struct decoder *decoder, uint32_t source,
            decoder_fail_sum(decoder, "statistics", source);
 }
 
+/* Add a source, unless a file may not have so many. */
+static bool
+add_source(struct decoder *decoder, const struct profile_source *source,
+           uint32_t *index)
+{
+    if (!profile_add_source(decoder->profile, source, index)) {
+        return decoder_fail_memory(decoder);
+    }
+    return decoder->profile->source_count <= PROFILE_SOURCES_MAX ||
+           decoder_fail(decoder, "it has more than %d sources", PROFILE_SOURCES_MAX);
+}
+
 /* Give a source its column. Sources of one name share it if their intervals differ. */
 static bool
 set_column(struct decoder *decoder, uint64_t column, uint32_t source)
@@ -180,12 +192,8 @@ read_source_comment(struct decoder *decoder, char *line)
         return decoder_fail(decoder, "damaged: source %zu has no column of values",
                             before);
     }
-    if (!profile_add_source(decoder->profile, &source, &index)) {
-        return decoder_fail_memory(decoder);
-    }
-    if (decoder->profile->source_count > PROFILE_SOURCES_MAX) {
-        return decoder_fail(decoder, "it has more than %d sources",
-                            PROFILE_SOURCES_MAX);
+    if (!add_source(decoder, &source, &index)) {
+        return false;
     }
     if (decoder->profile->source_count == before) {
         return add_statistics(decoder, index, &source);
@@ -396,8 +404,8 @@ add_foreign_source(struct decoder *decoder, size_t column)
     if (profile_find_source(decoder->profile, source.name) != NULL) {
         return true;
     }
-    if (!profile_add_source(decoder->profile, &source, &index)) {
-        return decoder_fail_memory(decoder);
+    if (!add_source(decoder, &source, &index)) {
+        return false;
     }
     decoder->column_source[column] = index;
     return true;

@@ -20,9 +20,9 @@
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
 
-/* Each sample has a value for each type, so only this table could multiply the
- * memory. */
-enum { SAMPLE_TYPES_MAX = PROFILE_SOURCES_MAX };
+/* Each sample has a value for each type, so only this table could multiply the memory.
+ * A source of time has two, of which one is ignored. */
+enum { SAMPLE_TYPES_MAX = PROFILE_SOURCES_MAX + 1 };
 
 /* A column of values without a source, such as cpu/nanoseconds, or with none yet. */
 #define COLUMN_IGNORED UINT32_MAX

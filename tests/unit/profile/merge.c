@@ -677,6 +677,27 @@ merge__as_many_sources_as_a_file_holds__no_more(void **state)
                    "with those before it has more than 1024 sources");
 }
 
+/* Time has two columns. */
+static void
+merge__as_many_names_of_sources_as_a_file_holds__read_back(void **state)
+{
+    struct profile *sum = profile_new();
+
+    (void)state;
+    sum->hal = strdup("perf");
+    sum->bucket_bytes = 4;
+    for (int i = 1; i < PROFILE_SOURCES_MAX; i++) {
+        char name[24];
+
+        snprintf(name, sizeof(name), "event-%d", i);
+        (void)fixture_source(sum, name, "events", 1);
+    }
+    sum = copy(add(sum, at_interval(10000, 4, 0x1040, 3)));
+    assert_int_equal(sum->source_count, PROFILE_SOURCES_MAX);
+    assert_int_equal(total_hits(sum, PROFILE_SOURCES_MAX - 1), 3);
+    profile_delete(sum);
+}
+
 /* page-faults has one interval, so its hits stay as they are. */
 static void
 join__second_source_too_large__named(void **state)
@@ -806,6 +827,7 @@ main(void)
         cmocka_unit_test(join__numbers_beyond_64_bits__refused),
         cmocka_unit_test(join__second_source_too_large__named),
         cmocka_unit_test(merge__as_many_sources_as_a_file_holds__no_more),
+        cmocka_unit_test(merge__as_many_names_of_sources_as_a_file_holds__read_back),
         cmocka_unit_test(merge__sums_beyond_the_format__refused),
         cmocka_unit_test(merge__source_that_came_later__zero_before),
         cmocka_unit_test(merge__rights_and_rates__only_what_all_had),

@@ -881,7 +881,7 @@ foreign__mistakes__said_in_words(void **state)
         [NEGATIVE] = "sample 3 is negative",
         [TWO_TIMES] = "two profiles were appended",
         [BAD_STRING] = "string 1000000 is used",
-        [TOO_MANY_TYPES] = "more than 1024 kinds of values",
+        [TOO_MANY_TYPES] = "more than 1025 kinds of values",
     };
 
     (void)state;
@@ -939,6 +939,35 @@ merged__two_runs__statistics_added(void **state)
     profile_delete(profile);
 }
 
+/* A file of ours may have one more column, of time. */
+static void
+foreign__more_columns_than_sources_are_allowed__refused(void **state)
+{
+    (void)state;
+    for (int count = PROFILE_SOURCES_MAX; count <= PROFILE_SOURCES_MAX + 1; count++) {
+        struct foreign foreign;
+        struct pprof_error error;
+        struct profile *profile;
+
+        foreign_begin(&foreign);
+        for (int i = 0; i < count; i++) {
+            char name[16];
+
+            snprintf(name, sizeof(name), "value%d", i);
+            foreign_type(&foreign, PROFILE_SAMPLE_TYPE, name, "bytes");
+        }
+        profile = foreign_decode(&foreign, &error);
+        if (count <= PROFILE_SOURCES_MAX) {
+            assert_non_null(profile);
+            assert_int_equal(profile->source_count, count);
+        } else {
+            assert_null(profile);
+            assert_non_null(strstr(error.text, "more than 1024 sources"));
+        }
+        profile_delete(profile);
+    }
+}
+
 int
 main(void)
 {
@@ -969,6 +998,7 @@ main(void)
         cmocka_unit_test(foreign__column_to_show_first__is_first_and_others_are_told),
         cmocka_unit_test(foreign__two_columns_of_one_name__the_first_counts),
         cmocka_unit_test(foreign__mistakes__said_in_words),
+        cmocka_unit_test(foreign__more_columns_than_sources_are_allowed__refused),
         cmocka_unit_test(merged__two_runs__statistics_added),
     };
 
