@@ -54,7 +54,9 @@ cpu_list_read_online(char text[CPU_LIST_TEXT_BYTES], uint64_t words[CPU_LIST_GRO
 
     text[0] = '\0';
     if (file != NULL) {
-        read = fgets(text, CPU_LIST_TEXT_BYTES, file) != NULL;
+        /* One that is cut may be valid, with the first digits of a number. */
+        read = fgets(text, CPU_LIST_TEXT_BYTES, file) != NULL &&
+               strchr(text, '\n') != NULL;
         fclose(file);
     }
     text[strcspn(text, "\n")] = '\0';
