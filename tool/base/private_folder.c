@@ -37,12 +37,15 @@ private_folder_open(const char *path, const char **why)
 int
 private_folder_make(const char *path, const char **why)
 {
+    /* Others use root's /var/cache, too. */
+    const mode_t above = geteuid() == 0 ? 0755 : 0700;
     char part[PATH_MAX];
 
     for (size_t i = 1; path[i - 1] != '\0' && i < sizeof(part); i++) {
         if (path[i] == '/' || path[i] == '\0') {
             snprintf(part, sizeof(part), "%.*s", (int)i, path);
-            (void)mkdir(part, 0700); /* if that fails, so does opening it */
+            /* If that fails, so does opening it. */
+            (void)mkdir(part, path[i] == '/' ? above : 0700);
         }
     }
     return private_folder_open(path, why);
