@@ -31,6 +31,8 @@ static const char source[] =
     "function other_signal\n .cfi_signal_frame\n .cfi_def_cfa x29, 16\n"
     " .cfi_offset x29, -16\n .cfi_offset x30, -8\n nop\nend other_signal\n"
     ".balign 16\n.globl bare\n.type bare, @function\nbare: nop\n.size bare, . - bare\n"
+    /* What looks like it and is not aligned; and more than a megabyte in between. */
+    ".balign 16\n.2byte 0\n.8byte 0xd4000001d2801168\n.skip 0x180000\n"
     ".balign 16\n.globl trampoline\n.type trampoline, @function\nnop\n"
     "trampoline: mov x8, 139\n svc 0\n nop\n.size trampoline, . - trampoline\n"
     ".section .note.GNU-stack, \"\", @progbits\n";

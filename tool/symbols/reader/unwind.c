@@ -355,7 +355,7 @@ rule_of(Dwarf_Frame *frame, bool signal)
 static uint64_t
 find_trampoline(const struct sym_elf *file)
 {
-    enum { SEARCHED_MAX = 1 << 20, ALIGNMENT = 4 };
+    enum { ALIGNMENT = 4 };
     static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2,  /* mov x8, 139 */
                                          0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
 
@@ -363,6 +363,7 @@ find_trampoline(const struct sym_elf *file)
     for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *const segment = &file->segments[i];
         const unsigned char *found;
+        const unsigned char *from;
         uint64_t offset;
         uint64_t left;
 
@@ -370,10 +371,13 @@ find_trampoline(const struct sym_elf *file)
             !sym_elf_find_offset(file, segment->p_vaddr, &offset, &left)) {
             continue;
         }
-        found = memmem(file->bytes + offset, left < SEARCHED_MAX ? left : SEARCHED_MAX,
-                       code, sizeof(code));
-        if (found != NULL && (uint64_t)(found - file->bytes) % ALIGNMENT == 0) {
-            return segment->p_vaddr + (uint64_t)(found - file->bytes) - offset;
+        from = file->bytes + offset;
+        while ((found = memmem(from, left, code, sizeof(code))) != NULL) {
+            if ((uint64_t)(found - file->bytes) % ALIGNMENT == 0) {
+                return segment->p_vaddr + (uint64_t)(found - file->bytes) - offset;
+            }
+            left -= (uint64_t)(found + 1 - from);
+            from = found + 1;
         }
     }
     return 0;
