@@ -319,7 +319,11 @@ class CachingOfUsers(CacheTest):
         rows, said = self.report("--symbolize", profile)
         self.assert_lines(rows)
         self.assertEqual((said, list(folder.iterdir())), ("", []))
-        self.assertEqual(self.ntprof("cache", "clear").returncode, 125)
+        for words, failed in ((["cache"], "use"), (["cache", "clear"], "clear")):
+            result = self.ntprof(*words)
+            self.assertEqual((result.returncode, result.stdout), (125, b""))
+            self.assertEqual(text(result.stderr), f"ntprof: cache: cannot {failed} {folder}: the folder must belong to "
+                                                  "the caller and have mode 0700\n")
 
 
 @for_each_user_if_long

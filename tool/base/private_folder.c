@@ -27,7 +27,7 @@ private_folder_open(const char *path, const char **why)
     if (folder < 0) {
         *why = strerror(errno);
     } else if (!is_own(folder, S_IFDIR, &status)) {
-        *why = "the folder is not the caller's alone";
+        *why = "the folder must belong to the caller and have mode 0700";
         close(folder);
         return -1;
     }
@@ -60,7 +60,7 @@ private_folder_open_file(int folder, const char *name, struct stat *status,
     if (fd < 0) {
         *why = strerror(errno);
     } else if (!is_own(fd, S_IFREG, status) || status->st_nlink != 1) {
-        *why = "it is not the caller's alone";
+        *why = "it must be a file of the caller with mode 0600 and one name";
         close(fd);
         return -1;
     }

@@ -4,7 +4,6 @@
 #include "cli/cmd.h"
 #include "symbols/client/section_cache.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -32,6 +31,7 @@ int
 cmd_cache(int argc, char **argv)
 {
     struct section_cache_size size;
+    const char *why;
     struct options_words words;
     char folder[PATH_MAX];
     char shown[PATH_MAX];
@@ -50,10 +50,10 @@ cmd_cache(int argc, char **argv)
         return cmd_fail("cache", "there is none: HOME and XDG_CACHE_HOME are not set");
     }
     (void)text_show(shown, sizeof(shown), folder);
-    if (!clear) {
-        section_cache_measure(folder, &size);
-    } else if (!section_cache_clear(folder, &size)) {
-        return cmd_fail("cache", "cannot clear %s: %s", shown, strerror(errno));
+    if (clear ? !section_cache_clear(folder, &size, &why)
+              : !section_cache_measure(folder, &size, &why)) {
+        return cmd_fail("cache", "cannot %s %s: %s", clear ? "clear" : "use", shown,
+                        why);
     }
     printf("%s%s: %" PRIu64 " files, %.1f MB\n", shown, clear ? ": removed" : "",
            size.files, (double)size.bytes / 1e6);

@@ -215,9 +215,11 @@ folder__not_the_callers_alone__not_written(void **test)
     kernel_table_finish(&table);
     assert_int_equal(access(cache_file(), F_OK), -1);
     assert_int_equal(errno, ENOENT);
-    assert_true(log_ends_with(log, "/kernel: the folder is not the caller's alone\n"));
+    assert_true(log_ends_with(
+        log, "/kernel: the folder must belong to the caller and have mode 0700\n"));
     assert_false(is_read(boot));
-    assert_true(log_ends_with(log, "/kernel: the folder is not the caller's alone\n"));
+    assert_true(log_ends_with(
+        log, "/kernel: the folder must belong to the caller and have mode 0700\n"));
     command_log_stop();
 }
 

@@ -94,8 +94,9 @@ static uint64_t
 count_files(void)
 {
     struct section_cache_size size;
+    const char *why;
 
-    section_cache_measure(cache(), &size);
+    assert_true(section_cache_measure(cache(), &size, &why));
     return size.files;
 }
 
@@ -413,20 +414,45 @@ static void
 cache__cleared__other_files_stay(void **state)
 {
     struct section_cache_size removed;
+    const char *why;
     uint64_t bytes;
 
     (void)state;
-    assert_true(section_cache_clear(cache(), &removed)); /* there is none */
+    assert_true(section_cache_clear(cache(), &removed, &why)); /* there is none */
     assert_int_equal(removed.files, 0);
     assert_true(is_kept(fixture_path("program")));
     bytes = image_bytes(fixture_path("program"));
     fixture_build("cd cache && echo >other && echo >.sections-1.ntprof-XXXXXX");
-    assert_true(section_cache_clear(cache(), &removed));
+    assert_true(section_cache_clear(cache(), &removed, &why));
     assert_int_equal(removed.files, 2);
     assert_int_equal(removed.bytes, bytes + 1);
     assert_int_equal(fixture_run("test \"$(ls -A %s)\" = other", cache()), 0);
-    fixture_build("chmod 755 cache");
-    assert_false(section_cache_clear(cache(), &removed));
+}
+
+static void
+folder__not_the_callers_alone__neither_measured_nor_cleared(void **state)
+{
+    static const char *const changes[] = {
+        "chmod 755 cache", "rmdir cache && ln -s . cache", "rm cache && echo >cache"};
+    static const char *const words[] = {"mode 0700", "Not a directory",
+                                        "Not a directory"};
+
+    (void)state;
+    fixture_build("mkdir -m 700 cache");
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        struct section_cache_size size;
+        const char *why = "";
+
+        fixture_build("%s", changes[i]);
+        errno = 0;
+        assert_false(section_cache_measure(cache(), &size, &why));
+        assert_non_null(strstr(why, words[i]));
+        assert_int_equal(size.files, 0);
+        errno = 0;
+        why = "";
+        assert_false(section_cache_clear(cache(), &size, &why));
+        assert_non_null(strstr(why, words[i]));
+    }
 }
 
 static void
@@ -470,6 +496,7 @@ main(int argc, char **argv)
         CACHED(file__replaced_while_it_is_open__the_old_one_is_read),
         CACHED(cache__full__oldest_removed_first),
         CACHED(cache__cleared__other_files_stay),
+        CACHED(folder__not_the_callers_alone__neither_measured_nor_cleared),
         CACHED(folder__by_environment__of_root_none_of_it),
     };
     int status;

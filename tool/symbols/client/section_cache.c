@@ -139,15 +139,19 @@ measure(DIR *folder, struct section_cache_size *found)
     }
 }
 
-/* Open a folder to list it, by its path. Returns NULL with errno. */
+/* Open a folder to list it, by its path. Returns NULL with *why, which is NULL if there
+ * is no such folder. */
 static DIR *
-open_list(const char *cache)
+open_list(const char *cache, const char **why)
 {
-    const char *why;
-    const int fd = private_folder_open(cache, &why);
+    struct stat status;
+    const int fd = private_folder_open(cache, why);
     DIR *const folder = fd < 0 ? NULL : fdopendir(fd);
 
-    if (fd >= 0 && folder == NULL) {
+    if (fd < 0 && lstat(cache, &status) != 0 && errno == ENOENT) {
+        *why = NULL;
+    } else if (fd >= 0 && folder == NULL) {
+        *why = strerror(errno);
         close(fd);
     }
     return folder;
@@ -158,7 +162,8 @@ open_list(const char *cache)
 static bool
 make_room(const char *cache, uint64_t bytes)
 {
-    DIR *const folder = open_list(cache);
+    const char *why;
+    DIR *const folder = open_list(cache, &why);
     struct section_cache_size found;
     bool possible = folder != NULL;
 
@@ -175,29 +180,33 @@ make_room(const char *cache, uint64_t bytes)
     return possible;
 }
 
-void
-section_cache_measure(const char *cache, struct section_cache_size *found)
+bool
+section_cache_measure(const char *cache, struct section_cache_size *found,
+                      const char **why)
 {
-    DIR *const folder = open_list(cache);
+    DIR *const folder = open_list(cache, why);
 
     *found = (struct section_cache_size){0};
-    if (folder != NULL) {
-        measure(folder, found);
-        closedir(folder);
+    if (folder == NULL) {
+        return *why == NULL;
     }
+    measure(folder, found);
+    closedir(folder);
+    return true;
 }
 
 bool
-section_cache_clear(const char *cache, struct section_cache_size *removed)
+section_cache_clear(const char *cache, struct section_cache_size *removed,
+                    const char **why)
 {
-    DIR *const folder = open_list(cache);
+    DIR *const folder = open_list(cache, why);
     struct stat status;
     const char *name;
     int error = 0;
 
     *removed = (struct section_cache_size){0};
     if (folder == NULL) {
-        return access(cache, F_OK) != 0 && errno == ENOENT;
+        return *why == NULL;
     }
     while ((name = next_file(folder, &status)) != NULL) {
         if (unlinkat(dirfd(folder), name, 0) == 0) {
@@ -208,7 +217,7 @@ section_cache_clear(const char *cache, struct section_cache_size *removed)
         }
     }
     closedir(folder);
-    errno = error;
+    *why = strerror(error);
     return error == 0;
 }
 

@@ -51,12 +51,15 @@ struct section_wanted {
 int section_cache_open(const char *cache, const struct section_wanted *wanted,
                        uint64_t *cpu_ns);
 
-/* Get what is in a cache. */
-void section_cache_measure(const char *cache, struct section_cache_size *found);
+/* Get what is in a cache, which may not be there. Returns false with *why, as functions
+ * of base/private_folder.h do, if the folder cannot be opened or is not the caller's
+ * alone. */
+bool section_cache_measure(const char *cache, struct section_cache_size *found,
+                           const char **why);
 
-/* Remove all files of a cache. removed: out. Returns false with errno if one could not
- * be removed, or the folder cannot be opened or is not the caller's alone; that there
- * is none is no failure. */
-bool section_cache_clear(const char *cache, struct section_cache_size *removed);
+/* Remove all files of a cache. removed: out. Returns false as above, or if one could
+ * not be removed. */
+bool section_cache_clear(const char *cache, struct section_cache_size *removed,
+                         const char **why);
 
 #endif
