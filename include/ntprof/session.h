@@ -371,7 +371,8 @@ typedef struct ntprof_stack {
     const uint64_t *registers;
     uint32_t register_count; /* 0: none */
     uint32_t kernel_count;   /* of kernel_chain, at most 127; 0 unless in kernel mode */
-    /* Addresses in the kernel: address, and return addresses outwards. */
+    /* Addresses in the kernel: address, and return addresses outwards. A chain of 127,
+     * or of kernel.perf_event_max_stack if that is less, may be cut. */
     const uint64_t *kernel_chain;
     /*
      * The stack, from the user stack pointer on. Linux asked for stack_asked bytes:

@@ -338,6 +338,7 @@ static const char *const end_words[STACK_ENDS] = {
     [STACK_UNSUPPORTED] = "with unwind rules that are not supported",
     [STACK_DEEP] = "deeper than 512 frames",
     [STACK_NOT_RECORDED] = "not recorded",
+    [STACK_KERNEL_CUT] = "cut in the kernel",
     [STACK_OTHER] = "given up for room",
 };
 

@@ -186,16 +186,16 @@ static struct code_map *code;
 static struct callers *callers;
 
 static int
-begin(void **state)
+begin_with(uint32_t depth, size_t contexts)
 {
     const struct callers_settings settings = {.stack_bytes = sizeof(copy),
-                                              .contexts = STACK_CONTEXTS_MIN,
+                                              .kernel_depth = depth,
+                                              .contexts = contexts,
                                               .find = find_nothing,
                                               .context = &asked_image};
     const struct stack_mapping library = {
         .start = 0x90000, .end = 0xa0000, .address = 0x400, .image = LIBRARY};
 
-    (void)state;
     asked_image = 0;
     is_file = false;
     code = NULL;
@@ -222,6 +222,13 @@ begin(void **state)
                            .stack_asked = sizeof(copy),
                            .stack_bytes = sizeof(copy)};
     return 0;
+}
+
+static int
+begin(void **state)
+{
+    (void)state;
+    return begin_with(UINT32_MAX, STACK_CONTEXTS_MIN);
 }
 
 static int
@@ -465,6 +472,54 @@ callers__kernel_thread__whole(void **state)
     assert_int_equal(node.caller, STACK_NO_NODE);
 }
 
+/* Take a hit with a kernel chain of some length, which no user part may follow if it is
+ * cut. Returns the end of its stack; *calls becomes the number of its callers. */
+static uint64_t
+end_of_chain(uint32_t length, uint32_t *calls)
+{
+    uint64_t chain[128];
+    struct callers_cut *cut;
+    struct stack_node node;
+    size_t count;
+
+    for (uint32_t i = 0; i < 128; i++) {
+        chain[i] = UINT64_C(0xffffffff81000010) + i;
+    }
+    stack.mode = NTPROF_MODE_KERNEL;
+    stack.address = chain[0];
+    stack.kernel_chain = chain;
+    stack.kernel_count = length;
+    take();
+    cut = callers_cut_make(callers, CALLERS_RECENT);
+    assert_non_null(cut);
+    node = cut->nodes[callers_cut_rows(cut, &place, &count)->node];
+    assert_int_equal(count, 1);
+    for (*calls = 0; node.caller != STACK_NO_NODE; ++*calls) {
+        node = cut->nodes[node.caller];
+    }
+    callers_cut_delete(cut);
+    return node.address;
+}
+
+static void
+callers__kernel_chain_that_may_be_cut__ends_there(void **state)
+{
+    uint32_t calls;
+
+    end(state);
+    begin_with(UINT32_MAX, 1024);
+    assert_int_equal(end_of_chain(126, &calls), STACK_BY_FRAME_POINTER);
+    assert_int_equal(calls, 125 + 2);
+    assert_int_equal(end_of_chain(127, &calls), STACK_KERNEL_CUT);
+    assert_int_equal(calls, 126);
+    end(state);
+    begin_with(16, 1024);
+    assert_int_equal(end_of_chain(15, &calls), STACK_BY_FRAME_POINTER);
+    assert_int_equal(calls, 14 + 2);
+    assert_int_equal(end_of_chain(16, &calls), STACK_KERNEL_CUT);
+    assert_int_equal(calls, 15);
+}
+
 static void
 callers__more_contexts_than_the_bound__no_hit_lost(void **state)
 {
@@ -519,6 +574,7 @@ main(void)
         WITH_CALLERS(callers__32_bit__not_recorded),
         WITH_CALLERS(callers__in_the_kernel__its_callers_and_the_users),
         WITH_CALLERS(callers__kernel_thread__whole),
+        WITH_CALLERS(callers__kernel_chain_that_may_be_cut__ends_there),
         WITH_CALLERS(callers__more_contexts_than_the_bound__no_hit_lost),
         cmocka_unit_test(callers_owner__largest_numbers__apart_or_refused),
     };

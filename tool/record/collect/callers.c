@@ -31,7 +31,7 @@ enum { POOL_BYTES = 4 << 20 };
  * processor that the reader has to get. */
 enum { THREADS = 8 };
 
-/* Of ntprof_stack.kernel_chain. One of that length may be cut. */
+/* Of ntprof_stack.kernel_chain. */
 enum { KERNEL_CHAIN_MAX = 127 };
 
 /* Of ntprof_stack.registers; the last is the address. */
@@ -78,7 +78,8 @@ struct callers {
     bool closing;
     uint64_t end_ns; /* with closing: when samples are given up */
     uint32_t stack_bytes;
-    uint64_t cuts; /* that were no repetitions */
+    uint32_t kernel_depth; /* a kernel chain of that length may be cut */
+    uint64_t cuts;         /* that were no repetitions */
     struct stack_rules *rules;
     struct stack_contexts *contexts;
     struct sample_pool *pool;
@@ -131,6 +132,9 @@ callers_new(const struct callers_settings *settings)
     pthread_mutex_init(&callers->lock, NULL);
     pthread_cond_init(&callers->wake, NULL);
     callers->stack_bytes = settings->stack_bytes;
+    callers->kernel_depth = settings->kernel_depth < KERNEL_CHAIN_MAX
+                                ? settings->kernel_depth
+                                : KERNEL_CHAIN_MAX;
     callers->rules = stack_rules_create();
     callers->contexts = stack_contexts_create(settings->contexts);
     callers->pool =
@@ -185,9 +189,10 @@ append(struct stack_walked *walked, struct stack_frame frame)
 
 /* Append the kernel's callers: behind the address of the hit there are return
  * addresses, and the byte before one is in the call. Returns false if the stack ends
- * there. */
+ * there: what called the last of a chain that may be cut is not known. */
 static bool
-append_kernel(const struct sample *sample, struct stack_walked *walked)
+append_kernel(const struct callers *callers, const struct sample *sample,
+              struct stack_walked *walked)
 {
     for (uint32_t i = 1; i < sample->kernel_count; i++) {
         if (!append(walked, (struct stack_frame){sample->kernel[i] - 1,
@@ -195,8 +200,8 @@ append_kernel(const struct sample *sample, struct stack_walked *walked)
             return false;
         }
     }
-    if (sample->kernel_count == KERNEL_CHAIN_MAX) {
-        walked->end = STACK_DEEP;
+    if (sample->kernel_count >= callers->kernel_depth) {
+        walked->end = STACK_KERNEL_CUT;
         return false;
     }
     return sample->user;
@@ -253,7 +258,7 @@ walk(struct callers *callers, const struct sample *sample, const uint8_t *copy)
     walked->end = STACK_WHOLE;
     walked->image = STACK_NO_IMAGE;
     if (sample->kernel_count > 0 &&
-        (!append_kernel(sample, walked) || !append_entry(sample, walked))) {
+        (!append_kernel(callers, sample, walked) || !append_entry(sample, walked))) {
         return true;
     }
     if (!walk_user(callers, sample, copy)) {

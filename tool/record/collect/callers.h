@@ -22,9 +22,10 @@
 struct callers;
 
 struct callers_settings {
-    uint32_t stack_bytes; /* at most, of a copy; as the session was asked for */
-    size_t contexts;      /* the bound of rows with callers */
-    unwinders_find *find; /* called on the threads that ask readers */
+    uint32_t stack_bytes;  /* at most, of a copy; as the session was asked for */
+    uint32_t kernel_depth; /* of a kernel chain at most: kernel.perf_event_max_stack */
+    size_t contexts;       /* the bound of rows with callers */
+    unwinders_find *find;  /* called on the threads that ask readers */
     void *context;
     const struct sym_settings *symbols; /* as of unwinders_new */
 };

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,25 @@ find_unwind_file(void *context, uint32_t image, struct unwind_file *file)
     return found->kind != IMAGE_FILE || file->way.fd >= 0;
 }
 
+/* Return how many addresses a kernel chain of the session has at most, if Linux allows
+ * fewer than the library asks for. It keeps to that number as long as there are events
+ * with chains. */
+static uint32_t
+kernel_depth(void)
+{
+    FILE *const file = fopen("/proc/sys/kernel/perf_event_max_stack", "re");
+    char text[32];
+    unsigned long depth = UINT32_MAX;
+
+    if (file != NULL) {
+        if (fgets(text, sizeof(text), file) != NULL) {
+            depth = strtoul(text, /* end */ NULL, 10);
+        }
+        fclose(file);
+    }
+    return depth < UINT32_MAX ? (uint32_t)depth : UINT32_MAX;
+}
+
 /* Find the callers of stacks, if they are wanted, and have the session report them.
  * Preload objects do so anyway. Returns false if memory runs out or the session has
  * none. */
@@ -110,6 +130,7 @@ collector_follow_stacks(struct collector *collector)
     const struct collector_options *const options = &collector->options;
     const struct callers_settings settings = {
         .stack_bytes = options->stack_bytes,
+        .kernel_depth = options->stack_bytes != 0 ? kernel_depth() : 0,
         .contexts = options->contexts,
         .find = find_unwind_file,
         .context = collector,

@@ -86,6 +86,9 @@ name_end(char *text, size_t size, enum stack_end end, const char *path,
     case STACK_DEEP:
         snprintf(text, size, "[deeper than %d frames]", STACK_FRAMES_MAX);
         break;
+    case STACK_KERNEL_CUT:
+        snprintf(text, size, "[cut in the kernel]");
+        break;
     case STACK_OTHER:
         snprintf(text, size, "[other callers]");
         break;
