@@ -20,7 +20,7 @@ from harness import CommandTest, for_each_user, for_each_user_if_long, program, 
 
 FILE = "ntprof.pb.gz"
 # The line of a recording with stacks.
-LINE = re.compile(r"(?m)^stacks: (?:(?:<?[\d.]+% [^(]+)+|none )\(([\d,]+) of ([\d,]+) contexts\)$")
+LINE = re.compile(r"(?m)^stacks: (?:(?:<?[\d.]+% [^(]+)+|none[^(]*)\(([\d,]+) of ([\d,]+) contexts\)$")
 NOT_RECORDED = "[callers not recorded]"
 
 # Many callers: a function calls itself or another by the digits of a number, to the end of which the work is.

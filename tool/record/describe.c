@@ -327,8 +327,8 @@ describe_gaps(const struct collector_gaps *gaps, const struct profile *profile,
 
 /* --- stacks --- */
 
-/* What describe_stacks says of stacks that end so; the size is added to
- * that of STACK_CUT. */
+/* What describe_stacks says of stacks that end so; the size is added to that of
+ * STACK_CUT. */
 static const char *const end_words[STACK_ENDS] = {
     [STACK_WHOLE] = "whole",
     [STACK_BY_FRAME_POINTER] = "whole by frame pointer",
@@ -344,6 +344,16 @@ static const char *const end_words[STACK_ENDS] = {
 
 _Static_assert(STACK_FRAMES_MAX == 512, "in end_words");
 
+static void
+put_bytes(struct buffer *line, uint64_t bytes)
+{
+    if (bytes % 1024 == 0) {
+        buffer_print(line, "%" PRIu64 " kB", bytes / 1024);
+    } else {
+        buffer_print(line, "%" PRIu64 " bytes", bytes);
+    }
+}
+
 /* Append the share of the hits whose stacks end in one way, of all hits with stacks. */
 static void
 put_end(struct buffer *line, enum stack_end end, uint64_t hits, uint64_t all,
@@ -351,16 +361,15 @@ put_end(struct buffer *line, enum stack_end end, uint64_t hits, uint64_t all,
 {
     stack_ends_put_share(line, hits, all);
     buffer_append_text(line, end_words[end]);
-    if (end == STACK_CUT && stack_bytes % 1024 == 0) {
-        buffer_print(line, " %" PRIu64 " kB", stack_bytes / 1024);
-    } else if (end == STACK_CUT) {
-        buffer_print(line, " %" PRIu64 " bytes", stack_bytes);
+    if (end == STACK_CUT) {
+        buffer_append_text(line, " ");
+        put_bytes(line, stack_bytes);
     }
 }
 
 bool
 describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes,
-                uint64_t contexts, uint64_t contexts_max)
+                uint64_t asked_bytes, uint64_t contexts, uint64_t contexts_max)
 {
     const char *before = "stacks: ";
     struct buffer line = {0};
@@ -378,6 +387,12 @@ describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes
         }
     }
     buffer_append_text(&line, all == 0 ? "stacks: none" : "");
+    if (stack_bytes < asked_bytes && ends[STACK_CUT] == 0) {
+        buffer_append_text(&line, ", ");
+        put_bytes(&line, stack_bytes);
+        buffer_append_text(&line, " copied of ");
+        put_bytes(&line, asked_bytes);
+    }
     stack_ends_put_contexts(&line, contexts, contexts_max);
     buffer_append_text(&line, "\n");
     printed = buffer_text(&line) != NULL && fputs(buffer_text(&line), out) >= 0;

@@ -26,10 +26,11 @@ char *describe_gaps(const struct collector_gaps *gaps, const struct profile *pro
  * memory runs out.
  *
  *   ends         hits by how their stacks end
- *   stack_bytes  that were copied
+ *   stack_bytes  that were copied at most
+ *   asked_bytes  that were asked for, so that a smaller copy is said
  *   contexts     rows with callers, of contexts_max
  */
 bool describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes,
-                     uint64_t contexts, uint64_t contexts_max);
+                     uint64_t asked_bytes, uint64_t contexts, uint64_t contexts_max);
 
 #endif

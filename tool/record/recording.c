@@ -479,7 +479,8 @@ recording_print_stacks(const struct recording *recording)
     }
     recording_get_info(recording, &info);
     return describe_stacks(recording->report, recording->stack_ends, info.stack_bytes,
-                           recording->contexts, recording->options->contexts);
+                           recording->options->stack_bytes, recording->contexts,
+                           recording->options->contexts);
 }
 
 /* --- writing --- */
