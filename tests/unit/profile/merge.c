@@ -388,6 +388,50 @@ merge__stacks__once_and_flat_sums_stay(void **state)
     profile_delete(flat_sum);
 }
 
+/* Add hits to a stack of this caller, whose caller may be the other file's, too. */
+static struct profile *
+with_caller(uint64_t address, const char *end, uint64_t hits)
+{
+    struct profile *const profile = fixture_stacks();
+    const uint32_t outermost = fixture_end(profile, end);
+
+    fixture_stack_hits(
+        profile,
+        fixture_call(profile, address, 1,
+                     fixture_call(profile, 0x1700,
+                                  fixture_function(profile, "main", "main"),
+                                  outermost)),
+        hits);
+    fixture_statistics(profile, 0, total_hits(profile, 0));
+    profile->sources[0].contexts++;
+    return profile;
+}
+
+/* A sum has all contexts of its parts, so that it does not depend on their order. */
+static void
+merge__other_stacks__all_of_them_in_either_order(void **state)
+{
+    struct profile *const one = with_caller(0x1a00, PROFILE_STACK_WHOLE, 20);
+    struct profile *const other = with_caller(0x1b00, "[other callers]", 30);
+    const size_t rows = one->row_count;
+    const uint64_t hits = total_hits(one, 0) + total_hits(other, 0);
+    struct profile *sum = add(one, other);
+    struct profile *turned = add(with_caller(0x1b00, "[other callers]", 30),
+                                 with_caller(0x1a00, PROFILE_STACK_WHOLE, 20));
+
+    (void)state;
+    assert_same(sum, turned);
+    assert_int_equal(sum->row_count, rows + 1);
+    assert_int_equal(total_hits(sum, 0), hits);
+    assert_int_equal(sum->sources[0].contexts, 16);
+    assert_int_equal(sum->sources[0].contexts_max, 2 * 262144);
+    sum = copy(sum);
+    turned = copy(turned);
+    assert_same(sum, turned);
+    profile_delete(sum);
+    profile_delete(turned);
+}
+
 static const struct profile_row *
 find_row(const struct profile *profile, const char *path, const char *build_id,
          uint64_t address, const char *function)
@@ -810,6 +854,7 @@ main(void)
         cmocka_unit_test(merge__one_profile__is_that_profile),
         cmocka_unit_test(merge__none__said),
         cmocka_unit_test(merge__stacks__once_and_flat_sums_stay),
+        cmocka_unit_test(merge__other_stacks__all_of_them_in_either_order),
         cmocka_unit_test(merge__twice_the_same__doubles_hits_and_statistics),
         cmocka_unit_test(merge__other_texts__all_kept_once),
         cmocka_unit_test(merge__bracketed_otherwise__same_sum),
