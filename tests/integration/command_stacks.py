@@ -191,6 +191,15 @@ def read_pprof(path):
     return samples
 
 
+def is_work(sample):
+    return sample.functions[0] == "work"
+
+
+def is_memset(sample):
+    """Whether a hit is in what a share calls: libc's memset has no symbol of that name for each processor."""
+    return sample.functions[0] != "work" and len(sample.functions) > 1 and sample.functions[1].startswith("share_")
+
+
 class Stacks(CommandTest):
     def record(self, *words, **given):
         """ntprof run -g: the line of stacks, and the samples of the file."""
@@ -218,6 +227,23 @@ class Stacks(CommandTest):
             elif key in ("stack_bytes", "contexts", "contexts_max"):
                 words[key] = int(value)
         return words
+
+    def shares_of(self, samples, ends, is_leaf):
+        """Hits of leaves of call_shares by their callers, of which each has its share."""
+        callers = collections.Counter()
+        for sample in samples:
+            if sample.labels["stack"] == "whole" and is_leaf(sample):
+                self.assertIn("main", sample.functions[2:])
+                self.assertEqual(sample.functions[-1], "_start")
+                callers[sample.functions[1]] += sample.hits
+        hits = sum(callers.values())
+        self.assertGreater(hits, 0.9 * sum(ends.values()), ends)
+        self.assertEqual(sorted(callers), ["share_10", "share_20", "share_30", "share_40"])
+        for name, found in callers.items():
+            share = int(name[-2:]) / 100
+            # Three standard errors fail once in a hundred runs, of four shares.
+            self.assertLess(abs(found / hits - share), 5 * math.sqrt(share * (1 - share) / hits), callers)
+        return callers
 
     def assert_recorded_whole(self, ends):
         """All stacks that are recorded: but for the entry of the dynamic loader, which has no unwind tables."""
@@ -263,18 +289,7 @@ class Stacks(CommandTest):
 class Run(Stacks):
     def test_known_shares__each_caller_has_its_own(self):
         _, samples, ends = self.record("--", program("call_shares"), "4000")
-        callers = collections.Counter()
-        for sample in samples:
-            if sample.functions[0] == "work" and sample.labels["stack"] == "whole":
-                self.assertIn("main", sample.functions)
-                callers[sample.functions[1]] += sample.hits
-        hits = sum(callers.values())
-        self.assertGreater(hits, 0.9 * sum(ends.values()), ends)
-        self.assertEqual(sorted(callers), ["share_10", "share_20", "share_30", "share_40"])
-        for name, found in callers.items():
-            share = int(name[-2:]) / 100
-            # Three standard errors fail once in a hundred runs, of four shares.
-            self.assertLess(abs(found / hits - share), 5 * math.sqrt(share * (1 - share) / hits), callers)
+        callers = self.shares_of(samples, ends, is_work)
         # Folded stacks have the same sums, from the process to the function.
         folded = collections.Counter()
         result = self.ntprof("export", "--format", "folded", FILE)
@@ -284,6 +299,10 @@ class Run(Stacks):
             if re.fullmatch(r"call_shares;(.*;)?main;(.*;)?share_\d+;(.*;)?work", stack):
                 folded[re.search(r"share_\d+", stack).group(0)] += int(count)
         self.assertEqual(folded, callers)
+
+    def test_known_shares_of_libc__each_caller_has_its_own(self):
+        _, samples, ends = self.record("--", program("call_shares"), "4000", "memset")
+        self.shares_of(samples, ends, is_memset)
 
     def test_python__whole_stacks_of_the_interpreter(self):
         _, samples, ends = self.record("--", "/usr/bin/python3", "-S", "-c", TREE, "1.5")

@@ -4,7 +4,6 @@
 import collections
 import errno
 import json
-import math
 import pathlib
 import signal
 import subprocess
@@ -72,19 +71,11 @@ class TimerStacks(command_stacks.Stacks):
 class Callers(TimerStacks):
     def test_known_shares__each_caller_has_its_own(self):
         _, samples, ends = self.timed("--", program("call_shares"), "6000")
-        callers = collections.Counter()
-        for sample in samples:
-            if sample.functions[0] == "work" and sample.labels["stack"] == "whole":
-                self.assertEqual(sample.functions[2], "main")
-                self.assertEqual(sample.functions[-1], "_start")
-                callers[sample.functions[1]] += sample.hits
-        hits = sum(callers.values())
-        self.assertGreater(hits, 0.9 * sum(ends.values()), ends)
-        self.assertEqual(sorted(callers), ["share_10", "share_20", "share_30", "share_40"])
-        for name, found in callers.items():
-            share = int(name[-2:]) / 100
-            # Three standard errors fail once in a hundred runs, of four shares.
-            self.assertLess(abs(found / hits - share), 5 * math.sqrt(share * (1 - share) / hits), callers)
+        self.shares_of(samples, ends, command_stacks.is_work)
+
+    def test_known_shares_of_libc__each_caller_has_its_own(self):
+        _, samples, ends = self.timed("--", program("call_shares"), "6000", "memset")
+        self.shares_of(samples, ends, command_stacks.is_memset)
 
     def test_threads__each_has_its_own_stack(self):
         samples, _ = self.scenario("threads")
