@@ -16,7 +16,11 @@ from harness import CommandTest, program, text
 SOURCES = pathlib.Path(__file__).resolve().parent / "programs"
 LONG = os.environ.get("NTPROF_TEST_STACKS") == "long"
 INSTRUCTIONS = 200000 if LONG else 20000
-WHOLE = 0.999
+# On arm64 linkers write no rules for .plt, and the caller of glibc's code that finds a function when it is first called
+# may be wrong: docs/decisions/0023.
+ARM64 = os.uname().machine == "aarch64"
+WHOLE = 0.99 if ARM64 else 0.999
+WRONG = 0.001 if ARM64 else 0
 LANDING = 0.003  # of instructions by which exceptions leave frames: stack_oracle.c
 TIME_LIMIT_S = 1500
 
@@ -31,12 +35,12 @@ class Oracle(CommandTest):
         self.assertEqual(told.returncode, 0, said)
         counts = json.loads(text(told.stdout).splitlines()[-1])
         print(command[0], counts)
-        self.assertEqual(counts["wrong"], 0, said)
+        self.assertLessEqual(counts["wrong"], WRONG * INSTRUCTIONS, said)
+        self.assertEqual(counts["unsupported"], 0, said)
         self.assertEqual(counts["asked"], INSTRUCTIONS, said)
         self.assertGreaterEqual(counts["whole"], WHOLE * (counts["asked"] - counts["landing"]), said)
         self.assertLessEqual(counts["landing"], LANDING * counts["asked"], said)
-        self.assertEqual(sum(counts[end] for end in ("whole", "no_rules", "unsupported", "landing")), counts["asked"],
-                         said)
+        self.assertEqual(sum(counts[end] for end in ("whole", "no_rules", "landing", "wrong")), counts["asked"], said)
         return counts
 
     def need(self, name):
