@@ -7,6 +7,7 @@
  * user.
  */
 #include "breakpoints.h"
+#include "core_dump.h"
 #include "fake_ke.h"
 
 #include "hal/backend.h"
@@ -904,6 +905,27 @@ start__small_rings__no_room_for_stacks_and_refused(void **state)
     fixture_close(&fixture);
 }
 
+/* Of the rings, and of records that are joined. */
+static void
+start__stacks__in_no_core_dump(void **state)
+{
+    const ULONG pid = (ULONG)getpid();
+    struct fixture fixture;
+    uint32_t processor = 0;
+
+    (void)state;
+    fixture_open_asking(&fixture, FALSE, 1024);
+    assert_int_equal(
+        fixture.hal->StartProfileInterrupt(fixture.perf, ProfileTime, 0, pid),
+        STATUS_SUCCESS);
+    assert_true(perf_next_online(fixture.perf, &processor));
+    assert_true(is_in_no_core_dump(fixture.perf->rings[processor]->data));
+    assert_true(is_in_no_core_dump(fixture.perf->rings[processor]->scratch));
+    assert_false(is_in_no_core_dump(&fixture));
+    fixture.hal->StopProfileInterrupt(fixture.perf, ProfileTime, 0, pid);
+    fixture_close(&fixture);
+}
+
 /* Code made executable by mprotect, then replaced in place. */
 static void
 make_code(void *argument)
@@ -1695,6 +1717,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(watch__without_descendants__children_neither_told_nor_counted),
     cmocka_unit_test(set_interval__children_inherited__reaches_them),
     cmocka_unit_test(start__small_rings__no_room_for_stacks_and_refused),
+    cmocka_unit_test(start__stacks__in_no_core_dump),
     cmocka_unit_test(watch__small_rings__loss_told_and_mappings_found_again),
     cmocka_unit_test(watch__mprotect_to_exec__image_map_anonymous),
     cmocka_unit_test(start__all_processes__by_right_only),

@@ -5,6 +5,7 @@
  * of code, and the pool.
  */
 #include "record/collect/callers.h"
+#include "core_dump.h"
 #include "record/collect/sample_pool.h"
 
 #include <setjmp.h>
@@ -126,6 +127,23 @@ sample_pool__full__room_after_removal(void **state)
     assert_ptr_equal(sample_pool_take(pool, 1000), samples[1]);
     assert_ptr_equal(sample_pool_take(pool, 1000), samples[3]);
     assert_null(sample_pool_take(pool, 1000));
+    sample_pool_delete(pool);
+}
+
+/* Samples have copies of stacks. */
+static void
+sample_pool__memory__in_no_core_dump(void **state)
+{
+    struct sample_pool *const pool = sample_pool_create(4096, 1024);
+    const char *sample;
+
+    (void)state;
+    assert_non_null(pool);
+    sample = sample_pool_take(pool, 1024);
+    assert_non_null(sample);
+    assert_true(is_in_no_core_dump(sample));
+    assert_true(is_in_no_core_dump(sample + 1023));
+    assert_false(is_in_no_core_dump(&pool)); /* Linux says so of other memory */
     sample_pool_delete(pool);
 }
 
@@ -563,6 +581,7 @@ main(void)
         cmocka_unit_test(code_map__used_by_others__they_keep_theirs),
         cmocka_unit_test(code_map__empty__nothing_to_remove),
         cmocka_unit_test(sample_pool__full__room_after_removal),
+        cmocka_unit_test(sample_pool__memory__in_no_core_dump),
         cmocka_unit_test(sample_pool__samples_of_other_sizes__share_the_memory),
         WITH_CALLERS(callers__no_rule_needed__counted_at_once),
         WITH_CALLERS(callers__rule_needed__counted_by_a_thread),
