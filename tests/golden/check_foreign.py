@@ -9,6 +9,7 @@ same file, if that is there. The files are those of busy.go (Go's runtime/pprof:
 program under gperftools, converted by `go tool pprof -proto` (positions as they ran, no build-ids), and of
 a Node.js program by its pprof package (wall time, neither mappings nor addresses).
 """
+import base64
 import gzip
 import json
 import os
@@ -153,6 +154,57 @@ def check_others(ntprof, folder, kind, path):
     expect(ntprof.hits("again") == once, f"{kind}: exported as pprof it is another")
 
 
+def tree_of(ntprof, path):
+    """Total hits by the functions of a stack, outermost first."""
+    nodes = json.loads(ntprof("report", path, "--tree", "--by", "inline", "--json", "--min", "0"))["nodes"]
+    paths, found = [], {}
+    for node in nodes:
+        paths.append((paths[node["parent"]] if paths else ()) + (node["function"],))
+        found[paths[-1]] = found.get(paths[-1], 0) + node["total"]
+    return found
+
+
+def flames_of(page):
+    """Hits of a page's flame graph by the functions of a stack, as tree_of has them."""
+    data = json.loads(re.search(r'id="flame-data">\n(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)[1])
+
+    def numbers(column):
+        value, shift = 0, 0
+        for byte in base64.b64decode(column):
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                yield value
+                value, shift = 0, 0
+
+    # Two functions of one name have their files behind it.
+    names = [re.sub(r" \([^()]*\)$", "", name) for name in data["frames"]["short"]]
+    tree = data["trees"][0]
+    totals = list(numbers(tree["self"]))
+    ups = list(numbers(tree["up"]))
+    for at in reversed(range(1, tree["count"])):
+        totals[at - ups[at]] += totals[at]
+    paths, found = [], {}
+    for at, frame in enumerate(numbers(tree["frame"])):
+        paths.append((paths[at - ups[at]] + (names[frame - 1],)) if at > 0 else ("",))
+        found[paths[-1]] = found.get(paths[-1], 0) + totals[at]
+    return found
+
+
+def check_stacks_of_others(ntprof, folder, kind, path):
+    """As stacks of ntprof's own: in a sum, its tree, a difference and the page."""
+    once = tree_of(ntprof, path)
+    expect(len(max(once, key=len)) > 3, f"{kind}: no deep stacks: {once}")
+    ntprof("merge", "-o", "two", path, path)
+    expect(tree_of(ntprof, "two") == {stack: 2 * hits for stack, hits in once.items()}, f"{kind}: the sum's tree")
+    rows = json.loads(ntprof("diff", "--json", "--all", path, "two"))["sources"][0]["rows"]
+    expect(rows and all(row["total"]["new_hits"] == 2 * row["total"]["old_hits"] > 0 for row in rows),
+           f"{kind}: totals of diff: {rows}")
+    ntprof("export", "--format", "html", "-o", "two.html", "two")
+    found = flames_of(folder / "two.html")
+    expect(found == {stack: 2 * hits for stack, hits in once.items()}, f"{kind}: the page: {found}, {once}")
+
+
 def check_go_now(ntprof, folder):
     """A program that profiles itself, built and run here."""
     environment = dict(os.environ, HOME=str(folder), GOCACHE=str(folder / "cache"),
@@ -266,6 +318,7 @@ def main():
             shutil.copy(FOREIGN / path.name, path)
             check_report(ntprof, kind, path, "--update" in sys.argv)
             check_others(ntprof, folder, kind, path)
+            check_stacks_of_others(ntprof, folder, kind, path)
             if has_go:
                 check_against_go(ntprof, folder, path)
                 check_stacks(ntprof, folder, path)

@@ -450,6 +450,23 @@ class Views(Stacks):
         share = f"{100 * ends['whole'] / sum(ends.values()):.1f}"
         self.assertIn(f"ntprof: stacks: {share}% whole", text(result.stdout + result.stderr))
 
+    def test_store__sums_over_stacks_and_says_so(self):
+        if b"without SQLite" in self.ntprof("store", "init", "sqlite:s.db").stderr:
+            self.skipTest("this ntprof was built without SQLite")
+        self.record("--", program("call_shares"), "300")
+        result = self.ntprof("store", "add", "sqlite:s.db", FILE)
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        said = [line for line in text(result.stderr).splitlines() if "stack" in line]
+        self.assertEqual(said, [f"ntprof: store: {FILE}: its stacks are left out: a store has none"])
+
+        def rows(name):
+            told = self.ntprof("report", "--json", "--rows", "0", "--by", "address", name)
+            self.assertEqual(told.returncode, 0, text(told.stderr))
+            # A store has no addresses in images that are loaded anywhere, as the vdso.
+            return sorted((row["image"], row["address"], row["hits"]) for row in json.loads(told.stdout)["rows"]
+                          if row["hits"] and not row["image"].startswith("["))
+        self.assertEqual(rows("sqlite:s.db"), rows(FILE))
+
     def test_together_with_other_options__each_adds_up(self):
         for options in (("--per", "cpu"), ("--threads",), ("-e", "time,page-faults"), ("--every", "100ms"),
                         ("--bucket", "64"), ("--bucket", "16k"), ("--region", "work"), ("--delay", "100ms"),
@@ -566,6 +583,7 @@ class Faults(Stacks):
             if sample.functions[0] == "work":
                 self.assertFalse([name for name in sample.functions if "Py" in name], sample)
 
+    @unittest.skipUnless(os.uname().machine == "x86_64", "the program is of x86-64")
     def test_stack_that_cannot_be_read__said(self):
         for name, call in (("protected", 10), ("unmapped", 11)):  # by mprotect and munmap
             with self.subTest(name):
