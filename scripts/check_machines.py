@@ -268,7 +268,7 @@ def boot(machine, kernel, image, build, tests_s):
                 break
             time.sleep(1)
     if "end" not in results:
-        results["end"] = ("FAILED", f"the guest ended in the middle, by status {qemu.returncode}: {out}/console")
+        results["end"] = ("FAILED", f"the guest ended in the middle, by status {qemu.returncode} [console]")
         print(f"{machine.name}: end: FAILED: {results['end'][1]}")
         with open(out / "results", "a") as stream:
             stream.write(json.dumps(["end", *results["end"]]) + "\n")
@@ -299,6 +299,8 @@ def format_table(columns):
                 if what not in refusals:
                     refusals.append(what)
                 result = f"[{refusals.index(what) + 1}]"
+            elif result == "FAILED":  # what is said ends with the log, in brackets
+                result = f"FAILED: {what.rpartition('[')[2].rstrip(']')}"
             cells.append(what if result == "ok" and what else result)
         lines.append(f"| {step} | " + " | ".join(cells) + " |")
     lines += ["", "| line | what ntprof says |", "|---|---|"]

@@ -760,10 +760,11 @@ class CheckMachines(Folder):
         table = importlib.import_module("check_machines").format_table({
             "old": {"kernel": ("ok", "5.10"), "run": ("ok", ""), "bpf": ("refused", "too old"),
                     "top": ("refused", "too old")},
-            "new": {"kernel": ("ok", "7.2"), "bpf": ("FAILED", "status 1"), "tests": ("ok", "9 passed")}})
+            "new": {"kernel": ("ok", "7.2"), "bpf": ("FAILED", "sources/a: status 1 [bpf.log]"),
+                    "tests": ("ok", "9 passed")}})
         self.assertEqual(table.splitlines(), [
             "| step | old | new |", "|---|---|---|", "| kernel | 5.10 | 7.2 |", "| run | ok | - |",
-            "| bpf | [1] | FAILED |", "| top | [1] | - |", "| tests | - | 9 passed |",
+            "| bpf | [1] | FAILED: bpf.log |", "| top | [1] | - |", "| tests | - | 9 passed |",
             "", "| line | what ntprof says |", "|---|---|", "| [1] | `too old` |"])
 
 
