@@ -312,6 +312,32 @@ def system_user():
         ntprof("system", "--duration", "1s", user=True, refusal="kernel.perf_event_paranoid is 2")
 
 
+def control_groups():
+    """Where those are that events can count by: of version 2, or of version 1 with perf_event."""
+    for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+        _, place, kind, options, *_ = line.split()
+        if kind == "cgroup2" or kind == "cgroup" and "perf_event" in options.split(","):
+            return kind, pathlib.Path(place)
+    raise AssertionError("none are mounted")
+
+
+@step("system, one control group")
+def system_group():
+    kind, place = control_groups()
+    check((kind == "cgroup") == ("cgroup_v1" in COMMAND_LINE), f"{kind} in {place}")
+    group = place / "inside"
+    group.mkdir()
+    try:
+        with running(program("shares"), "1000000") as child, running("sh", "-c", "while :; do :; done"):
+            (group / "cgroup.procs").write_text(f"{child.pid}\n")
+            ntprof("system", "-G", group.name, "--duration", "4s", "--rows", "8", "-o", "group.pb.gz")
+    finally:
+        group.rmdir()
+    check_shares("group.pb.gz", 20)
+    processes = {row["process"] for row in report("group.pb.gz", "--by", "process")["rows"]}
+    check(processes == {"shares"}, f"processes: {processes}")
+
+
 @step("threads: attach")
 def attach_threads():
     for user in (False, True):
