@@ -66,7 +66,7 @@ check-long: packages-long build-tests
 	@scripts/check_long.sh $(BUILD) $(SECONDS) '$(STEPS)'
 
 # Kernels of Debian, arm64, many processors and a PMU, emulated: writes the table of docs/environments.md.
-check-machines: packages-machines build-tests
+check-machines: packages-machines packages-static build-tests
 	@scripts/check_machines.py $(BUILD) --write --tests 3600
 
 # What others may do to the installed command, as root and as an ordinary user.

@@ -6,8 +6,9 @@ usage: check_machines.py BUILD [--short | --write] [--tests SECONDS] [WORD...]
 
 Nothing on this machine changes. Kernels and root file systems come from its own package sources, with another suite,
 and are kept in $NTPROF_MACHINES or ~/.cache/ntprof-machines (4 GB): remove a folder there to get newer packages. The
-build for arm64 is BUILD-arm64. Guests are emulated: no processor needs to support virtual machines. The folder results
-there has for each machine the console, steps.log, and logs of the steps.
+build for arm64 is BUILD-arm64; ntprof as one file is in BUILD-static and BUILD-static-arm64. Guests are emulated: no
+processor needs to support virtual machines. The folder results there has for each machine the console, steps.log, and
+logs of the steps.
 
 --write puts the table into docs/environments.md if no step failed. --short boots two machines only. --tests runs the
 tests of the build on these two as well, for so long on each. WORD chooses machines by name; columns of the others are
@@ -184,6 +185,13 @@ def cross_build(build, root, whole):
     return folder
 
 
+def make_one_file(build, architecture):
+    """The command that needs nothing on the machine, of the folder that `make static` makes, too."""
+    folder = build.with_name(build.name + {"amd64": "-static", "arm64": "-static-arm64"}[architecture])
+    run(TREE / "scripts/make_static.sh", folder, architecture)
+    return folder / "tool/ntprof"
+
+
 def has_newer(folder, image, *left_out):
     """Is a file in the folder newer than the image?"""
     pruned = [word for name in left_out for word in ("-name", name, "-prune", "-o")]
@@ -246,13 +254,14 @@ def results_of(machine):
     return CACHE / "results" / re.sub(r"[^a-z0-9]+", "-", machine.name.lower())
 
 
-def boot(machine, kernel, image, build, tests_s):
+def boot(machine, kernel, image, build, one_file, tests_s):
     """Results of the steps, which are printed as they come. The last one tells how the guest ended."""
     out = results_of(machine)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     for part in (PARTS / "guest.sh", PARTS / "steps.py"):
         shutil.copy(part, out)
+    shutil.copy(one_file, out / "one-file")
     (out / "steps").write_text(f"{build} --tests {tests_s if machine.tests else 0}\n")
     begin, shown = time.monotonic(), 0
     with open(out / "console", "wb") as console, \
@@ -322,7 +331,7 @@ def main():
     if os.geteuid() != 0 or missing:
         print(" ".join(["check_machines: needs root, and what make packages-machines installs; missing:", *missing]))
         return 77
-    images, columns = {}, {}
+    images, one_files, columns = {}, {}, {}
     for machine in MACHINES:
         if given.short and not machine.tests or \
                 given.words and not any(word in machine.name for word in given.words):
@@ -333,11 +342,14 @@ def main():
         architecture = "arm64" if machine.arm else "amd64"
         root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
         build = given.build.resolve()
+        if architecture not in one_files:
+            one_files[architecture] = make_one_file(build, architecture)
         if machine.arm:
             build = cross_build(build, root, whole=given.tests > 0)
         if architecture not in images:
             images[architecture] = make_image(CACHE / f"{architecture}.img", root, build)
-        columns[machine.name] = boot(machine, kernel, images[architecture], build, given.tests)
+        columns[machine.name] = boot(machine, kernel, images[architecture], build, one_files[architecture],
+                                     given.tests)
     table = format_table(columns)
     print(table)
     results = [result for steps in columns.values() for result, _ in steps.values()]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tries ntprof on the machine that this runs on, which is a guest of scripts/check_machines.py: step by step.
 
-usage: steps.py BUILD [--tests SECONDS] [STEP...]
+usage: steps.py BUILD [--tests SECONDS] [STEP...]   ntprof as one file is beside this one: one-file
 
 A step passes, is refused for a reason that this kernel or setting gives, in words that this file has, or fails. Each is
 a line of the file results beside this one, as JSON: step, result, what is said; and a log of its own. Nothing depends
@@ -21,6 +21,7 @@ import platform
 import pty
 import re
 import select
+import shutil
 import signal
 import struct
 import subprocess
@@ -359,9 +360,9 @@ def timer():
     check_shares("timer.pb.gz")
 
 
-def stacks(backend):
-    run_shares("stacks.pb.gz", "-g", "--hal", backend)
-    parsed = check_shares("stacks.pb.gz")
+def stacks(*words, file="stacks.pb.gz", **given):
+    run_shares(file, "-g", *words, **given)
+    parsed = check_shares(file)
     main = next((row for row in parsed["rows"] if row["function"] == "main"), None)
     own = hits_of_shares(parsed)
     check(main is not None and main["total"] >= 0.9 * (own[HOT] + own[COLD]), f"of main: {main}")
@@ -369,12 +370,45 @@ def stacks(backend):
 
 @step("stacks (-g)")
 def stacks_by_perf():
-    stacks("perf")
+    stacks("--hal", "perf")
 
 
 @step("stacks (-g), timer")
 def stacks_by_timer():
-    stacks("timer")
+    stacks("--hal", "timer")
+
+
+def one_file(user):
+    """`make static`, where nothing that ntprof could load is beside it."""
+    global NTPROF
+    before, NTPROF = NTPROF, pathlib.Path("/tmp/one-file")
+    try:
+        shutil.copyfile(HERE / "one-file", NTPROF)
+        NTPROF.chmod(0o755)
+        name = f"one-file-{'user' if user else 'root'}"
+        with changed("kernel/perf_event_paranoid", 2):
+            doctor(user)
+            run_shares(f"{name}.pb.gz", user=user)
+            check_shares(f"{name}.pb.gz")
+            # A user's rings are small: at a high rate, a busy machine loses copies of stacks.
+            stacks("-F", "199", file=f"{name}-stacks.pb.gz", user=user)
+            with running(program("shares"), "1000000", user=user) as child:
+                ntprof("attach", child.pid, "--duration", "4s", "-o", f"{name}-attach.pb.gz", user=user)
+            check_shares(f"{name}-attach.pb.gz")
+            run_shares(f"{name}-timer.pb.gz", "--hal", "timer", user=user)  # by the object inside it
+            check_shares(f"{name}-timer.pb.gz")
+    finally:
+        NTPROF = before
+
+
+@step("one file, root")
+def one_file_root():
+    one_file(user=False)
+
+
+@step("one file, user")
+def one_file_user():
+    one_file(user=True)
 
 
 @step("vdso")
