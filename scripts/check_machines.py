@@ -331,6 +331,7 @@ def main():
     if os.geteuid() != 0 or missing:
         print(" ".join(["check_machines: needs root, and what make packages-machines installs; missing:", *missing]))
         return 77
+    begin, seconds = time.monotonic(), {}
     images, one_files, columns = {}, {}, {}
     for machine in MACHINES:
         if given.short and not machine.tests or \
@@ -348,8 +349,10 @@ def main():
             build = cross_build(build, root, whole=given.tests > 0)
         if architecture not in images:
             images[architecture] = make_image(CACHE / f"{architecture}.img", root, build)
+        booted = time.monotonic()
         columns[machine.name] = boot(machine, kernel, images[architecture], build, one_files[architecture],
                                      given.tests)
+        seconds[machine.name] = time.monotonic() - booted
     table = format_table(columns)
     print(table)
     results = [result for steps in columns.values() for result, _ in steps.values()]
@@ -357,6 +360,9 @@ def main():
     if given.write and not failed:
         before, _, _ = FILE.read_text().partition(TITLE + "\n")
         FILE.write_text(before + HEAD + "\n" + table)
+    for name, taken in seconds.items():
+        print(f"{taken:6.0f} s  {name}")
+    print(f"{time.monotonic() - begin:6.0f} s  all of it, with what was built and downloaded")
     print(f"check_machines: {len(results) - failed} passed, {failed} failed")
     return 1 if failed or not results else 0
 
