@@ -147,6 +147,7 @@ image_fold__sparse_buffer__all_counters_found_and_others_untouched(void **state)
     const uint64_t places[] = {base, base + 4, base + 4096, base + length / 2,
                                base + length - 4};
     const size_t count = sizeof(places) / sizeof(places[0]);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     struct image_set set;
     struct image *image;
     const struct image_segment *segment;
@@ -167,11 +168,11 @@ image_fold__sparse_buffer__all_counters_found_and_others_untouched(void **state)
     assert_int_equal(image->totals.count, count);
     for (size_t at = ntprof_buffer_next(segment->counters[0], segment->bytes, 0);
          at < segment->bytes;
-         at = ntprof_buffer_next(segment->counters[0], segment->bytes, at + 4096)) {
+         at = ntprof_buffer_next(segment->counters[0], segment->bytes, at + page)) {
         used++;
     }
     /* Where something is swapped out all pages count as used. */
-    assert_true(used <= count || used == segment->bytes / 4096);
+    assert_true(used <= count || used == segment->bytes / page);
     image_set_finish(&set);
 }
 
