@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * contexts.c - nodes and rows in two arrays, each found by a hash.
+ * contexts.c - nodes and rows in two arrays. Rows are found by a hash; a node is found
+ * from its caller, as its child, or by a hash if that has several: below the branches
+ * of a tree there are mostly calls that have one child.
  *
  * Invariants:
  *   - a node's caller has a lower number; node 0 is the end STACK_OTHER, and stays
@@ -8,6 +10,8 @@
  *     all but node 0 have some
  *   - no two nodes have the same address, image and caller; no two rows have the same
  *     place and node
+ *   - a node is its caller's child, or in the index: ends, and callees of nodes that
+ *     have another child
  *   - at most bound nodes, and at most bound rows with other nodes than 0
  */
 #include "stacks/contexts.h"
@@ -22,6 +26,7 @@ struct node {
     struct stack_node is;
     uint32_t uses;
     uint32_t moved; /* where it is now, while nodes move */
+    uint32_t child; /* a node that it is the caller of; 0: there is none */
 };
 
 struct stack_contexts {
@@ -46,23 +51,51 @@ hash_node(const struct stack_node *node)
                     (uint64_t)node->image << 32 | node->caller);
 }
 
+static bool
+is_node(const struct stack_contexts *contexts, uint32_t number,
+        const struct stack_node *wanted)
+{
+    const struct stack_node *const node = &contexts->nodes[number].is;
+
+    return node->address == wanted->address && node->image == wanted->image &&
+           node->caller == wanted->caller;
+}
+
 static uint32_t
 find_node(const struct stack_contexts *contexts, const struct stack_node *wanted)
 {
-    const uint32_t hash = hash_node(wanted);
     size_t probe = 0;
+    uint32_t hash;
     uint32_t found;
 
+    if (wanted->caller != STACK_NO_NODE) {
+        const uint32_t child = contexts->nodes[wanted->caller].child;
+
+        if (child == 0 || is_node(contexts, child, wanted)) {
+            return child != 0 ? child : STACK_NO_NODE;
+        }
+    }
+    hash = hash_node(wanted);
     while ((found = hash_index_find(&contexts->node_index, hash, &probe)) !=
            HASH_INDEX_NONE) {
-        const struct stack_node *const node = &contexts->nodes[found].is;
-
-        if (node->address == wanted->address && node->image == wanted->image &&
-            node->caller == wanted->caller) {
+        if (is_node(contexts, found, wanted)) {
             return found;
         }
     }
     return STACK_NO_NODE;
+}
+
+/* Have a node found: one that is no child of its caller yet. Returns false if memory
+ * runs out. */
+static bool
+link_node(struct stack_contexts *contexts, const struct stack_node *node,
+          uint32_t number)
+{
+    if (node->caller == STACK_NO_NODE || contexts->nodes[node->caller].child != 0) {
+        return hash_index_add(&contexts->node_index, hash_node(node), number);
+    }
+    contexts->nodes[node->caller].child = number;
+    return true;
 }
 
 /* Makes room for more items of an array that may move. */
@@ -99,8 +132,7 @@ add_node(struct stack_contexts *contexts, const struct stack_node *node)
         return false;
     }
     contexts->nodes = nodes;
-    if (!hash_index_add(&contexts->node_index, hash_node(node),
-                        (uint32_t)contexts->node_count)) {
+    if (!link_node(contexts, node, (uint32_t)contexts->node_count)) {
         return false;
     }
     contexts->nodes[contexts->node_count++] = (struct node){.is = *node};
@@ -200,7 +232,7 @@ release_node(struct stack_contexts *contexts, uint32_t number)
 }
 
 /* Removes nodes without use. Rows still have the old numbers: moved says the new one.
- */
+ * The index gets no more nodes than it had, since each caller keeps a child. */
 static void
 compact_nodes(struct stack_contexts *contexts)
 {
@@ -220,8 +252,8 @@ compact_nodes(struct stack_contexts *contexts)
         node->moved = (uint32_t)kept;
         to->is = node->is; /* but for moved, of the node that was there */
         to->uses = node->uses;
-        (void)hash_index_add(&contexts->node_index, hash_node(&to->is),
-                             (uint32_t)kept++);
+        to->child = 0;
+        (void)link_node(contexts, &to->is, (uint32_t)kept++);
     }
     contexts->node_count = kept;
 }
