@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pprof.c - ours comes back exactly; foreign files as far as a flat profile goes. */
+/* pprof.c - ours comes back exactly; foreign files with their stacks, bounded. */
 #include "fixture.h"
 
 #include "profile/gzip.h"
