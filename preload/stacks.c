@@ -313,18 +313,7 @@ stack_of(const ucontext_t *machine)
     return (uintptr_t)machine->uc_mcontext.sp;
 }
 
-static void
-store_registers(const ucontext_t *machine, uint64_t *registers)
-{
-    enum { NUMBERED = STACK_RING_REGISTERS - 2 };
-
-    for (size_t i = 0; i < NUMBERED; i++) {
-        registers[i] = machine->uc_mcontext.regs[i];
-    }
-    registers[NUMBERED] = machine->uc_mcontext.sp;
-    registers[NUMBERED + 1] = machine->uc_mcontext.pc;
-}
-
+/* As above. */
 static void
 copy(void *to, const void *from, size_t bytes)
 {
@@ -336,6 +325,17 @@ copy(void *to, const void *from, size_t bytes)
                          :
                          : "memory");
     }
+}
+
+static void
+store_registers(const ucontext_t *machine, uint64_t *registers)
+{
+    enum { NUMBERED = STACK_RING_REGISTERS - 2 };
+
+    /* A compiler may make a call of memcpy of a loop. */
+    copy(registers, machine->uc_mcontext.regs, NUMBERED * sizeof(registers[0]));
+    registers[NUMBERED] = machine->uc_mcontext.sp;
+    registers[NUMBERED + 1] = machine->uc_mcontext.pc;
 }
 
 #endif
