@@ -5,7 +5,8 @@
  * return addresses again and again, so what look-ups found is kept until a row goes.
  *
  * Invariants: keys are in order; rows of an image do not overlap; each slot is that of
- * one key, or in the list of free ones, or was never used, as all from fresh on.
+ * one key, or in the list of free ones, or was never used, as all from fresh on; what
+ * was found with the present number of removals is still the slot of a key.
  */
 #include "stacks/rules.h"
 
@@ -32,7 +33,8 @@ struct slot {
 /* found - the slot that a look-up found. */
 struct found {
     uint64_t address;
-    uint64_t removals; /* of stack_rules, then */
+    uint64_t removals; /* stack_rules.removals when this was found; if they differ, it
+                        * is not valid */
     uint32_t image;
     uint16_t slot;
 };

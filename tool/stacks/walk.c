@@ -21,8 +21,9 @@ enum {
                         (SYM_UNWIND_MACHINE == EM_AARCH64 ? 0u : 1u << SYM_REGISTER_SP)
 };
 
-/* Code of arm64 may sign return addresses in bits below this one that no address of its
- * process has; addresses have at least so many. */
+/* arm64 code may sign return addresses: in the bits from the width of the process's
+ * addresses up to SIGNATURE_END. No kernel has narrower addresses than
+ * ADDRESS_BITS_MIN. */
 enum { SIGNATURE_END = 55, ADDRESS_BITS_MIN = 36 };
 
 /* walker - where a walk is. */
@@ -31,14 +32,14 @@ struct walker {
     struct stack_rules *rules;
     struct stack_walked *walked;
     uint64_t registers[SYM_REGISTERS];
-    uint32_t known;     /* a bit for each register whose value is known; if that of
-                         * the stack pointer is not, it is no lower than this one */
+    uint32_t known;     /* a bit for each register whose value is known; if the stack
+                         * pointer is not known, registers has a lower bound of it */
     uint64_t signature; /* the bits of a return address that are none of an address */
     uint64_t next;      /* address of the next instruction */
     const struct stack_mapping *mapping; /* that was found last; NULL: none */
     bool exact;                          /* next was interrupted, not returned to */
     bool by_pointer;                     /* some step was by the frame pointer */
-    bool linked; /* which the last step read, as part of the chain */
+    bool linked; /* the last step read the frame pointer from the chain */
 };
 
 /* The result of a step: the walk is at the caller; it has ended; a rule is missing. */
@@ -256,7 +257,8 @@ step_signal(struct walker *walker, uint32_t image)
 
 /* Find the return address of interrupted code of a mapping if it is certain to be in
  * the link register: an address in the same mapping may be left from a call that the
- * code made. If the frame pointer's record has it, too, that may be of this code. */
+ * code made. If the record at the frame pointer has the same address, the code may have
+ * saved it already: then that record is used. */
 static bool
 find_link(const struct walker *walker, const struct stack_mapping *mapping,
           uint64_t *address)
