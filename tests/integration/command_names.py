@@ -326,6 +326,14 @@ class CachingOfUsers(CacheTest):
                                                   "the caller and have mode 0700\n")
 
 
+    def test_no_absolute_path__said(self):
+        environment = self.options({})["env"] | {"XDG_CACHE_HOME": "cache", "HOME": ""}
+        result = self.ntprof("cache", env=environment)
+        self.assertEqual((result.returncode, result.stdout), (125, b""))
+        self.assertEqual(text(result.stderr), "ntprof: cache: there is none: neither XDG_CACHE_HOME nor HOME is an "
+                                              "absolute path\n")
+
+
 @for_each_user_if_long
 class Downloading(NamesTest):
     def setUp(self):

@@ -46,8 +46,8 @@ cmd_cache(int argc, char **argv)
         cmd_refuse("cache", words.list[0], "is none of clear");
         return CMD_FAILED;
     }
-    if (!section_cache_folder(folder, sizeof(folder))) {
-        return cmd_fail("cache", "there is none: HOME and XDG_CACHE_HOME are not set");
+    if (!section_cache_folder(folder, sizeof(folder), &why)) {
+        return cmd_fail("cache", "there is none: %s", why);
     }
     (void)text_show(shown, sizeof(shown), folder);
     if (clear ? !section_cache_clear(folder, &size, &why)

@@ -458,20 +458,23 @@ folder__not_the_callers_alone__neither_measured_nor_cleared(void **state)
 static void
 folder__by_environment__of_root_none_of_it(void **state)
 {
+    const char *why = "";
     char path[64];
 
     (void)state;
     setenv("XDG_CACHE_HOME", "/x", 1);
     setenv("HOME", "/y", 1);
-    assert_true(section_cache_folder(path, sizeof(path)));
+    assert_true(section_cache_folder(path, sizeof(path), &why));
     assert_string_equal(path, geteuid() == 0 ? "/var/cache/ntprof" : "/x/ntprof");
-    assert_false(section_cache_folder(path, 5));
+    assert_false(section_cache_folder(path, 5, &why));
+    assert_string_equal(why, "its path is too long");
     if (geteuid() != 0) {
         setenv("XDG_CACHE_HOME", "relative", 1);
-        assert_true(section_cache_folder(path, sizeof(path)));
+        assert_true(section_cache_folder(path, sizeof(path), &why));
         assert_string_equal(path, "/y/.cache/ntprof");
         unsetenv("HOME");
-        assert_false(section_cache_folder(path, sizeof(path)));
+        assert_false(section_cache_folder(path, sizeof(path), &why));
+        assert_string_equal(why, "neither XDG_CACHE_HOME nor HOME is an absolute path");
     }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* names.c - settings for symbol names, from options and environment. */
 #include "symbols/client/names.h"
+#include "base/command_log.h"
 #include "base/message.h"
 #include "base/progress.h"
 #include "base/text.h"
@@ -112,6 +113,7 @@ bool
 names_open(struct names *names, const char *command,
            const struct names_options *options, bool quiet)
 {
+    const char *why;
     bool cached;
 
     *names = (struct names){.command = command, .quiet = quiet};
@@ -120,8 +122,11 @@ names_open(struct names *names, const char *command,
     if (!names_open_download(names, options)) {
         return false;
     }
-    cached =
-        !options->no_cache && section_cache_folder(names->cache, sizeof(names->cache));
+    cached = !options->no_cache &&
+             section_cache_folder(names->cache, sizeof(names->cache), &why);
+    if (!cached && !options->no_cache) {
+        COMMAND_LOG("unpacked sections: none are kept: %s", why);
+    }
     names->settings = (struct sym_settings){
         .no_lines = options->no_lines,
         .download = names->download,

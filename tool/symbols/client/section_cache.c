@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -35,18 +36,23 @@ enum { NAME_BYTES = 128 };
 #define CPU_NS_MAX (10 * CLOCK_SECOND_NS)
 
 bool
-section_cache_folder(char *path, size_t size)
+section_cache_folder(char *path, size_t size, const char **why)
 {
     const char *const cache = secure_getenv("XDG_CACHE_HOME");
     const char *const home = secure_getenv("HOME");
     int length = 0;
 
-    if (geteuid() == 0) {
-        length = getuid() == 0 ? snprintf(path, size, "/var/cache/ntprof") : 0;
+    *why = "its path is too long"; /* unless it is another one */
+    if (geteuid() == 0 && getuid() == 0) {
+        length = snprintf(path, size, "/var/cache/ntprof");
+    } else if (geteuid() == 0 || getauxval(AT_SECURE) != 0) {
+        *why = "ntprof has more rights than its caller";
     } else if (cache != NULL && cache[0] == '/') {
         length = snprintf(path, size, "%s/ntprof", cache);
     } else if (home != NULL && home[0] == '/') {
         length = snprintf(path, size, "%s/.cache/ntprof", home);
+    } else {
+        *why = "neither XDG_CACHE_HOME nor HOME is an absolute path";
     }
     return length > 0 && (size_t)length < size;
 }

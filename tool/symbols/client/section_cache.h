@@ -28,9 +28,9 @@ struct section_cache_size {
 };
 
 /* Get the caller's cache: /var/cache/ntprof of root, else $XDG_CACHE_HOME/ntprof or
- * $HOME/.cache/ntprof. Returns false if there is none: of a program with more rights
- * than its caller, or without these variables. */
-bool section_cache_folder(char *path, size_t size);
+ * $HOME/.cache/ntprof. Returns false with *why, a reason for people, if there is none:
+ * of a program with more rights than its caller, or without these variables. */
+bool section_cache_folder(char *path, size_t size, const char **why);
 
 /* section_wanted - sections that a reader wants unpacked. */
 struct section_wanted {
