@@ -220,6 +220,11 @@ folder__not_the_callers_alone__not_written(void **test)
     assert_false(is_read(boot));
     assert_true(log_ends_with(
         log, "/kernel: the folder must belong to the caller and have mode 0700\n"));
+    assert_int_equal(chmod(cache_folder(), 0700), 0);
+    table = (struct kernel_table){.core = {0}};
+    kernel_cache_write(cache_folder(), boot, &table);
+    assert_true(
+        log_ends_with(log, "/kernel: there are no symbols outside of modules\n"));
     command_log_stop();
 }
 

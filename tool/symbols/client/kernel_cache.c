@@ -212,9 +212,12 @@ write_file(const char *path, const char *boot, const struct kernel_table *table,
     bool written = false;
 
     copy_core(&core, table);
-    if (!core.symbols.failed && !core.names.failed && core.symbols.size > 0 &&
-        whole_file_check(path, "cache", error) &&
-        whole_file_open(&file, path, "cache", error)) {
+    if (core.symbols.failed || core.names.failed) {
+        strcpy(error->text, "out of memory");
+    } else if (core.symbols.size == 0) {
+        strcpy(error->text, "there are no symbols outside of modules");
+    } else if (whole_file_check(path, "cache", error) &&
+               whole_file_open(&file, path, "cache", error)) {
         whole_file_keep_private(&file);
         write_table(file.stream, boot, &core);
         written = whole_file_replace(&file, false, error);

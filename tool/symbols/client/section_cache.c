@@ -163,16 +163,19 @@ open_list(const char *cache, const char **why)
     return folder;
 }
 
-/* Remove files until there is room for so many bytes more. Returns false if that does
- * not help. */
-static bool
+/* Remove files until there is room for so many bytes more. Returns NULL, or the reason
+ * why there is none. */
+static const char *
 make_room(const char *cache, uint64_t bytes)
 {
     const char *why;
     DIR *const folder = open_list(cache, &why);
     struct section_cache_size found;
-    bool possible = folder != NULL;
+    bool possible = true;
 
+    if (folder == NULL) {
+        return why != NULL ? why : "the folder is gone";
+    }
     while (possible) {
         measure(folder, &found);
         if (found.bytes <= SECTION_CACHE_BYTES_MAX - bytes) {
@@ -180,10 +183,8 @@ make_room(const char *cache, uint64_t bytes)
         }
         possible = remove_oldest(folder);
     }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return possible;
+    closedir(folder);
+    return possible ? NULL : "old files cannot be removed to make room";
 }
 
 bool
@@ -253,23 +254,29 @@ receive(struct wire *wire, const struct section_wanted *wanted, FILE *to)
     return true;
 }
 
-/* Have a process unpack the sections, and write them. Returns false if it failed. */
-static bool
+/* Have a process unpack the sections, and write them. Returns NULL, or the reason why
+ * it failed. */
+static const char *
 unpack(const struct section_wanted *wanted, FILE *to, uint64_t *cpu_ns)
 {
     const struct sandbox_limits limits = {MEMORY_MAX, CPU_NS_MAX};
     struct sandbox_process process;
+    const int error = readers_start(&process, READER_SECTIONS, &limits);
     bool received;
+    bool failed;
 
-    if (readers_start(&process, READER_SECTIONS, &limits) != 0) {
-        return false;
+    if (error != 0) {
+        return strerror(-error);
     }
     wire_put(&process.wire, wanted->split);
     wire_send(&process.wire, wanted->fd);
     received = receive(&process.wire, wanted, to);
+    failed = process.wire.failed;
     sandbox_stop(&process);
     *cpu_ns += process.seen_ns;
-    return received;
+    return received ? NULL
+           : failed ? sandbox_why(&process)
+                    : "the reader that wants them says another size";
 }
 
 /* Remove what has the name and is no regular file, and so would be written to, or
@@ -286,13 +293,15 @@ remove_other_kind(int folder, const char *name)
 }
 
 /* Make the file of this name, in the place of one that is not used. What is there stays
- * until the sections are unpacked: a reader may say any size. */
-static void
+ * until the sections are unpacked: a reader may say any size. Returns false if there is
+ * none then. */
+static bool
 make_file(int folder, const char *cache, const char *name,
           const struct section_wanted *wanted, uint64_t *cpu_ns)
 {
     struct whole_file_error error = {""};
     struct whole_file file;
+    const char *why = NULL;
     char path[PATH_MAX];
     bool written = false;
 
@@ -301,18 +310,23 @@ make_file(int folder, const char *cache, const char *name,
     if (whole_file_check(path, "cache", &error) &&
         whole_file_open(&file, path, "cache", &error)) {
         whole_file_keep_private(&file);
-        if (unpack(wanted, file.stream, cpu_ns)) {
+        why = unpack(wanted, file.stream, cpu_ns);
+        if (why == NULL) {
             (void)unlinkat(folder, name, 0);
-            written = make_room(cache, wanted->bytes);
+            why = make_room(cache, wanted->bytes);
         }
-        if (written) {
+        if (why == NULL) {
             written = whole_file_replace(&file, false, &error);
         } else {
             whole_file_discard(&file);
         }
     }
     COMMAND_LOG("unpacked sections: %s %s%s%s", written ? "written to" : "not in", path,
-                error.text[0] == '\0' ? "" : ": ", error.text);
+                written ? "" : ": ",
+                written       ? ""
+                : why != NULL ? why
+                              : error.text);
+    return written;
 }
 
 /* Open the file of this name if it has as many bytes as are wanted, and note that it is
@@ -322,14 +336,17 @@ open_file(int folder, const char *name, const struct section_wanted *wanted)
 {
     struct stat status;
     const char *why;
-    const int fd = private_folder_open_file(folder, name, &status, &why);
+    int fd = private_folder_open_file(folder, name, &status, &why);
 
     if (fd >= 0 && (uint64_t)status.st_size != wanted->bytes) {
+        why = "it has another size than its reader wants";
         close(fd);
-        return -1;
+        fd = -1;
     }
     if (fd >= 0) {
         (void)futimens(fd, NULL);
+    } else {
+        COMMAND_LOG("unpacked sections: not from %s: %s", name, why);
     }
     return fd;
 }
@@ -345,6 +362,10 @@ section_cache_open(const char *cache, const struct section_wanted *wanted,
 
     if (wanted->bytes == 0 || wanted->bytes > SECTION_CACHE_FILE_BYTES_MAX ||
         !make_name(wanted, name)) {
+        COMMAND_LOG("unpacked sections: not kept: there are %" PRIu64
+                    " bytes, or others "
+                    "may change their file",
+                    wanted->bytes);
         return -ENOENT;
     }
     folder = private_folder_open(cache, &why);
@@ -356,8 +377,7 @@ section_cache_open(const char *cache, const struct section_wanted *wanted,
         return -ENOENT;
     }
     fd = open_file(folder, name, wanted);
-    if (fd < 0) {
-        make_file(folder, cache, name, wanted, cpu_ns);
+    if (fd < 0 && make_file(folder, cache, name, wanted, cpu_ns)) {
         fd = open_file(folder, name, wanted);
     }
     close(folder);
