@@ -368,10 +368,7 @@ section_cache_open(const char *cache, const struct section_wanted *wanted,
                     wanted->bytes);
         return -ENOENT;
     }
-    folder = private_folder_open(cache, &why);
-    if (folder < 0) {
-        folder = private_folder_make(cache, &why);
-    }
+    folder = private_folder_make(cache, &why);
     if (folder < 0) {
         COMMAND_LOG("unpacked sections: not in %s: %s", cache, why);
         return -ENOENT;
