@@ -118,6 +118,9 @@ try 'store of SQLite' '' inside empty /ntprof store init sqlite:/s.db
 try 'agent --help' 'usage' inside empty /ntprof help agent
 refuse 'store of ClickHouse' 'one file is without libcurl' inside empty /ntprof store stat clickhouse://127.0.0.1/d
 refuse serve 'one file is without libmicrohttpd' inside empty /ntprof serve sqlite:/s.db
+refuse 'agent --listen' 'one file is without libmicrohttpd' inside empty /ntprof agent --listen 6070 --spool /spool
+refuse 'debug information from servers' 'one file is without libdebuginfod' inside empty /ntprof run \
+    --debuginfod=http://127.0.0.1:1 -o /d -- /shares 10
 refuse 'a static program by timers' 'linked statically' inside empty /ntprof run --hal timer -o /p -- /shares 10
 
 echo '== musl'
