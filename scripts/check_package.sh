@@ -2,13 +2,19 @@
 # SPDX-License-Identifier: MIT
 # Builds the Debian packages of what is committed in a clean root, and uses them in a fresh one: lintian,
 # installation by apt, removal, autopkgtest. Usage: check_package.sh [FOLDER that gets the packages]
+#        check_package.sh --for arm64 FOLDER   only builds them, by a cross compiler; check_machines.py tries them
 #
 # The roots are made by mmdebstrap from the package sources of this machine and are removed at the end. Needs root
 # and 3 GB in /tmp. Exits with 77 and a reason where it cannot be done.
 set -eu
 
 cd "$(dirname "$0")/.."
-tree=$PWD
+machine=
+if [ "${1:-}" = --for ]; then
+    machine=$2
+    shift 2
+    [ $# -eq 1 ] || { echo 'usage: check_package.sh --for MACHINE FOLDER'; exit 1; }
+fi
 result=${1:+$(realpath "$1")}
 skip() { echo "check_package: $*"; exit 77; }
 [ "$(id -u)" -eq 0 ] || skip 'only root can make roots'
@@ -66,6 +72,18 @@ inside clean useradd --create-home --home-dir /build builder
 tar -xzf "$place/ntprof-$version.tar.gz" -C "$place/clean/build"
 inside clean chown -R builder: /build
 quietly inside clean apt-get -q -y --no-install-recommends install build-essential fakeroot
+if [ -n "$machine" ]; then
+    quietly inside clean dpkg --add-architecture "$machine"
+    quietly inside clean apt-get -q update
+    quietly inside clean apt-get -q -y --no-install-recommends install "crossbuild-essential-$machine"
+    quietly inside clean apt-get -q -y --no-install-recommends build-dep -a "$machine" -P cross,nocheck \
+        "/build/ntprof-$version"
+    step "build for $machine, without a network"
+    quietly as_user clean "cd ntprof-$version; dpkg-buildpackage -us -uc -b -a $machine -P cross,nocheck"
+    cp "$place"/clean/build/*.deb "$result"
+    step 'done'
+    exit
+fi
 quietly inside clean apt-get -q -y --no-install-recommends build-dep "/build/ntprof-$version"
 
 step 'build, with its unit tests, without a network'
