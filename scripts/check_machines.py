@@ -10,7 +10,8 @@ build for arm64 is BUILD-arm64; ntprof as one file is in BUILD-static and BUILD-
 processor needs to support virtual machines. The folder results there has for each machine the console, steps.log, and
 logs of the steps.
 
---write puts the table into docs/environments.md if no step failed. --short boots two machines only. --tests runs the
+--write puts the table into docs/environments.md if no step failed, and tries the Debian packages for arm64 of what is
+committed, which are built in a root that is downloaded anew. --short boots two machines only. --tests runs the
 tests of the build on these two as well, for so long on each. WORD chooses machines by name; columns of the others are
 of their last boots.
 The status is 1 if a step failed; 77 if guests cannot be made here. Needs root.
@@ -192,6 +193,19 @@ def make_one_file(build, architecture):
     return folder / "tool/ntprof"
 
 
+def make_packages(folder):
+    """The Debian packages for arm64, as archives of their files: nothing of dpkg is in a root."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run(TREE / "scripts/check_package.sh", "--for", "arm64", folder)
+    for package in folder.glob("*.deb"):
+        if "-dbgsym_" not in package.name:
+            with open(package.with_suffix(".tar"), "wb") as archive:
+                run("dpkg-deb", "--fsys-tarfile", package, stdout=archive)
+        package.unlink()
+    return folder
+
+
 def has_newer(folder, image, *left_out):
     """Is a file in the folder newer than the image?"""
     pruned = [word for name in left_out for word in ("-name", name, "-prune", "-o")]
@@ -254,14 +268,16 @@ def results_of(machine):
     return CACHE / "results" / re.sub(r"[^a-z0-9]+", "-", machine.name.lower())
 
 
-def boot(machine, kernel, image, build, one_file, tests_s):
-    """Results of the steps, which are printed as they come. The last one tells how the guest ended."""
+def boot(machine, kernel, image, build, files, tests_s):
+    """Results of the steps, which are printed as they come. The last one tells how the guest ended.
+    files: {name: file or folder}, which the steps find beside them."""
     out = results_of(machine)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     for part in (PARTS / "guest.sh", PARTS / "steps.py"):
         shutil.copy(part, out)
-    shutil.copy(one_file, out / "one-file")
+    for name, path in files.items():
+        (shutil.copytree if path.is_dir() else shutil.copy)(path, out / name)
     (out / "steps").write_text(f"{build} --tests {tests_s if machine.tests else 0}\n")
     begin, shown = time.monotonic(), 0
     with open(out / "console", "wb") as console, \
@@ -332,7 +348,9 @@ def main():
         print(" ".join(["check_machines: needs root, and what make packages-machines installs; missing:", *missing]))
         return 77
     begin, seconds = time.monotonic(), {}
-    images, one_files, columns = {}, {}, {}
+    images, files, columns = {}, {"amd64": {}, "arm64": {}}, {}
+    if given.write:
+        files["arm64"]["packages"] = make_packages(CACHE / "packages-arm64")
     for machine in MACHINES:
         if given.short and not machine.tests or \
                 given.words and not any(word in machine.name for word in given.words):
@@ -343,14 +361,14 @@ def main():
         architecture = "arm64" if machine.arm else "amd64"
         root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
         build = given.build.resolve()
-        if architecture not in one_files:
-            one_files[architecture] = make_one_file(build, architecture)
+        if "one-file" not in files[architecture]:
+            files[architecture]["one-file"] = make_one_file(build, architecture)
         if machine.arm:
             build = cross_build(build, root, whole=given.tests > 0)
         if architecture not in images:
             images[architecture] = make_image(CACHE / f"{architecture}.img", root, build)
         booted = time.monotonic()
-        columns[machine.name] = boot(machine, kernel, images[architecture], build, one_files[architecture],
+        columns[machine.name] = boot(machine, kernel, images[architecture], build, files[architecture],
                                      given.tests)
         seconds[machine.name] = time.monotonic() - booted
     table = format_table(columns)

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """Tries ntprof on the machine that this runs on, which is a guest of scripts/check_machines.py: step by step.
 
-usage: steps.py BUILD [--tests SECONDS] [STEP...]   ntprof as one file is beside this one: one-file
+usage: steps.py BUILD [--tests SECONDS] [STEP...]
+
+Beside this file are one-file, which is ntprof, and perhaps packages: the files of Debian packages, as archives.
 
 A step passes, is refused for a reason that this kernel or setting gives, in words that this file has, or fails. Each is
 a line of the file results beside this one, as JSON: step, result, what is said; and a log of its own. Nothing depends
@@ -644,6 +646,23 @@ def hotplug():
             check(child.returncode == 0, f"status {child.returncode}")
             check("could not be profiled" not in said, said.strip()[-300:])
             check_shares(file)
+    return ""
+
+
+@step("Debian packages")
+def debian_packages():
+    """Unpacked, as the root has no database of dpkg; then the tests that autopkgtest runs."""
+    packages = sorted((HERE / "packages").glob("*.tar"))
+    if not packages:
+        return "-"
+    for package in packages:
+        run("tar", "-C", "/", "--keep-directory-symlink", "-xf", package)
+    run("ldconfig")
+    tree = json.loads((BUILD / "meson-info/meson-info.json").read_text())["directories"]["source"]
+    for name in ("command", "library"):
+        folder = pathlib.Path("/tmp/autopkgtest") / name
+        folder.mkdir(parents=True)
+        run("env", f"AUTOPKGTEST_TMP={folder}", "sh", pathlib.Path(tree) / "debian/tests" / name)
     return ""
 
 
