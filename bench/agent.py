@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""agent: processor time and memory of ntprof agent with 200 processes, by its own metrics.
+"""agent: processor time and memory of ntprof agent with 200 processes, by its own metrics, and beside a build.
 
-A minute, or BENCH_SECONDS=3600 for an hour: half of the processes sleep, half wake up ten times a
-second, and two keep a processor busy each.
+Two minutes of each, or BENCH_SECONDS=3600 for an hour: half of the processes sleep, half wake up ten
+times a second, and two keep a processor busy each. The build compiles small units again and again, so
+that programs start all the time.
 """
 import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import statistics
 import subprocess
@@ -25,6 +27,7 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "4" if QUICK else "120"))
 WINDOW = "1s" if QUICK else "1m"
 LOOKS, LOOK_SECONDS = (3, 0.1) if QUICK else (11, 5)
 CPU_PERCENT, MEMORY_MB, GROWTH_MB = 0.3, 64, 4
+UNITS = 20
 
 
 def free_port():
@@ -73,6 +76,45 @@ def start_processes():
     return processes
 
 
+def start_build(folder):
+    """A shell that compiles units without end, and writes a line to the file `compiled` for each."""
+    for number in range(UNITS):
+        body = f'return printf("%d", n * {number});'
+        (folder / f"unit{number}.c").write_text(f"#include <stdio.h>\nint unit{number}(int n) {{ {body} }}\n")
+    return subprocess.Popen(["sh", "-c", "while :; do for unit in unit*.c; do gcc -O2 -c -o unit.o $unit && "
+                             "echo >> compiled; done; done"], cwd=folder, stdin=subprocess.DEVNULL,
+                            start_new_session=True)
+
+
+def measure(port, beside=""):
+    begun, cpu = time.monotonic(), metric(port, "cpu_seconds_total")
+    middle = memory(port)
+    time.sleep(max(0, begun + SECONDS - LOOKS * LOOK_SECONDS - time.monotonic()))
+    end = memory(port)
+    cpu = metric(port, "cpu_seconds_total") - cpu
+    share = 100 * cpu / (time.monotonic() - begun)
+    say(f"{metric(port, 'processes'):.0f} processes watched at 99 Hz, {SECONDS:.0f} s in windows of {WINDOW}")
+    show_below(f"processor time of ntprof agent{beside}, of one processor", [share], CPU_PERCENT, "%")
+    show_below(f"memory of ntprof agent with its readers{beside}", [end / 1e6], MEMORY_MB, "MB")
+    show_below(f"growth of it{beside}", [(end - middle) / 1e6], GROWTH_MB, "MB")
+
+
+def measure_build(port, folder):
+    if shutil.which("gcc") is None:
+        say("the build is left out: gcc is not there")
+        return
+    build = start_build(folder)
+    try:
+        time.sleep(SETTLE_SECONDS)
+        before, begun = (folder / "compiled").stat().st_size, time.monotonic()
+        measure(port, ", build")
+        units = (folder / "compiled").stat().st_size - before
+        say(f"the build compiled {units / (time.monotonic() - begun):.1f} units a second, each by three programs")
+    finally:
+        os.killpg(build.pid, signal.SIGKILL)
+        build.wait()
+
+
 def figure_agent(commands):
     if os.geteuid() != 0:
         say("only root may profile all processes")
@@ -85,16 +127,8 @@ def figure_agent(commands):
     try:
         wait_for_start(agent, port)
         time.sleep(SETTLE_SECONDS)
-        begun, cpu = time.monotonic(), metric(port, "cpu_seconds_total")
-        middle = memory(port)
-        time.sleep(max(0, begun + SECONDS - LOOKS * LOOK_SECONDS - time.monotonic()))
-        end = memory(port)
-        cpu = metric(port, "cpu_seconds_total") - cpu
-        share = 100 * cpu / (time.monotonic() - begun)
-        say(f"{metric(port, 'processes'):.0f} processes watched at 99 Hz, {SECONDS:.0f} s in windows of {WINDOW}")
-        show_below("processor time of ntprof agent, of one processor", [share], CPU_PERCENT, "%")
-        show_below("memory of ntprof agent with its readers", [end / 1e6], MEMORY_MB, "MB")
-        show_below("growth of it", [(end - middle) / 1e6], GROWTH_MB, "MB")
+        measure(port)
+        measure_build(port, folder)
     finally:
         agent.terminate()
         agent.wait()
