@@ -3,8 +3,10 @@
  * profile.c - a profile in memory.
  *
  * Invariants: equal strings are one pointer (string_set), so keys are compared by
- * pointer. Each entry of a table is in its hash index, except rows after profile_sort:
- * by_row is then out of date (rows_moved), and is filled again before the next search.
+ * pointer. Each entry of a table is in its hash index, except:
+ *   - rows after profile_sort: by_row is then out of date (rows_moved), and is filled
+ *     again before the next search
+ *   - calls that are the callee of their caller: most calls are its only one
  */
 #include "profile/profile.h"
 
@@ -35,7 +37,8 @@ struct profile_private {
     struct hash_index by_thread, by_row, by_call;
     size_t source_capacity, image_capacity, function_capacity, process_capacity;
     size_t frame_capacity, unit_capacity, thread_capacity, row_capacity, label_capacity;
-    size_t call_capacity;
+    size_t call_capacity, callee_capacity;
+    uint32_t *callees; /* by call: one that it is the caller of; 0: there is none */
     bool rows_moved;
     struct hits_chunk *chunks;
     size_t chunk_capacity; /* counters in each new chunk */
@@ -52,7 +55,6 @@ struct profile *
 profile_new(void)
 {
     static const struct profile_frame nowhere = {0};
-    static const struct profile_call no_stack = {0};
     static const struct profile_function nameless = {
         .name = "", .system_name = "", .file = ""};
     struct profile *profile = calloc(1, sizeof(*profile));
@@ -64,7 +66,7 @@ profile_new(void)
     profile->private = calloc(1, sizeof(*profile->private));
     if (profile->private == NULL || !profile_add_function(profile, &nameless, &index) ||
         !add_new_frame(profile, &nowhere, &index) ||
-        !add_new_call(profile, &no_stack, &index) ||
+        !add_new_call(profile, &(struct profile_call){0}, &index) ||
         !profile_add_unit(profile, "", &index) ||
         !profile_add_thread(profile, "", &index)) {
         profile_delete(profile);
@@ -104,6 +106,7 @@ profile_delete(struct profile *profile)
         hash_index_finish(&private->by_row);
         hash_index_finish(&private->by_call);
         string_set_finish(&private->strings);
+        free(private->callees);
         free(private);
     }
     free(profile->command);
@@ -367,26 +370,46 @@ call_equal(const struct profile_call *a, const struct profile_call *b)
                             a->inlined == b->inlined));
 }
 
+/* Find a call. Returns HASH_INDEX_NONE if there is none. */
+static uint32_t
+find_call(const struct profile *profile, const struct profile_call *call)
+{
+    uint32_t found = call->caller != 0 ? profile->private->callees[call->caller] : 0;
+    size_t probe = 0;
+
+    if (call->caller != 0 && (found == 0 || call_equal(&profile->calls[found], call))) {
+        return found != 0 ? found : HASH_INDEX_NONE;
+    }
+    do {
+        found = hash_index_find(&profile->private->by_call, hash_call(call), &probe);
+    } while (found != HASH_INDEX_NONE && !call_equal(&profile->calls[found], call));
+    return found;
+}
+
 /* Find or add a call whose end is interned, also call 0, which is neither. */
 static bool
 add_new_call(struct profile *profile, const struct profile_call *call, uint32_t *index)
 {
-    struct profile_private *private = profile->private;
-    const uint32_t hash = hash_call(call);
-    size_t probe = 0;
+    struct profile_private *const private = profile->private;
+    const size_t count = profile->call_count;
 
-    while ((*index = hash_index_find(&private->by_call, hash, &probe)) !=
-           HASH_INDEX_NONE) {
-        if (call_equal(&profile->calls[*index], call)) {
-            return true;
-        }
+    *index = find_call(profile, call);
+    if (*index != HASH_INDEX_NONE) {
+        return true;
     }
-    if (!array_reserve((void **)&profile->calls, profile->call_count,
-                       &private->call_capacity, sizeof(*call), HASH_INDEX_NONE) ||
-        !hash_index_add(&private->by_call, hash, (uint32_t)profile->call_count)) {
+    if (!array_reserve((void **)&profile->calls, count, &private->call_capacity,
+                       sizeof(*call), HASH_INDEX_NONE) ||
+        !array_reserve((void **)&private->callees, count, &private->callee_capacity,
+                       sizeof(*index), HASH_INDEX_NONE)) {
         return false;
     }
-    profile->calls[profile->call_count] = *call;
+    if (call->caller != 0 && private->callees[call->caller] == 0) {
+        private->callees[call->caller] = (uint32_t)count;
+    } else if (!hash_index_add(&private->by_call, hash_call(call), (uint32_t)count)) {
+        return false;
+    }
+    private->callees[count] = 0;
+    profile->calls[count] = *call;
     *index = (uint32_t)profile->call_count++;
     return true;
 }
@@ -446,12 +469,6 @@ profile_add_call(struct profile *profile, const struct profile_call *call,
         added.inlined = 0;
     }
     return add_new_call(profile, &added, index);
-}
-
-bool
-profile_expect_calls(struct profile *profile, size_t more)
-{
-    return hash_index_reserve(&profile->private->by_call, more);
 }
 
 /* --- processes, units, threads and labels --- */
