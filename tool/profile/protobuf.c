@@ -8,15 +8,18 @@ enum { VARINT_BYTES_MAX = 10 };
 void
 protobuf_put_varint(struct buffer *out, uint64_t value)
 {
-    uint8_t bytes[VARINT_BYTES_MAX];
+    uint8_t *const room = buffer_reserve(out, VARINT_BYTES_MAX);
     size_t size = 0;
 
+    if (room == NULL) {
+        return;
+    }
     while (value >= 0x80) {
-        bytes[size++] = (uint8_t)(value | 0x80);
+        room[size++] = (uint8_t)(value | 0x80);
         value >>= 7;
     }
-    bytes[size++] = (uint8_t)value;
-    buffer_append(out, bytes, size);
+    room[size++] = (uint8_t)value;
+    out->size += size;
 }
 
 void
