@@ -11,7 +11,7 @@ enum {
     WINDOW_BITS_GZIP = 15 + 16,
     STEP_BYTES = 64 * 1024,
     MEMORY_LEVEL = 8,
-    LEVEL = 5, /* takes half the time of level 6 for a few more bytes in a thousand */
+    LEVEL = 4, /* takes two thirds of the time of level 5 for 1 to 4 % more bytes */
 };
 
 /* Return the size of the next piece: zlib's sizes have 32 bits. */
