@@ -2,6 +2,7 @@
 /* stack_ends.c - how the stacks of a profile end. */
 #include "profile/stack_ends.h"
 
+#include "base/array.h"
 #include "base/text.h"
 
 #include <inttypes.h>
@@ -28,17 +29,45 @@ compare_ends(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* Put the hits of each end, by call, into the list. */
-static void
-list_ends(const struct profile *profile, const uint64_t *hits, struct stack_ends *ends)
+/* List "no stack" and all ends, without hits, and set which of these each call has.
+ * Returns false if memory runs out. */
+static bool
+list_all_ends(const struct profile *profile, struct stack_ends *ends, uint32_t *end_of)
 {
-    for (size_t i = 0; i < profile->call_count; i++) {
-        const char *const name = i > 0 ? profile->calls[i].end : PROFILE_STACK_NONE;
+    size_t room = 0;
 
-        if (hits[i] > 0) {
-            ends->list[ends->count++] = (struct stack_end_hits){name, hits[i]};
-            ends->hits += hits[i];
-            ends->unknown += profile_end_is_shown(name) ? hits[i] : 0;
+    for (uint32_t i = 0; i < profile->call_count; i++) {
+        const struct profile_call *const call = &profile->calls[i];
+
+        if (i > 0 && call->end == NULL) {
+            end_of[i] = end_of[call->caller]; /* which is before it */
+            continue;
+        }
+        if (!array_reserve((void **)&ends->list, ends->count, &room,
+                           sizeof(*ends->list), UINT32_MAX)) {
+            return false;
+        }
+        end_of[i] = (uint32_t)ends->count;
+        ends->list[ends->count++] =
+            (struct stack_end_hits){i > 0 ? call->end : PROFILE_STACK_NONE, 0};
+    }
+    return true;
+}
+
+/* Leave the ends that have hits, in order. */
+static void
+keep_ends_with_hits(struct stack_ends *ends)
+{
+    const size_t count = ends->count;
+
+    ends->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct stack_end_hits end = ends->list[i];
+
+        if (end.hits > 0) {
+            ends->list[ends->count++] = end;
+            ends->hits += end.hits;
+            ends->unknown += profile_end_is_shown(end.name) ? end.hits : 0;
         }
     }
     qsort(ends->list, ends->count, sizeof(*ends->list), compare_ends);
@@ -47,27 +76,20 @@ list_ends(const struct profile *profile, const uint64_t *hits, struct stack_ends
 bool
 stack_ends_find(const struct profile *profile, size_t source, struct stack_ends *ends)
 {
-    uint32_t *const outermost = calloc(profile->call_count + 1, sizeof(*outermost));
-    uint64_t *const hits = calloc(profile->call_count + 1, sizeof(*hits));
+    uint32_t *const end_of = malloc(profile->call_count * sizeof(*end_of));
     bool done;
 
-    *ends = (struct stack_ends){
-        .list = calloc(profile->call_count + 1, sizeof(*ends->list))};
-    done = outermost != NULL && hits != NULL && ends->list != NULL;
-    /* The caller of a call is before it. */
-    for (uint32_t i = 1; done && i < profile->call_count; i++) {
-        const struct profile_call *const call = &profile->calls[i];
-
-        outermost[i] = call->end != NULL ? i : outermost[call->caller];
-    }
+    *ends = (struct stack_ends){0};
+    done = end_of != NULL && list_all_ends(profile, ends, end_of);
     for (size_t i = 0; done && i < profile->row_count; i++) {
-        hits[outermost[profile->rows[i].stack]] += profile->rows[i].hits[source];
+        const struct profile_row *const row = &profile->rows[i];
+
+        ends->list[end_of[row->stack]].hits += row->hits[source];
     }
     if (done) {
-        list_ends(profile, hits, ends);
+        keep_ends_with_hits(ends);
     }
-    free(outermost);
-    free(hits);
+    free(end_of);
     return done;
 }
 
