@@ -13,10 +13,13 @@
 
 enum {
     REPLY_ANSWER,
-    REPLY_OPEN,
-    REPLY_DOWNLOAD,
-    REPLY_UNPACKED /* of the image, or of the file that was sent last; of split units;
-                    * bytes: the image of debug sections (section_cache.h) is needed */
+    REPLY_OPEN,     /* in the root of the image: 0 or 1, path: a file */
+    REPLY_DOWNLOAD, /* build-id: its debug file */
+    REPLY_UNPACKED  /* own, split, bytes: an image of debug sections (section_cache.h),
+                     * which has so many bytes. own: 1: they are those of the file of
+                     * the conversation, 0: of the file that REPLY_OPEN or
+                     * REPLY_DOWNLOAD got last; no other one can be named. split: 1: of
+                     * split units */
 };
 
 /*

@@ -21,7 +21,7 @@ struct opener {
     unsigned int downloads;        /* that were asked for */
     uint64_t key;         /* base/time_limit.h: of the file that was asked for last */
     const char *cache;    /* folder of unpacked sections; NULL: none */
-    int last_fd;          /* with a cache, the file that was sent last; or -1 */
+    int last_fd;          /* with a cache, what was opened or downloaded last; or -1 */
     uint64_t last_key;    /* of last_fd, as key */
     uint64_t unpacked_ns; /* processor time that unpacking for one answer took */
     uint64_t asked_ns;    /* time that its requests took, but for downloads */

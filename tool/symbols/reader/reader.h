@@ -25,8 +25,9 @@ struct sym_files {
     int (*download)(void *context, const unsigned char *id, size_t id_size, char *path,
                     size_t path_size);
     /* Return a descriptor of an image (dwarf_image.h) of so many bytes, perhaps forged,
-     * of the packed debug sections of an open file, or a negative errno. split: of
-     * those of split units. NULL: there is no cache. */
+     * of the packed debug sections of a file, or a negative errno. fd: the image's own
+     * file, or what open or download returned last: the command has no other file any
+     * more. split: sections of split units. NULL: there is no cache. */
     int (*unpacked)(void *context, int fd, bool split, uint64_t bytes);
     void *context;
 };
