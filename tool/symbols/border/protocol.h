@@ -46,8 +46,8 @@ enum {
     FLAG_CACHE = 32 /* the command may have debug sections unpacked */
 };
 
-/* At most so many bytes of unpacked sections are sent at once: with their number, what
- * the other end receives at once, so that it need not move them. */
+/* At most so many bytes of unpacked sections are sent at once: with their number, no
+ * more than a wire receives at once. */
 enum { SECTIONS_PART_BYTES = (1 << 16) - sizeof(uint64_t) };
 
 /* Limits of what the command accepts. Readers cut names at 64 KiB. */

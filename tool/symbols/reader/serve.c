@@ -484,6 +484,7 @@ serve_sections(struct wire *wire)
         sym_dwarf_image_finish(&image);
     }
     wire_put(wire, image.size);
+    wire_send(wire, -1);
     for (uint64_t at = 0; at < image.size && !wire->failed;) {
         const uint64_t left = image.size - at;
         const size_t size = left < SECTIONS_PART_BYTES ? left : SECTIONS_PART_BYTES;
@@ -492,7 +493,6 @@ serve_sections(struct wire *wire)
         wire_send(wire, -1);
         at += size;
     }
-    wire_send(wire, -1);
     sym_dwarf_image_finish(&image);
     close(fd);
 }
