@@ -50,9 +50,9 @@ struct sym_dwarf_image {
 };
 
 /*
- * Copy the sections of a file, which may be closed afterwards. If none of them is
- * packed, they are mapped instead, which costs less time and memory; as much is taken
- * from the budget, so that both have the same lines.
+ * Copy the sections of a file, which may be closed afterwards. They are mapped instead,
+ * which costs less time and memory, if none of them is packed, or files have them
+ * unpacked; as much is taken from the budget, so that all have the same lines.
  *
  *   split   copy the sections of split units (".debug_info.dwo"), not the ordinary ones
  *   files   has a cache of unpacked sections; NULL: there is none
