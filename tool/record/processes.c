@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/process_stat.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,27 +35,28 @@ read_file(uint32_t pid, const char *name, char *text, size_t size)
     return got > 0 ? (size_t)got : 0;
 }
 
-/* Parse the text of /proc/PID/stat, in which the name stands in parentheses and may
- * contain any byte. Returns false if it is incomplete or the process has ended. */
+/* Parse the text of /proc/PID/stat. Returns false if it is incomplete or the process
+ * has ended. */
 static bool
 parse_stat(const char *stat, struct process_seen *process)
 {
-    const char *const open = strchr(stat, '(');
-    const char *const close = strrchr(stat, ')');
+    const char *const name = strchr(stat, '(');
+    const char *const fields = process_stat_field(stat, PROCESS_STAT_STATE);
+    const char *const times = process_stat_field(stat, PROCESS_STAT_TIMES);
+    const char *const start = process_stat_field(stat, PROCESS_STAT_START);
     uint64_t user;
     uint64_t system;
     char state;
 
-    if (open == NULL || close == NULL || close < open) {
+    if (name == NULL || start == NULL || fields - name < 3) {
         return false;
     }
-    snprintf(process->name, sizeof(process->name), "%.*s", (int)(close - open - 1),
-             open + 1);
-    return sscanf(close + 1,
-                  " %c %" SCNu32 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64
-                  " %" SCNu64 " %*d %*d %*d %*d %*d %*d %" SCNu64,
-                  &state, &process->parent, &user, &system,
-                  &process->started_ticks) == 5 &&
+    /* Between the parentheses, behind which there is a blank. */
+    snprintf(process->name, sizeof(process->name), "%.*s", (int)(fields - name - 3),
+             name + 1);
+    return sscanf(fields, "%c %" SCNu32, &state, &process->parent) == 2 &&
+           sscanf(times, "%" SCNu64 " %" SCNu64, &user, &system) == 2 &&
+           sscanf(start, "%" SCNu64, &process->started_ticks) == 1 &&
            !__builtin_add_overflow(user, system, &process->used_ticks) &&
            state != 'Z' && state != 'X';
 }

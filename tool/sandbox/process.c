@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/command_log.h"
+#include "base/process_stat.h"
 #include "sandbox/rights.h"
 #include "sandbox/stage.h"
 
@@ -165,21 +166,16 @@ wipe_start(void)
     unsigned long at[4] = {0};
     char line[2048];
     size_t size = 0;
-    const char *end;
+    const char *bounds;
 
     if (file != NULL) {
         size = fread(line, 1, sizeof(line) - 1, file);
         fclose(file);
     }
     line[size] = '\0';
-    /* After the name, which may contain any character, comes the third field. Fields 48
-     * to 51 are the bounds of arguments and environment. */
-    end = strrchr(line, ')');
-    for (int field = 3; end != NULL && field <= 48; field++) {
-        end = strchr(end + 1, ' ');
-    }
-    if (end != NULL &&
-        sscanf(end, "%lu %lu %lu %lu", &at[0], &at[1], &at[2], &at[3]) == 4) {
+    bounds = process_stat_field(line, PROCESS_STAT_BOUNDS);
+    if (bounds != NULL &&
+        sscanf(bounds, "%lu %lu %lu %lu", &at[0], &at[1], &at[2], &at[3]) == 4) {
         for (int i = 0; i < 4; i += 2) {
             if (at[i] != 0 && at[i] < at[i + 1]) {
                 explicit_bzero((char *)at[i], at[i + 1] - at[i]);
@@ -430,8 +426,8 @@ is_runnable(const struct sandbox_process *process)
         (void)!fgets(line, sizeof(line), file);
         fclose(file);
     }
-    state = strrchr(line, ')');
-    return state == NULL || strncmp(state, ") R", 3) == 0;
+    state = process_stat_field(line, PROCESS_STAT_STATE);
+    return state == NULL || state[0] == 'R';
 }
 
 /* Check a process that has not answered yet, and set late or stuck. Returns false if it

@@ -9,6 +9,7 @@
  */
 #include "base/clock.h"
 #include "base/open_regular.h"
+#include "base/process_stat.h"
 #include "symbols/client/perf_map.h"
 
 #include <errno.h>
@@ -133,12 +134,7 @@ read_start(uint32_t pid, uint64_t *ticks)
     }
     line[fread(line, 1, sizeof(line) - 1, stat)] = '\0';
     fclose(stat);
-    /* After the name, which may contain any character, comes the third field; the start
-     * is the 22nd. */
-    field = strrchr(line, ')');
-    for (int i = 3; field != NULL && i <= 22; i++) {
-        field = strchr(field + 1, ' ');
-    }
+    field = process_stat_field(line, PROCESS_STAT_START);
     return field != NULL && sscanf(field, "%" SCNu64, ticks) == 1;
 }
 
