@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* path.c - takes ".", ".." and double slashes out of a path. */
+/* path.c - takes ".", ".." and double slashes out of a path, and compares files. */
 #include "base/path.h"
 
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static bool
 is_part(const char *at, size_t length, const char *part)
@@ -73,4 +74,14 @@ path_last_part(const char *path)
     const char *const name = path_file_name(path);
 
     return name[0] != '\0' ? name : path;
+}
+
+bool
+path_is_same_file(const char *a, const char *b)
+{
+    struct stat first;
+    struct stat second;
+
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && S_ISREG(first.st_mode) &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* path.h - paths as people read them. */
+/* path.h - paths as people read them, and whether two lead to one file. */
 #ifndef BASE_PATH_H
 #define BASE_PATH_H
 
@@ -21,5 +21,8 @@ const char *path_file_name(const char *path);
 
 /* Return the file name of a path, or all of a path that ends with a slash. */
 const char *path_last_part(const char *path);
+
+/* Return whether two paths lead to one regular file, which exists. */
+bool path_is_same_file(const char *a, const char *b);
 
 #endif

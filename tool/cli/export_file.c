@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* export_file.c - reads a profile, and writes it in the format of another tool. */
 #include "base/message.h"
+#include "base/path.h"
 #include "base/progress.h"
 #include "base/text.h"
 #include "base/whole_file.h"
@@ -87,18 +88,6 @@ write_export(const struct profile *profile, const struct export_arguments *argum
     return CMD_OK;
 }
 
-/* Whether two paths are one regular file. b: NULL: no path. */
-static bool
-is_same_file(const char *a, const char *b)
-{
-    struct stat first;
-    struct stat second;
-
-    return b != NULL && stat(a, &first) == 0 && stat(b, &second) == 0 &&
-           S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
 /* Check that the output can be written, before any work is done, that it is not what is
  * read, and that only a format of text goes to a terminal. Returns false with the error
  * set. */
@@ -111,8 +100,9 @@ check_output(const struct export_arguments *arguments, struct whole_file_error *
         return !arguments->format->unreadable ||
                whole_file_check("-", "form for programs", error);
     }
-    if (is_same_file(arguments->output, arguments->file) ||
-        is_same_file(arguments->output, arguments->old)) {
+    if (path_is_same_file(arguments->output, arguments->file) ||
+        (arguments->old != NULL &&
+         path_is_same_file(arguments->output, arguments->old))) {
         snprintf(error->text, sizeof(error->text),
                  "%s: is the profile itself, which would be lost; name another file",
                  text_show(shown, sizeof(shown), arguments->output));

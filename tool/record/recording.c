@@ -4,6 +4,7 @@
 #include "record/recording.h"
 #include "base/clock.h"
 #include "base/message.h"
+#include "base/path.h"
 #include "base/text.h"
 #include "record/describe.h"
 #include "record/recording_sources.h"
@@ -103,18 +104,12 @@ recording_open_report(struct recording *recording)
 static bool
 is_same_file(const struct record_options *options)
 {
-    struct stat output;
-    struct stat report;
+    struct stat status;
 
-    if (options->report == NULL) {
-        return false;
-    }
-    if (strcmp(options->output, options->report) == 0) {
-        return stat(options->report, &report) != 0 || S_ISREG(report.st_mode);
-    }
-    return stat(options->output, &output) == 0 && stat(options->report, &report) == 0 &&
-           S_ISREG(output.st_mode) && output.st_dev == report.st_dev &&
-           output.st_ino == report.st_ino;
+    return options->report != NULL &&
+           (path_is_same_file(options->output, options->report) ||
+            (strcmp(options->output, options->report) == 0 &&
+             stat(options->report, &status) != 0));
 }
 
 /* Check that the files can be written, before anything starts. */

@@ -2,11 +2,15 @@
 /* path.c - paths without what people do not read. */
 #include "base/path.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -70,6 +74,31 @@ last_part__all_of_a_path_that_ends_with_a_slash(void **state)
     assert_string_equal(path_last_part(""), "");
 }
 
+static void
+same_file__regular_files_by_any_name(void **state)
+{
+    char folder[] = "/tmp/ntprof-path-XXXXXX";
+    char file[64];
+    char other[64];
+    char link[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(file, sizeof(file), "%s/file", folder);
+    snprintf(other, sizeof(other), "%s/other", folder);
+    snprintf(link, sizeof(link), "%s/link", folder);
+    assert_false(path_is_same_file(file, file)); /* that is not there */
+    assert_int_equal(close(creat(file, 0600)), 0);
+    assert_int_equal(close(creat(other, 0600)), 0);
+    assert_int_equal(symlink("file", link), 0);
+    assert_true(path_is_same_file(file, file));
+    assert_true(path_is_same_file(file, link));
+    assert_false(path_is_same_file(file, other));
+    assert_false(path_is_same_file(folder, folder));
+    assert_false(path_is_same_file("/dev/null", "/dev/null"));
+    assert_int_equal(unlink(file) | unlink(other) | unlink(link) | rmdir(folder), 0);
+}
+
 int
 main(void)
 {
@@ -77,6 +106,7 @@ main(void)
         cmocka_unit_test(clean__by_the_text_alone),
         cmocka_unit_test(file_name__behind_the_last_slash),
         cmocka_unit_test(last_part__all_of_a_path_that_ends_with_a_slash),
+        cmocka_unit_test(same_file__regular_files_by_any_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
