@@ -266,8 +266,9 @@ class CacheTest(NamesTest):
         """Files in the cache, and where it is."""
         result = self.ntprof("cache")
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        folder, files = re.fullmatch(r"(/\S+): (\d+) files, [\d.]+ MB\n", text(result.stdout)).groups()
+        folder, files, noun = re.fullmatch(r"(/\S+): (\d+) (files?), [\d.]+ MB\n", text(result.stdout)).groups()
         self.assertEqual(folder, f"{self.home}/ntprof" if self.is_user() else "/var/cache/ntprof")
+        self.assertEqual(noun, "file" if files == "1" else "files")
         return int(files)
 
     def packed(self):
@@ -303,7 +304,7 @@ class Caching(CacheTest):
     def test_other_word__refused(self):
         result = self.ntprof("cache", "empty")
         self.assertEqual(result.returncode, 125)
-        self.assertIn("empty: is none of clear", text(result.stderr))
+        self.assertIn("empty: is no action of ntprof cache; the only one is clear", text(result.stderr))
 
 
 class CachingOfUsers(CacheTest):

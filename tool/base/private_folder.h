@@ -10,8 +10,8 @@
 /* All return a descriptor (close-on-exec), or -1 with *why set to the reason for
  * people, which lives until the next call of strerror. */
 
-/* Open a folder that is the caller's and for nobody else, by its last name not through
- * a link. */
+/* Open a folder that is the caller's and for nobody else, by a path whose last
+ * component is no symbolic link. */
 int private_folder_open(const char *path, const char **why);
 
 /* Make a folder for the caller alone, unless there is something of that name, and the

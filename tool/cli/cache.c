@@ -43,7 +43,8 @@ cmd_cache(int argc, char **argv)
     }
     clear = words.count > 0;
     if (clear && strcmp(words.list[0], "clear") != 0) {
-        cmd_refuse("cache", words.list[0], "is none of clear");
+        cmd_refuse("cache", words.list[0],
+                   "is no action of ntprof cache; the only one is clear");
         return CMD_FAILED;
     }
     if (!section_cache_folder(folder, sizeof(folder), &why)) {
@@ -55,7 +56,7 @@ cmd_cache(int argc, char **argv)
         return cmd_fail("cache", "cannot %s %s: %s", clear ? "clear" : "use", shown,
                         why);
     }
-    printf("%s%s: %" PRIu64 " files, %.1f MB\n", shown, clear ? ": removed" : "",
-           size.files, (double)size.bytes / 1e6);
+    printf("%s%s: %" PRIu64 " %s, %.1f MB\n", shown, clear ? ": removed" : "",
+           size.files, size.files == 1 ? "file" : "files", (double)size.bytes / 1e6);
     return CMD_OK;
 }

@@ -161,7 +161,7 @@ struct profile_label {
 #define PROFILE_LABEL_BOOT "boot"
 #define PROFILE_LABEL_EPOCH "epoch"
 
-/* Of labels, and of sources in a file, which each row of other tools has a value of. */
+/* Limits of a file. Each of its samples has a value for each source. */
 enum { PROFILE_LABELS_MAX = 64, PROFILE_SOURCES_MAX = 1024 };
 
 struct profile {

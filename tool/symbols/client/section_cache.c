@@ -292,9 +292,9 @@ remove_other_kind(int folder, const char *name)
     }
 }
 
-/* Make the file of this name, in the place of one that is not used. What is there stays
- * until the sections are unpacked: a reader may say any size. Returns false if there is
- * none then. */
+/* Make the file of this name. One that is there, and has another size or owner, is
+ * replaced, but not before the sections are unpacked: a reader may say any size.
+ * Returns false if that fails. */
 static bool
 make_file(int folder, const char *cache, const char *name,
           const struct section_wanted *wanted, uint64_t *cpu_ns)

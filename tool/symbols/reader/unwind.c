@@ -14,8 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a call of x86-64 pushes; its register that libdw takes for another. */
-enum { CALL_SIZE = 8, RBX = 3 };
+/* Bytes that a call pushes on x86-64. */
+enum { CALL_SIZE = 8 };
+
+/* DWARF's number of rbx, which libdw 0.188 confuses (set_saved_register). */
+enum { RBX = 3 };
 
 /* Of the code of arm64 that signal handlers return to. */
 enum { TRAMPOLINE_BYTES = 8 };
