@@ -17,7 +17,8 @@ static const char help[] =
     "usage: ntprof system [options]\n"
     "\n"
     "Profiles every process, those to come too, and the kernel, until Ctrl-C or the\n"
-    "time. Needs root or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n";
+    "time. Needs root or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less. At\n"
+    "3, Debian's default, CAP_PERFMON is not enough.\n";
 
 const struct options_syntax cmd_system_options = {
     .command = "system",

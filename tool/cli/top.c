@@ -26,7 +26,7 @@ static const char help[] =
     "Shows functions and images with their hits since the last look and since the\n"
     "start; Enter shows source and instructions, c callers (with -g). All processes\n"
     "need root or CAP_PERFMON; processes of one's own need nothing. It ends with q or\n"
-    "Ctrl-C.\n";
+    "Ctrl-C. At kernel.perf_event_paranoid 3, Debian's default, both need root.\n";
 
 static const struct options_row all_rows[] = {
     {"all", 'a', NULL, "all processes and the kernel: what it does without -p", NULL,

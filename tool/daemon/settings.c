@@ -305,7 +305,8 @@ static const char help[] =
     "Records all processes and the kernel at a low rate until SIGTERM, in constant\n"
     "memory. Each window is a profile with the unit of each process. Windows wait in\n"
     "the spool until the store has them. SIGHUP reads the settings again. Needs root\n"
-    "or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less.\n";
+    "or CAP_PERFMON, or kernel.perf_event_paranoid of 0 or less. At 3, Debian's\n"
+    "default, CAP_PERFMON is not enough.\n";
 
 const struct options_syntax agent_options = {
     .command = "agent",
