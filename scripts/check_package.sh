@@ -79,7 +79,8 @@ if [ -n "$machine" ]; then
     quietly inside clean apt-get -q -y --no-install-recommends build-dep -a "$machine" -P cross,nocheck \
         "/build/ntprof-$version"
     step "build for $machine, without a network"
-    quietly as_user clean "cd ntprof-$version; dpkg-buildpackage -us -uc -b -a $machine -P cross,nocheck"
+    quietly as_user clean \
+        "cd ntprof-$version; DEB_BUILD_OPTIONS=nocheck dpkg-buildpackage -us -uc -b -a $machine -Pcross,nocheck"
     cp "$place"/clean/build/*.deb "$result"
     step 'done'
     exit
