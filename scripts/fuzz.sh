@@ -39,7 +39,7 @@ echo "fuzz: $seconds seconds, seed $seed"
 # base64 -d | gzip -d reads what follows "gzip:".
 show() { # NAME LOG
     echo "fuzz: $1 FAILED; the input is in $build/found. When it is mended, keep it in" \
-        "tests/fuzz/corpus/$1"
+        "tests/fuzz/corpus/${1%-arm64}"
     sed -n '/ERROR: \|runtime error: /,/^Shadow bytes/p' "$2" | head -30
     tail -3 "$2"
     input=$(sed -n 's/.*Test unit written to //p' "$2")
@@ -55,7 +55,7 @@ fuzz() { # NAME SECONDS: says what came of it when it has ended, in one piece
     UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
         $steady "$build/tests/fuzz/fuzz-$1" -max_total_time="$2" -seed="$seed" -timeout=10 \
         -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0 $options \
-        -artifact_prefix="$build/found/$1-" "$build/corpus/$1" "tests/fuzz/corpus/$1" >"$log" 2>&1
+        -artifact_prefix="$build/found/$1-" "$build/corpus/$1" "tests/fuzz/corpus/${1%-arm64}" >"$log" 2>&1
     status=$?
     {
         echo "fuzz: $1 for $2 seconds"
