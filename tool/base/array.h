@@ -46,4 +46,22 @@ array_reserve(void **items, size_t count, size_t *room, size_t item_bytes, size_
     return larger != NULL;
 }
 
+/* array_expect - make room in *items for count in all, so that it does not move while
+ * these are added. Returns false, with the array unchanged, if memory runs out. */
+static inline bool
+array_expect(void **items, size_t count, size_t *room, size_t item_bytes)
+{
+    void *larger;
+
+    if (count <= *room) {
+        return true;
+    }
+    larger = reallocarray(*items, count, item_bytes);
+    if (larger != NULL) {
+        *items = larger;
+        *room = count;
+    }
+    return larger != NULL;
+}
+
 #endif

@@ -420,23 +420,6 @@ profile_has_stacks(const struct profile *profile)
     return profile->call_count > 1; /* [0] is "no stack" */
 }
 
-const char *
-profile_end_of(const struct profile *profile, uint32_t stack)
-{
-    assert(stack != 0);
-    while (profile->calls[stack].end == NULL) {
-        assert(profile->calls[stack].caller < stack);
-        stack = profile->calls[stack].caller;
-    }
-    return profile->calls[stack].end;
-}
-
-bool
-profile_end_is_shown(const char *end)
-{
-    return end[0] == '[';
-}
-
 static bool
 add_end(struct profile *profile, const char *name, uint32_t *index)
 {
@@ -469,6 +452,18 @@ profile_add_call(struct profile *profile, const struct profile_call *call,
         added.inlined = 0;
     }
     return add_new_call(profile, &added, index);
+}
+
+bool
+profile_expect_calls(struct profile *profile, size_t more)
+{
+    struct profile_private *const private = profile->private;
+    const size_t count = profile->call_count + more;
+
+    return array_expect((void **)&profile->calls, count, &private->call_capacity,
+                        sizeof(*profile->calls)) &&
+           array_expect((void **)&private->callees, count, &private->callee_capacity,
+                        sizeof(*private->callees));
 }
 
 /* --- processes, units, threads and labels --- */

@@ -259,6 +259,9 @@ bool profile_add_frame(struct profile *profile, const struct profile_frame *fram
 bool profile_add_call(struct profile *profile, const struct profile_call *call,
                       uint32_t *index);
 
+/* Make room for so many more calls: else the table moves, again and again. */
+bool profile_expect_calls(struct profile *profile, size_t more);
+
 /* Return whether rows may have stacks. */
 bool profile_has_stacks(const struct profile *profile);
 

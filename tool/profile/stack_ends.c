@@ -5,11 +5,29 @@
 #include "base/array.h"
 #include "base/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ENDS_LISTED = 6 }; /* each image may have an end of its own */
+
+const char *
+profile_end_of(const struct profile *profile, uint32_t stack)
+{
+    assert(stack != 0);
+    while (profile->calls[stack].end == NULL) {
+        assert(profile->calls[stack].caller < stack);
+        stack = profile->calls[stack].caller;
+    }
+    return profile->calls[stack].end;
+}
+
+bool
+profile_end_is_shown(const char *end)
+{
+    return end[0] == '[';
+}
 
 /* Ends of whole stacks first, then those with more hits. */
 static int

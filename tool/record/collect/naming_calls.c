@@ -337,6 +337,7 @@ add_calls(struct work *work)
     const struct callers_cut *const cut = work->naming->stacks->cut;
     struct calls *const calls = &work->naming->calls;
     bool complete =
+        profile_expect_calls(work->profile, cut->node_count + 1) &&
         add_end(work, STACK_NOT_RECORDED, STACK_NO_IMAGE, &calls->not_recorded);
 
     for (size_t i = 0; complete && i < cut->node_count; i++) {
