@@ -239,7 +239,9 @@ opener_answer(struct opener *opener, struct wire *wire, uint64_t reply)
     if (fd >= 0) {
         end_sending(opener, reply, fd);
     }
-    if (reply != REPLY_DOWNLOAD) {
+    /* Downloads have a limit of their own; one that is refused is none. */
+    if (reply != REPLY_DOWNLOAD || opener->download == NULL ||
+        opener->downloads > DOWNLOADS_MAX) {
         opener->asked_ns += clock_now_ns() - start_ns;
     }
     return !wire->failed;

@@ -24,8 +24,8 @@ struct opener {
     int last_fd;          /* with a cache, what was opened or downloaded last; or -1 */
     uint64_t last_key;    /* of last_fd, as key */
     uint64_t unpacked_ns; /* processor time that unpacking for one answer took */
-    uint64_t asked_ns;    /* time that its requests took, but for downloads */
-    bool late;            /* one of these is more than it may be */
+    uint64_t asked_ns;    /* time that the command took for all others than downloads */
+    bool late;            /* a limit was reached: the reader gets no more answers */
 };
 
 /* Answer a REPLY_OPEN, REPLY_DOWNLOAD or REPLY_UNPACKED: receive its parameters, and
