@@ -444,11 +444,9 @@ folder__not_the_callers_alone__neither_measured_nor_cleared(void **state)
         const char *why = "";
 
         fixture_build("%s", changes[i]);
-        errno = 0;
         assert_false(section_cache_measure(cache(), &size, &why));
         assert_non_null(strstr(why, words[i]));
         assert_int_equal(size.files, 0);
-        errno = 0;
         why = "";
         assert_false(section_cache_clear(cache(), &size, &why));
         assert_non_null(strstr(why, words[i]));

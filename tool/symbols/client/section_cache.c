@@ -42,7 +42,6 @@ section_cache_folder(char *path, size_t size, const char **why)
     const char *const home = secure_getenv("HOME");
     int length = 0;
 
-    *why = "its path is too long"; /* unless it is another one */
     if (geteuid() == 0 && getuid() == 0) {
         length = snprintf(path, size, "/var/cache/ntprof");
     } else if (geteuid() == 0 || getauxval(AT_SECURE) != 0) {
@@ -53,6 +52,9 @@ section_cache_folder(char *path, size_t size, const char **why)
         length = snprintf(path, size, "%s/.cache/ntprof", home);
     } else {
         *why = "neither XDG_CACHE_HOME nor HOME is an absolute path";
+    }
+    if (length > 0 && (size_t)length >= size) {
+        *why = "its path is too long";
     }
     return length > 0 && (size_t)length < size;
 }
@@ -279,8 +281,7 @@ unpack(const struct section_wanted *wanted, FILE *to, uint64_t *cpu_ns)
                     : "the reader that wants them says another size";
 }
 
-/* Remove what has the name and is no regular file, and so would be written to, or
- * followed. */
+/* Remove a pipe or link of this name: whole_file would write into it. */
 static void
 remove_other_kind(int folder, const char *name)
 {
@@ -292,8 +293,8 @@ remove_other_kind(int folder, const char *name)
     }
 }
 
-/* Make the file of this name. One that is there, and has another size or owner, is
- * replaced, but not before the sections are unpacked: a reader may say any size.
+/* Make the file of this name. One that is there and not used is replaced, and old ones
+ * of other names make room, but not before all is written: a reader may say any size.
  * Returns false if that fails. */
 static bool
 make_file(int folder, const char *cache, const char *name,
@@ -311,8 +312,10 @@ make_file(int folder, const char *cache, const char *name,
         whole_file_open(&file, path, "cache", &error)) {
         whole_file_keep_private(&file);
         why = unpack(wanted, file.stream, cpu_ns);
+        if (why == NULL && fflush(file.stream) != 0) {
+            why = strerror(errno);
+        }
         if (why == NULL) {
-            (void)unlinkat(folder, name, 0);
             why = make_room(cache, wanted->bytes);
         }
         if (why == NULL) {
@@ -360,12 +363,12 @@ section_cache_open(const char *cache, const struct section_wanted *wanted,
     int folder;
     int fd;
 
-    if (wanted->bytes == 0 || wanted->bytes > SECTION_CACHE_FILE_BYTES_MAX ||
-        !make_name(wanted, name)) {
-        COMMAND_LOG("unpacked sections: not kept: there are %" PRIu64
-                    " bytes, or others "
-                    "may change their file",
-                    wanted->bytes);
+    if (wanted->bytes == 0 || wanted->bytes > SECTION_CACHE_FILE_BYTES_MAX) {
+        COMMAND_LOG("unpacked sections: not kept: %" PRIu64 " bytes", wanted->bytes);
+        return -ENOENT;
+    }
+    if (!make_name(wanted, name)) {
+        COMMAND_LOG("unpacked sections: not kept: others may change their file");
         return -ENOENT;
     }
     folder = private_folder_make(cache, &why);

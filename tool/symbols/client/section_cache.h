@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of all files together, and of one. */
+/* Bytes of all files together, beside the one that is being made, and of one. */
 #define SECTION_CACHE_BYTES_MAX (UINT64_C(512) << 20)
 #define SECTION_CACHE_FILE_BYTES_MAX (UINT64_C(128) << 20)
 
