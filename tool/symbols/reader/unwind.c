@@ -363,7 +363,8 @@ find_trampoline(const struct sym_elf *file)
                                          0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
 
     _Static_assert(sizeof(code) == TRAMPOLINE_BYTES, "two instructions");
-    for (size_t i = 0; i < file->segment_count; i++) {
+    for (size_t i = 0; SYM_UNWIND_MACHINE == EM_AARCH64 && i < file->segment_count;
+         i++) {
         const GElf_Phdr *const segment = &file->segments[i];
         const unsigned char *found;
         const unsigned char *from;
@@ -474,7 +475,6 @@ open_tables(struct sym_unwind_tables *tables, const struct sym_elf *file,
 {
     tables->opened = true;
     tables->exceptions = dwarf_getcfi_elf(file->elf);
-    tables->trampoline = SYM_UNWIND_MACHINE == EM_AARCH64 ? find_trampoline(file) : 0;
     if (sym_dwarf_image_copy_frames(&tables->image, file, budget) &&
         sym_dwarf_image_open(&tables->image)) {
         tables->debug = dwarf_getcfi(tables->image.dwarf);
@@ -484,16 +484,23 @@ open_tables(struct sym_unwind_tables *tables, const struct sym_elf *file,
 /* Make the row that says why there is none: for the whole image if it has no tables,
  * but for its trampoline; or else for this address. */
 static void
-explain_no_row(const struct sym_unwind_tables *tables, uint64_t address,
-               struct sym_unwind_row *row)
+explain_no_row(struct sym_unwind_tables *tables, const struct sym_elf *file,
+               uint64_t address, struct sym_unwind_row *row)
 {
+    /* Only here, since it reads all code. */
+    const uint64_t trampoline =
+        tables->searched ? tables->trampoline : find_trampoline(file);
+
     enum { BEFORE = 4 }; /* an instruction: the walk looks at the byte before */
     const bool none = tables->exceptions == NULL && tables->debug == NULL;
-    const uint64_t start = tables->trampoline - BEFORE;
-    const uint64_t end = tables->trampoline + TRAMPOLINE_BYTES;
+    const uint64_t start = trampoline - BEFORE;
+    const uint64_t end = trampoline + TRAMPOLINE_BYTES;
     const struct sym_unwind_rule signal = rule_of_kind(SYM_UNWIND_SIGNAL);
     const struct sym_unwind_rule no_tables = rule_of_kind(SYM_UNWIND_NO_TABLES);
-    const bool has_trampoline = tables->trampoline >= BEFORE && end > start;
+    const bool has_trampoline = trampoline >= BEFORE && end > start;
+
+    tables->trampoline = trampoline;
+    tables->searched = true;
 
     if (has_trampoline && address >= start && address < end) {
         *row = (struct sym_unwind_row){start, end, signal};
@@ -532,7 +539,7 @@ sym_unwind_tables_find(struct sym_unwind_tables *tables, const struct sym_elf *f
     }
     if (count == 0) {
         if (!find_stub_row(file, address, &rows[0])) {
-            explain_no_row(tables, address, &rows[0]);
+            explain_no_row(tables, file, address, &rows[0]);
         }
         count = 1;
     }

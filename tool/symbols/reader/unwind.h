@@ -15,6 +15,7 @@ struct sym_unwind_tables {
     Dwarf_CFI *exceptions;        /* .eh_frame; NULL: there is none */
     Dwarf_CFI *debug;             /* .debug_frame, of image; NULL: there is none */
     struct sym_dwarf_image image; /* has .debug_frame only */
+    bool searched;                /* for trampoline */
     uint64_t trampoline; /* of arm64: where signal handlers return to; 0: not there */
 };
 
