@@ -9,7 +9,8 @@
  * Each rule gives the same result for (a + b) + c and a + (b + c): tables keep the
  * order in which entries first occurred, sums are integers, and of two values that
  * cannot be added the one of the earlier profile is kept, or a third one that does not
- * depend on the order.
+ * depend on the order. Only which lines the rows of an address have that buckets of
+ * several widths begin at may depend on it.
  */
 #include "profile/merge.h"
 
@@ -359,7 +360,7 @@ add_hits(struct profile_merger *merger, struct profile_row *row, uint32_t source
     return true;
 }
 
-/* Do the buckets of a profile have another width than some of the sum? */
+/* Whether the buckets of a profile have another width than some of the sum. */
 static bool
 has_other_buckets(const struct profile *sum, const struct profile *added)
 {
@@ -367,13 +368,13 @@ has_other_buckets(const struct profile *sum, const struct profile *added)
            sum->bucket_bytes != added->bucket_bytes;
 }
 
-/* Do both have names that differ, as buckets of two widths may have at one address? */
+/* Whether both have functions that differ, as buckets of two widths may have at one
+ * address. */
 static bool
-has_other_names(const struct profile_row *row, const struct profile_place *place)
+has_other_function(const struct profile_row *row, const struct profile_place *place)
 {
     return row->function != 0 && place->function != 0 &&
-           (row->function != place->function || row->line != place->line ||
-            row->caller != place->caller);
+           row->function != place->function;
 }
 
 /* Add a row to the sum. In an image of a known build a bucket has one name, of which
@@ -401,7 +402,7 @@ add_row(struct profile_merger *merger, const struct profile *profile,
     struct profile_row *row = profile_row_at(sum, &place, !is_build);
 
     if (row != NULL && is_build && has_other_buckets(sum, profile) &&
-        has_other_names(row, &place)) {
+        has_other_function(row, &place)) {
         row = profile_row_at(sum, &place, true);
     }
     if (row == NULL) {
