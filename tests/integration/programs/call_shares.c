@@ -39,18 +39,19 @@ filled_bytes(void)
 }
 
 /* Something after each call, so that it is no jump. */
-#define SHARE(percent)                                                   \
-    __attribute__((noinline, noclone)) static void share_##percent(void) \
-    {                                                                    \
-        const size_t bytes = filled_bytes();                             \
-                                                                         \
-        for (int i = 0; bytes != 0 && i < (percent)*FILLS; i++) {        \
-            memset(room, i, bytes);                                      \
-        }                                                                \
-        if (bytes == 0) {                                                \
-            work((percent) / 10);                                        \
-        }                                                                \
-        sink++;                                                          \
+#define SHARE(percent)                                                      \
+    __attribute__((noinline, noclone)) static void share_##percent(void)    \
+    {                                                                       \
+        const size_t bytes = filled_bytes();                                \
+                                                                            \
+        for (int i = 0; bytes != 0 && i < (percent)*FILLS; i++) {           \
+            memset(room, i, bytes);                                         \
+            __asm__ volatile("" : : "r"(room) : "memory"); /* it is read */ \
+        }                                                                   \
+        if (bytes == 0) {                                                   \
+            work((percent) / 10);                                           \
+        }                                                                   \
+        sink++;                                                             \
     }
 
 SHARE(10)
