@@ -37,6 +37,8 @@ def figure_page(commands):
     say("from opening the file in Chromium to rows that can be clicked, with 100,000 buckets with hits.")
     show_below("open to usable, 100,000 buckets", opened, 1000, "ms")
     drawn = times_of(commands, "flame.py", "Many.test_draw__is_timed", DRAWN)
+    if drawn is None:
+        return
     say("the flame graph of 50,000 contexts in Chromium, from a key to the end of drawing.")
-    for name, took in zip(("drawn anew", "zoomed", "reversed", "back"), drawn or ()):
+    for name, took in zip(("drawn anew", "zoomed", "reversed", "back"), drawn):
         show_at_most(f"flame graph, 50,000 contexts: {name}", [took], 500, "ms")

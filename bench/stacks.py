@@ -28,7 +28,7 @@ MB = 1e6
 US_EACH = 10  # of own processor time that -g may add for a hit, and for an address
 SAMPLE, LOCATION, STRING = 2, 4, 6  # fields of a profile
 LOCATION_MAPPING = 2  # field of a location
-NOT_WHOLE = re.compile(r"\[(cut at|stack not|no unwind|unwind rules|deeper|callers not|other callers)")
+NOT_WHOLE = re.compile(r"\[(cut |stack not|no unwind|unwind rules|deeper|callers not|other callers)")
 
 QUERY = ("with recursive c(i) as (select 1 union all select i + 1 from c where i < 300000) "
          "select count(*), sum(i * i % 7), group_concat(i % 10, '') from c group by i % 100")
