@@ -345,12 +345,11 @@ def main():
     needed = ("mmdebstrap", "qemu-system-x86_64", "qemu-system-aarch64", "mke2fs", "cpio", "modprobe")
     missing = [name for name in needed if shutil.which(name) is None]
     if os.geteuid() != 0 or missing:
-        print(" ".join(["check_machines: needs root, and what make packages-machines installs; missing:", *missing]))
+        print(" ".join(["check_machines: needs root, and what make packages-machines packages-static installs;",
+                        "missing:", *missing]))
         return 77
     begin, seconds = time.monotonic(), {}
     images, files, columns = {}, {"amd64": {}, "arm64": {}}, {}
-    if given.write:
-        files["arm64"]["packages"] = make_packages(CACHE / "packages-arm64")
     for machine in MACHINES:
         if given.short and not machine.tests or \
                 given.words and not any(word in machine.name for word in given.words):
@@ -363,6 +362,8 @@ def main():
         build = given.build.resolve()
         if "one-file" not in files[architecture]:
             files[architecture]["one-file"] = make_one_file(build, architecture)
+        if machine.arm and given.write and "packages" not in files["arm64"]:
+            files["arm64"]["packages"] = make_packages(CACHE / "packages-arm64")
         if machine.arm:
             build = cross_build(build, root, whole=given.tests > 0)
         if architecture not in images:

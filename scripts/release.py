@@ -23,8 +23,9 @@ IN_DEBIAN = re.compile(r"\Antprof \(([^)]*)\)")
 REMAINING = """release.py: {version} is in CHANGELOG.md, meson.build and debian/changelog. Left to do:
     meson compile -C build && scripts/check_abi.py build/src/libntprof.so tests/abi/libntprof.abi include --write
     scripts/check_abi.py build/src/libntprof-core.so tests/abi/libntprof-core.abi include --write
-    make check-machines                     # writes its table into docs/environments.md if no step failed
     git commit -a -m 'release: {version}'
+    make check-machines                     # of what is committed; writes its table into docs/environments.md
+    git commit -a --amend --no-edit
     .ci/run && make check-long              # the Debian packages are built and tried in it
     git tag -a -m 'ntprof {version}' v{version}
     make dist                               # ntprof-{version}.tar.gz, the one file of each machine, SHA256SUMS
