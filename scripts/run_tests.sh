@@ -19,8 +19,8 @@ second_log=$build/meson-logs/second.json
 
 # A log of an earlier run must not be taken for this one's.
 rm -f "$log" "$second_log"
-# Many tests wait, so one more of them than there are processors; two more are no faster.
-$meson test -C "$build" --print-errorlogs --num-processes $(($(nproc) + 1)) "$@" </dev/null
+# Many tests wait, so two more of them than there are processors.
+$meson test -C "$build" --print-errorlogs --num-processes $(($(nproc) + 2)) "$@" </dev/null
 status=$?
 [ -f "$log" ] || exit $status
 
