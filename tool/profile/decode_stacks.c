@@ -2,6 +2,8 @@
 /* decode_stacks.c - the calls of a sample, from its second location on. */
 #include "profile/decoder.h"
 
+#include "profile/stack_ends.h"
+
 #include <string.h>
 
 /* Return whether a location only shows this end of stacks to readers of other tools,

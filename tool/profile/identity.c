@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/hash_index.h"
 #include "base/path.h"
+#include "profile/stack_ends.h"
 
 #include <assert.h>
 #include <stdlib.h>

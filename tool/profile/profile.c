@@ -6,11 +6,12 @@
  * pointer. Each entry of a table is in its hash index, except:
  *   - rows after profile_sort: by_row is then out of date (rows_moved), and is filled
  *     again before the next search
- *   - calls that are the callee of their caller: most calls are its only one
+ *   - calls that are in callees: most callers have one callee
  */
 #include "profile/profile.h"
 
 #include "profile/join.h"
+#include "profile/stack_ends.h"
 
 #include "base/arithmetic.h"
 #include "base/array.h"

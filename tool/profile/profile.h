@@ -259,17 +259,12 @@ bool profile_add_frame(struct profile *profile, const struct profile_frame *fram
 bool profile_add_call(struct profile *profile, const struct profile_call *call,
                       uint32_t *index);
 
-/* Make room for so many more calls: else the table moves, again and again. */
+/* Make room for so many more calls, so that the table grows once. Returns false if
+ * memory runs out. */
 bool profile_expect_calls(struct profile *profile, size_t more);
 
 /* Return whether rows may have stacks. */
 bool profile_has_stacks(const struct profile *profile);
-
-/* Return the name of the end of a stack, which must not be 0. */
-const char *profile_end_of(const struct profile *profile, uint32_t stack);
-
-/* Return whether ends of this name are shown as a function. */
-bool profile_end_is_shown(const char *end);
 
 /* Add hits of one source to the row with these keys, which is made if it is new. All
  * sources must have been added before the first row. An existing row keeps its function

@@ -9,6 +9,12 @@
 #include "base/buffer.h"
 #include "profile/profile.h"
 
+/* Return the name of the end of a stack, which must not be 0. */
+const char *profile_end_of(const struct profile *profile, uint32_t stack);
+
+/* Return whether ends of this name are shown as a function. */
+bool profile_end_is_shown(const char *end);
+
 struct stack_end_hits {
     const char *name; /* PROFILE_STACK_NONE: rows without a stack */
     uint64_t hits;

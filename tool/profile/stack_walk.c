@@ -2,6 +2,8 @@
 /* stack_walk.c - the functions on the stack of a row. */
 #include "profile/stack_walk.h"
 
+#include "profile/stack_ends.h"
+
 #include <assert.h>
 
 /* Set the number of the function at hand. */

@@ -7,6 +7,7 @@
 #include "profile/pprof.h"
 #include "profile/pprof_fields.h"
 #include "profile/protobuf.h"
+#include "profile/stack_ends.h"
 
 #include <stdio.h>
 

@@ -7,6 +7,7 @@
  */
 #include "view/export/stacks.h"
 
+#include "profile/stack_ends.h"
 #include "view/export/function_names.h"
 #include "view/export/names.h"
 

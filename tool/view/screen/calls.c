@@ -2,6 +2,8 @@
 /* calls.c - callers and callees of a target, by the rule of reports. */
 #include "view/screen/calls.h"
 
+#include "profile/stack_ends.h"
+
 #include <stdlib.h>
 
 bool

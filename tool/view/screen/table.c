@@ -5,6 +5,7 @@
 #include "profile/display.h"
 #include "profile/identity.h"
 #include "profile/join.h"
+#include "profile/stack_ends.h"
 #include "view/screen/calls.h"
 #include "view/screen/idle.h"
 
