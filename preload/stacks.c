@@ -313,7 +313,7 @@ stack_of(const ucontext_t *machine)
     return (uintptr_t)machine->uc_mcontext.sp;
 }
 
-/* As above. */
+/* Copy without a call, as above. bytes: a multiple of 8. */
 static void
 copy(void *to, const void *from, size_t bytes)
 {

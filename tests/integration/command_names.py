@@ -326,7 +326,6 @@ class CachingOfUsers(CacheTest):
             self.assertEqual(text(result.stderr), f"ntprof: cache: cannot {failed} {folder}: the folder must belong to "
                                                   "the caller and have mode 0700\n")
 
-
     def test_no_absolute_path__said(self):
         environment = self.options({})["env"] | {"XDG_CACHE_HOME": "cache", "HOME": ""}
         result = self.ntprof("cache", env=environment)

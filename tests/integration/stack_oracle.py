@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Callers found by unwind rules, at every instruction of a part of real programs, beside a shadow stack that is kept
-from their calls and returns: no caller may be wrong, and stacks that are not whole end in code without rules.
+from their calls and returns: on x86-64 no caller may be wrong, and stacks that are not whole end in code without rules.
 
 NTPROF_TEST_STACKS=long: ten times as many instructions, of more programs.
 """

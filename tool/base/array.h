@@ -46,8 +46,8 @@ array_reserve(void **items, size_t count, size_t *room, size_t item_bytes, size_
     return larger != NULL;
 }
 
-/* array_expect - make room in *items for count in all, so that it does not move while
- * these are added. Returns false, with the array unchanged, if memory runs out. */
+/* array_expect - make room for count items, so that the array does not move until it
+ * has as many. Returns false, with the array unchanged, if memory runs out. */
 static inline bool
 array_expect(void **items, size_t count, size_t *room, size_t item_bytes)
 {

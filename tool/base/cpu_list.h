@@ -8,7 +8,7 @@
 
 enum {
     CPU_LIST_GROUPS = 128,         /* words of 64 processors each */
-    CPU_LIST_TEXT_BYTES = 4096 + 1 /* the kernel writes no more than a page */
+    CPU_LIST_TEXT_BYTES = 4096 + 1 /* with pages of 4 kB the kernel writes no more */
 };
 
 /* Parse a list, which may end with a line feed, and set the bits of its processors:
@@ -17,8 +17,7 @@ enum {
 bool cpu_list_parse(const char *text, uint64_t words[CPU_LIST_GROUPS]);
 
 /* Read the list of the processors that are online, without its line feed, and set their
- * bits. Returns false if that fails, or the list is
- * longer. */
+ * bits. Returns false if that fails, or the list does not fit. */
 bool cpu_list_read_online(char text[CPU_LIST_TEXT_BYTES],
                           uint64_t words[CPU_LIST_GROUPS]);
 

@@ -15,8 +15,8 @@
 int private_folder_open(const char *path, const char **why);
 
 /* Make a folder for the caller alone, unless there is something of that name, and the
- * folders that it is in if they are not there, which of root are for all to read; then
- * open it as above. */
+ * folders that it is in if they are not there: root with mode 0755 less the umask,
+ * others with 0700. Then open it as above. The path does not end with "/". */
 int private_folder_make(const char *path, const char **why);
 
 /* Open a regular file of such a folder for reading: one that is the caller's and for

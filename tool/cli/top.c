@@ -24,9 +24,9 @@ static const char help[] =
     "       ntprof top URL [--since TIME] [options of stores]\n"
     "\n"
     "Shows functions and images with their hits since the last look and since the\n"
-    "start; Enter shows source and instructions, c callers (with -g). All processes\n"
-    "need root or CAP_PERFMON; processes of one's own need nothing. It ends with q or\n"
-    "Ctrl-C. At kernel.perf_event_paranoid 3, Debian's default, both need root.\n";
+    "start; Enter shows source and instructions, c callers (with -g). It ends with\n"
+    "q or Ctrl-C. All processes need root or CAP_PERFMON; processes of one's own need\n"
+    "nothing; at kernel.perf_event_paranoid 3, Debian's default, all need root.\n";
 
 static const struct options_row all_rows[] = {
     {"all", 'a', NULL, "all processes and the kernel: what it does without -p", NULL,

@@ -451,7 +451,7 @@ report_where(const char *path)
 {
     char shown[200];
 
-    cmd_fail("agent", "options are taken from %s and from the command line",
+    cmd_fail("agent", "the option may be in %s, which is read before the command line",
              text_show(shown, sizeof(shown), path != NULL ? path : CONFIG_DEFAULT));
 }
 

@@ -27,7 +27,7 @@ char *describe_gaps(const struct collector_gaps *gaps, const struct profile *pro
  *
  *   ends         hits by how their stacks end
  *   stack_bytes  that were copied at most
- *   asked_bytes  that were asked for, so that a smaller copy is said
+ *   asked_bytes  that were asked for: smaller copies are reported
  *   contexts     rows with callers, of contexts_max
  */
 bool describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes,

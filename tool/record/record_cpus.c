@@ -24,7 +24,8 @@ record_cpus_parse(struct record_options *options, const char *text)
     if (!cpu_list_read_online(list, online)) {
         return refuse_value(options, "-C", text,
                             "cannot find out which processors there are: "
-                            "/sys/devices/system/cpu/online cannot be read");
+                            "/sys/devices/system/cpu/online cannot be read, or is "
+                            "too long");
     }
     snprintf(allowed, sizeof(allowed),
              "must be a list of processors such as 0,2-3; there are %s", list);
@@ -56,7 +57,8 @@ record_cpus_list(struct record_options *options)
     if (!cpu_list_read_online(list, online)) {
         return refuse_value(options, "--per", "cpu",
                             "cannot find out which processors there are: "
-                            "/sys/devices/system/cpu/online cannot be read");
+                            "/sys/devices/system/cpu/online cannot be read, or is "
+                            "too long");
     }
     return record_cpus_parse(options, list);
 }

@@ -85,8 +85,8 @@ find_node(const struct stack_contexts *contexts, const struct stack_node *wanted
     return STACK_NO_NODE;
 }
 
-/* Have a node found: one that is no child of its caller yet. Returns false if memory
- * runs out. */
+/* Make a new node findable: as its caller's child or, if there is one, by the index.
+ * Returns false if memory runs out. */
 static bool
 link_node(struct stack_contexts *contexts, const struct stack_node *node,
           uint32_t number)

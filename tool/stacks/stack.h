@@ -33,8 +33,8 @@ enum stack_end {
     STACK_DEEP,             /* there are more than STACK_FRAMES_MAX callers */
     STACK_NOT_RECORDED,     /* callers were not looked for, or only up to an image whose
                              * tables could not be read */
-    STACK_KERNEL_CUT, /* in the kernel, of which Linux gives so many frames only */
-    STACK_OTHER,      /* callers were given up for room */
+    STACK_KERNEL_CUT,       /* in the kernel: Linux gives no more of its frames */
+    STACK_OTHER,            /* callers were given up for room */
     STACK_ENDS
 };
 

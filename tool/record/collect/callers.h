@@ -23,7 +23,7 @@ struct callers;
 
 struct callers_settings {
     uint32_t stack_bytes;  /* at most, of a copy; as the session was asked for */
-    uint32_t kernel_depth; /* of a kernel chain at most: kernel.perf_event_max_stack */
+    uint32_t kernel_depth; /* most frames of the kernel: kernel.perf_event_max_stack */
     size_t contexts;       /* the bound of rows with callers */
     unwinders_find *find;  /* called on the threads that ask readers */
     void *context;

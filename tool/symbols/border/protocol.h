@@ -13,7 +13,7 @@
 
 enum {
     REPLY_ANSWER,
-    REPLY_OPEN,     /* in the root of the image: 0 or 1, path: a file */
+    REPLY_OPEN,     /* 1: in the root of the image, or 0; path: a file */
     REPLY_DOWNLOAD, /* build-id: its debug file */
     REPLY_UNPACKED  /* own, split, bytes: an image of debug sections (section_cache.h),
                      * which has so many bytes. own: 1: they are those of the file of

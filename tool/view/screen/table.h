@@ -13,9 +13,9 @@
  * Hits of idle processors (view/screen/idle.h) are in no row, but in separate sums.
  *
  * A table of callers and callees (calls.h) has a row for each function that calls its
- * target or is called by it, until there is another target. Sums are those of the
- * target with all that it calls: the sum of callers, and also that of callees with the
- * target's own hits.
+ * target or is called by it; rows stay until another target is set. Sums are those of
+ * the target with all that it calls: the sum of callers, and also that of callees with
+ * the target's own hits.
  */
 #ifndef VIEW_SCREEN_TABLE_H
 #define VIEW_SCREEN_TABLE_H
