@@ -11,9 +11,6 @@
 #include "base/message.h"
 #include "base/options.h"
 
-/* Reason for refusing options that ask for call stacks. */
-#define CMD_PLACES_NOT_CALLERS "ntprof counts places, not callers"
-
 int cmd_run(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_system(int argc, char **argv);

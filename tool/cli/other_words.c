@@ -36,7 +36,6 @@ struct advice {
 #define RUN_INSTEAD                                                                  \
     "to profile a command: ntprof run -- COMMAND, what runs already: ntprof attach " \
     "PID, the machine: ntprof system"
-#define NO_STACKS CMD_PLACES_NOT_CALLERS
 #define ONLY_HITS "ntprof counts hits of sources and records no single events"
 #define COUNT_INSTEAD                                                    \
     "to count events of a command: ntprof run -e SOURCE --by source -- " \
@@ -77,8 +76,7 @@ static const struct advice commands[] = {
     {NULL, "buildid-list",
      "the build-ids of a profile: ntprof report --by image --csv"},
     {NULL, "buildid-cache",
-     "there is no cache: names are in the profile; what lacks some: ntprof report "
-     "--symbolize -o NEW FILE"},
+     "names are in the profile; unpacked debug sections are kept: ntprof cache"},
     {NULL, "config", "there is no file of settings; what works here: ntprof doctor"},
     {NULL, "data",
      "profiles are pprof files; for other tools: ntprof export --format FORMAT FILE"},
@@ -90,10 +88,10 @@ static const struct advice options[] = {
      "callers are recorded by: ntprof run -g, attach -g, system -g, top -g"},
     {NULL, "--call-graph",
      "callers are recorded by: ntprof run -g, attach -g, system -g, top -g"},
-    {"report", "--children", NO_STACKS ": leave it out"},
+    {"report", "--children", "profiles of -g have totals anyway: leave it out"},
     {"report", "--no-children", "there are no callers to add up: leave it out"},
-    {"report", "-G", NO_STACKS ": leave it out"},
-    {"report", "--inverted", NO_STACKS ": leave it out"},
+    {"report", "-G", "callers first: ntprof report --tree=up FILE"},
+    {"report", "--inverted", "callers first: ntprof report --tree=up FILE"},
     {"report", "-i", "the file is a word: ntprof report FILE"},
     {"report", "--input", "the file is a word: ntprof report FILE"},
     {"annotate", "-i", "the file is the last word: ntprof annotate NAME FILE"},
