@@ -41,7 +41,7 @@ title "Python at work: its own functions, and those of libraries whose symbols w
 run "$ntprof" run --rows 12 -o "$folder/python.pb.gz" -- "$python" examples/work.py 2
 cat <<EOF
 
-Rows such as libz.so.1+0x4a26 are addresses: packages come without the symbols of functions that they do not export.
+Rows such as libz.so.1!0x4a20 are functions without a name: packages have symbols only of functions that they export.
 The lines below the table say in which files these are, and what to install.
 EOF
 
