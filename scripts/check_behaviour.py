@@ -71,8 +71,8 @@ def main():
             if name not in rules:
                 print(f"{path.relative_to(TREE)}: {name or 'a row without a rule'} is no rule")
                 faults += 1
-    places = {rule: [str(path.relative_to(TREE)) for path, content in text.items()
-                     if re.search(rf"(?<![\w-]){rule}(?![\w-])", content)] for rule in rules}
+    words = {str(path.relative_to(TREE)): set(re.findall(r"[\w-]+", content)) for path, content in text.items()}
+    places = {rule: [path for path, in_it in words.items() if rule in in_it] for rule in rules}
     if "--where" in sys.argv:
         for rule, paths in places.items():
             print(f"{rule}: {' '.join(paths)}")
