@@ -71,11 +71,11 @@ class TimerStacks(command_stacks.Stacks):
 class Callers(TimerStacks):
     def test_known_shares__each_caller_has_its_own(self):
         _, samples, ends = self.timed("--", program("call_shares"), "6000")
-        self.shares_of(samples, ends, command_stacks.is_work)
+        self.shares_of(samples, ends, command_stacks.share_of_work)
 
     def test_known_shares_of_libc__each_caller_has_its_own(self):
         _, samples, ends = self.timed("--", program("call_shares"), "6000", "memset")
-        self.shares_of(samples, ends, command_stacks.is_memset)
+        self.shares_of(samples, ends, command_stacks.share_of_memset)
 
     def test_threads__each_has_its_own_stack(self):
         samples, _ = self.scenario("threads")
