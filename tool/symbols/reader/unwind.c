@@ -363,8 +363,7 @@ find_trampoline(const struct sym_elf *file)
                                          0x01, 0x00, 0x00, 0xd4}; /* svc 0 */
 
     _Static_assert(sizeof(code) == TRAMPOLINE_BYTES, "two instructions");
-    for (size_t i = 0; SYM_UNWIND_MACHINE == EM_AARCH64 && i < file->segment_count;
-         i++) {
+    for (size_t i = 0; i < file->segment_count; i++) {
         const GElf_Phdr *const segment = &file->segments[i];
         const unsigned char *found;
         const unsigned char *from;
@@ -481,16 +480,24 @@ open_tables(struct sym_unwind_tables *tables, const struct sym_elf *file,
     }
 }
 
+/* Return the address of arm64's trampoline, or 0. All code is read for it, so only when
+ * an address has no row. */
+static uint64_t
+trampoline_of(struct sym_unwind_tables *tables, const struct sym_elf *file)
+{
+    if (SYM_UNWIND_MACHINE == EM_AARCH64 && !tables->searched) {
+        tables->trampoline = find_trampoline(file);
+        tables->searched = true;
+    }
+    return tables->trampoline;
+}
+
 /* Make the row that says why there is none: for the whole image if it has no tables,
  * but for its trampoline; or else for this address. */
 static void
-explain_no_row(struct sym_unwind_tables *tables, const struct sym_elf *file,
+explain_no_row(const struct sym_unwind_tables *tables, uint64_t trampoline,
                uint64_t address, struct sym_unwind_row *row)
 {
-    /* Only here, since it reads all code. */
-    const uint64_t trampoline =
-        tables->searched ? tables->trampoline : find_trampoline(file);
-
     enum { BEFORE = 4 }; /* an instruction: the walk looks at the byte before */
     const bool none = tables->exceptions == NULL && tables->debug == NULL;
     const uint64_t start = trampoline - BEFORE;
@@ -498,9 +505,6 @@ explain_no_row(struct sym_unwind_tables *tables, const struct sym_elf *file,
     const struct sym_unwind_rule signal = rule_of_kind(SYM_UNWIND_SIGNAL);
     const struct sym_unwind_rule no_tables = rule_of_kind(SYM_UNWIND_NO_TABLES);
     const bool has_trampoline = trampoline >= BEFORE && end > start;
-
-    tables->trampoline = trampoline;
-    tables->searched = true;
 
     if (has_trampoline && address >= start && address < end) {
         *row = (struct sym_unwind_row){start, end, signal};
@@ -539,7 +543,7 @@ sym_unwind_tables_find(struct sym_unwind_tables *tables, const struct sym_elf *f
     }
     if (count == 0) {
         if (!find_stub_row(file, address, &rows[0])) {
-            explain_no_row(tables, file, address, &rows[0]);
+            explain_no_row(tables, trampoline_of(tables, file), address, &rows[0]);
         }
         count = 1;
     }
