@@ -21,9 +21,8 @@ static const char help[] =
     "usage: ntprof attach [options] PID[,PID..]|NAME ..\n"
     "\n"
     "Profiles processes that run already, all their threads and what they start from\n"
-    "now on, until Ctrl-C, the time, or the end of them all. They are neither\n"
-    "stopped nor slowed. At kernel.perf_event_paranoid 3, Debian's default, this\n"
-    "needs root.\n";
+    "now on, until Ctrl-C, the time, or the end of them all. They are not\n"
+    "stopped. At kernel.perf_event_paranoid 3, Debian's default, this needs root.\n";
 
 static const char help_end[] =
     "Exit status: 0, however it came to the end; 125 if ntprof failed, or one of\n"

@@ -26,8 +26,8 @@ struct sym_perf_target {
     uint32_t uid;       /* its effective user */
     uint32_t root_uid;  /* root of its user namespace, by our numbers */
     uint64_t started_s; /* CLOCK_REALTIME: when it started; 0: not known */
-    bool ancestor; /* pid is that of the process, which has exited; folder and users
-                         * are of an ancestor, and started_s is 0 */
+    bool ancestor;      /* pid is that of the process, which has exited; folder and
+                         * users are of an ancestor, and started_s is 0 */
 };
 
 /* Read what leads to the perf map of a running process. Returns 0, or -ESRCH if it has
