@@ -173,7 +173,9 @@ NTSTATUS NtCreateProfile(HANDLE *ProfileHandle, HANDLE Process, PVOID ProfileBas
  * STATUS_PROFILING_AT_LIMIT      8192 x active processors are started in this session
  * STATUS_INSUFFICIENT_RESOURCES  no memory for the kernel profile; more of the buffer
  *                                is needed than an MDL can describe
- * STATUS_ACCESS_VIOLATION, STATUS_WORKING_SET_QUOTA  the buffer cannot be locked
+ * STATUS_ACCESS_VIOLATION, STATUS_WORKING_SET_QUOTA  the buffer cannot be locked: it is
+ *                                not there or cannot be written; RLIMIT_MEMLOCK, or
+ *                                another thread unmapped and mapped it during the call
  * STATUS_INSUFFICIENT_RESOURCES  the buffer cannot be mapped
  * STATUS_ACCESS_DENIED, STATUS_PRIVILEGE_NOT_HELD, STATUS_INSUFFICIENT_RESOURCES,
  * STATUS_PROCESS_IS_TERMINATING, STATUS_NOT_SUPPORTED

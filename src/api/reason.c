@@ -156,8 +156,9 @@ explain_lock(const struct host_linux_refusal *refusal)
     case EAGAIN:
         getrlimit(RLIMIT_MEMLOCK, &limit);
         reason_say("the buffer at 0x%llx cannot be locked in memory: RLIMIT_MEMLOCK is "
-                   "%llu bytes, or memory is short; raise the limit (ulimit -l), grant "
-                   "CAP_IPC_LOCK, or take the buffer from ntprof_buffer_alloc",
+                   "%llu bytes, memory is short, or another thread unmapped it; raise "
+                   "the limit (ulimit -l), grant CAP_IPC_LOCK, or take the buffer from "
+                   "ntprof_buffer_alloc",
                    buffer, (unsigned long long)limit.rlim_cur);
         break;
     default:

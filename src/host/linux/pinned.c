@@ -31,8 +31,6 @@
 #define MADV_COLD 20
 #endif
 
-enum { LOCK_TRIES = 4 }; /* of pages_lock */
-
 struct pinned_page {
     uintptr_t address; /* the key */
     size_t pins;
@@ -170,19 +168,16 @@ page_of(uintptr_t address)
     return address & ~(uintptr_t)(host_page_bytes() - 1);
 }
 
-/* Lock the pages. The kernel returns one error for unmapped memory and for the limit;
- * memory that another thread unmaps and maps again may be back, so it is tried
- * again. */
+/* Lock the pages. The kernel has one error for unmapped memory and for the limit, so
+ * the memory is looked at then; memory that another thread has unmapped and mapped
+ * again in between is taken for the limit. */
 static int
 pages_lock(uintptr_t first, uintptr_t behind)
 {
-    int error = -EAGAIN;
+    const int error = host_memory_lock(first, behind - first);
 
-    for (int i = 0; i < LOCK_TRIES && error != 0; i++) {
-        error = host_memory_lock(first, behind - first);
-        if (error != 0 && host_words_touch(first, behind - 1) != 0) {
-            return -EFAULT;
-        }
+    if (error != 0 && host_words_touch(first, behind - 1) != 0) {
+        return -EFAULT;
     }
     return error;
 }
