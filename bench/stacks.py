@@ -18,7 +18,9 @@ from figures import QUICK, say, show, show_at_most, turns
 
 HZ = 997
 TURNS = 2 if QUICK else 7
-HITS = 500 if QUICK else 5500  # of each of Debian's programs
+FEW_TURNS = 1 if QUICK else 3  # where the spread is small
+HITS = 500 if QUICK else 5000  # of each of Debian's programs, at least
+TRIES = 4  # to have as many
 COST_SECONDS = 1 if QUICK else 3
 SYSTEM_SECONDS = 2 if QUICK else 4
 SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
@@ -36,29 +38,32 @@ QUERY = ("with recursive c(i) as (select 1 union all select i + 1 from c where i
 
 def repeated(command):
     """A shell's words that repeat a command; the number of times follows."""
-    return ["sh", "-c", f"i=0; while [ $i -lt \"$1\" ]; do {command}; i=$((i + 1)); done", "sh"]
+    return ["sh", "-c", f"i=0; while [ $i -lt \"$1\" ]; do {command} || exit; i=$((i + 1)); done", "sh"]
 
 
 class Program:
-    """A program that is not ours, repeated until it has taken enough processor time."""
+    """A program that is not ours, repeated for some seconds of processor time."""
 
     def __init__(self, commands, name, needs, command, whole):
         self.commands, self.name, self.needs, self.whole = commands, name, needs, whole
         self.start = command if isinstance(command, list) else repeated(command)
+        self.rounds_a_second = None
 
     def missing(self):
         return shutil.which(self.needs) is None
 
-    def command(self):
+    def calibrate(self):
         rounds, took = 1, None
         while took is None or took.cpu_ns < 500_000_000:
             rounds *= 2
             took = self.commands.run([*self.start, str(rounds)], stdout="/dev/null")
-        return [*self.start, str(max(1, round(rounds * HITS / HZ * 1e9 / took.cpu_ns)))]
+        self.rounds_a_second = rounds * 1e9 / took.cpu_ns
 
-    def profile(self):
+    def profile(self, seconds):
+        if self.rounds_a_second is None:
+            self.calibrate()
         self.commands.run([self.commands.ntprof, "run", "-q", "-g", "-F", str(HZ), "-o", "whole.pb.gz", "--",
-                           *self.command()], stdout="/dev/null")
+                           *self.start, str(math.ceil(self.rounds_a_second * seconds))], stdout="/dev/null")
         return "whole.pb.gz"
 
 
@@ -78,7 +83,7 @@ class Redis:
         told = subprocess.run(["redis-cli", "-s", socket, "info", "cpu"], capture_output=True, text=True, check=True)
         return sum(float(value) for value in re.findall(r"used_cpu_(?:user|sys):([0-9.]+)", told.stdout))
 
-    def profile(self):
+    def profile(self, seconds):
         socket = str(self.commands.folder / "redis.socket")
         with subprocess.Popen([self.commands.ntprof, "run", "-q", "-g", "-F", str(HZ), "-o", "whole.pb.gz", "--",
                                "redis-server", "--port", "0", "--unixsocket", socket, "--save", ""],
@@ -87,7 +92,7 @@ class Redis:
                 if os.path.exists(socket):
                     break
                 time.sleep(0.1)
-            while self.cpu_seconds(socket) < HITS / HZ:  # it waits for who loads it half of the time
+            while self.cpu_seconds(socket) < seconds:  # it waits for who loads it half of the time
                 subprocess.run(["redis-benchmark", "-s", socket, "-n", "20000", "-q", "-t",
                                 "set,get,lpush,sadd,zadd,mset"], stdout=subprocess.DEVNULL, check=True)
             subprocess.run(["redis-cli", "-s", socket, "shutdown", "nosave"], check=False)
@@ -151,20 +156,49 @@ def stacks_of(commands, profile):
     return stacks
 
 
+def long_enough(commands, program):
+    """Stacks of a profile of the program that has as many hits as are wanted, if that can be had."""
+    seconds, stacks = HITS / HZ, []
+    for _ in range(TRIES):
+        seconds *= 1.1 * HITS / (hits_of(stacks) or HITS)
+        stacks = stacks_of(commands, program.profile(seconds))
+        if hits_of(stacks) >= HITS:
+            break
+    return stacks
+
+
+def hits_of(stacks):
+    return sum(count for _, count in stacks)
+
+
+def share(stacks, wanted):
+    """How many hits have frames as wanted, in percent."""
+    return 100 * hits_of(stack for stack in stacks if wanted(stack[0])) / hits_of(stacks)
+
+
+def is_whole(frames):
+    return not NOT_WHOLE.match(frames[0])
+
+
+def has_caller(frames):
+    return is_whole(frames) or len(frames) > 2
+
+
+def show_share(name, percents, least):
+    show(name, percents, "%", f">= {least}", lambda median: median >= least)
+
+
 def show_whole(commands):
     say(f"hits at {HZ} Hz, 16 kB of stack: with a whole stack, and with at least the first caller, %.")
     for program in programs(commands):
         if program.missing():
             say(f"{program.name} is left out: {program.needs} is not there")
             continue
-        stacks = stacks_of(commands, program.profile())
-        hits = sum(count for _, count in stacks)
-        whole = sum(count for frames, count in stacks if not NOT_WHOLE.match(frames[0]))
-        first = sum(count for frames, count in stacks if not NOT_WHOLE.match(frames[0]) or len(frames) > 2)
-        show(f"{program.name}: hits", [hits])
-        show(f"{program.name}: whole", [100 * whole / hits], "%", f">= {program.whole}",
-             lambda median, least=program.whole: median >= least)
-        show(f"{program.name}: first caller", [100 * first / hits], "%", ">= 99", lambda median: median >= 99)
+        profiles = [long_enough(commands, program) for _ in range(FEW_TURNS)]
+        hits = [hits_of(stacks) for stacks in profiles]
+        show(f"{program.name}: hits", hits, "", f">= {HITS}", lambda _, least=min(hits): least >= HITS)
+        show_share(f"{program.name}: whole", [share(stacks, is_whole) for stacks in profiles], program.whole)
+        show_share(f"{program.name}: first caller", [share(stacks, has_caller) for stacks in profiles], 99)
 
 
 def nest(commands, depth, seconds):
