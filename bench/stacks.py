@@ -13,7 +13,7 @@ import time
 import zlib
 
 import reading
-from commands import NOBODY
+from commands import NOBODY, Failed
 from figures import QUICK, say, show, show_at_most, turns
 
 HZ = 997
@@ -27,6 +27,7 @@ SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
 SHALLOW, DEEP = 1, 40  # calls
 FEW_CONTEXTS = 4096
 MB = 1e6
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 US_EACH = 10  # of own processor time that -g may add for a hit, and for an address
 SAMPLE, LOCATION, STRING = 2, 4, 6  # fields of a profile
 LOCATION_MAPPING = 2  # field of a location
@@ -42,9 +43,9 @@ def repeated(command):
 
 
 class Program:
-    """A program that is not ours, repeated for some seconds of processor time."""
+    """A program that is not ours, repeated for some seconds of processor time. whole: the aim in percent, or None."""
 
-    def __init__(self, commands, name, needs, command, whole):
+    def __init__(self, commands, name, needs, command, whole=None):
         self.commands, self.name, self.needs, self.whole = commands, name, needs, whole
         self.start = command if isinstance(command, list) else repeated(command)
         self.rounds_a_second = None
@@ -65,6 +66,17 @@ class Program:
         self.commands.run([self.commands.ntprof, "run", "-q", "-g", "-F", str(HZ), "-o", "whole.pb.gz", "--",
                            *self.start, str(math.ceil(self.rounds_a_second * seconds))], stdout="/dev/null")
         return "whole.pb.gz"
+
+
+class SortsWithMusl(Program):
+    """A program of ours, if it can be built."""
+
+    def __init__(self, commands):
+        super().__init__(commands, "musl", "musl-gcc", [str(commands.folder / "sorts")])
+
+    def calibrate(self):
+        self.commands.run(["musl-gcc", "-O2", "-o", *self.start, str(PROGRAMS / "sorts.c")])
+        super().calibrate()
 
 
 class Redis:
@@ -115,6 +127,16 @@ def programs(commands):
     yield Program(commands, "zstd", "zstd", f"zstd -15 -q -c {large}", 97)
     yield Redis(commands)
     yield Program(commands, "gcc", "/usr/bin/gcc", f"/usr/bin/gcc -O2 -S -o - {unit_of_gcc(commands)}", 94)
+    yield Program(commands, "rustc", "rustc", f"rustc -O --crate-name work --emit=obj -o {commands.folder}/work.o "
+                  f"{PROGRAMS / 'rust_work.rs'}")
+    yield Program(commands, "Go (gofmt)", "gofmt", f"gofmt -l {source_of_go() / 'net' / 'http'}")
+    yield Program(commands, "node", "node", ["node", str(PROGRAMS / "node_work.js")])
+    yield SortsWithMusl(commands)
+
+
+def source_of_go():
+    """Beside the programs of Go."""
+    return pathlib.Path(os.path.realpath(shutil.which("gofmt") or "/")).parent.parent / "src"
 
 
 def unit_of_gcc(commands):
@@ -185,7 +207,10 @@ def has_caller(frames):
 
 
 def show_share(name, percents, least):
-    show(name, percents, "%", f">= {least}", lambda median: median >= least)
+    if least is None:
+        show(name, percents, "%")
+    else:
+        show(name, percents, "%", f">= {least}", lambda median: median >= least)
 
 
 def show_whole(commands):
@@ -194,11 +219,18 @@ def show_whole(commands):
         if program.missing():
             say(f"{program.name} is left out: {program.needs} is not there")
             continue
-        profiles = [long_enough(commands, program) for _ in range(FEW_TURNS)]
+        try:
+            profiles = [long_enough(commands, program) for _ in range(FEW_TURNS)]
+        except Failed as failure:
+            if program.whole is not None:
+                raise
+            say(f"{program.name} is left out: {failure}")
+            continue
         hits = [hits_of(stacks) for stacks in profiles]
         show(f"{program.name}: hits", hits, "", f">= {HITS}", lambda _, least=min(hits): least >= HITS)
         show_share(f"{program.name}: whole", [share(stacks, is_whole) for stacks in profiles], program.whole)
-        show_share(f"{program.name}: first caller", [share(stacks, has_caller) for stacks in profiles], 99)
+        show_share(f"{program.name}: first caller", [share(stacks, has_caller) for stacks in profiles],
+                   None if program.whole is None else 99)
 
 
 def nest(commands, depth, seconds):
