@@ -18,14 +18,17 @@ from figures import QUICK, say, show, show_at_most, turns
 
 HZ = 997
 TURNS = 2 if QUICK else 7
+TIME_TURNS = 2 if QUICK else 20  # of the program's time, which varies most
 FEW_TURNS = 1 if QUICK else 3  # where the spread is small
 HITS = 500 if QUICK else 5000  # of each of Debian's programs, at least
 TRIES = 4  # to have as many
 COST_SECONDS = 1 if QUICK else 3
 SYSTEM_SECONDS = 2 if QUICK else 4
 SHORT_SECONDS, LONG_SECONDS = (2, 6) if QUICK else (10, 60)
-SHALLOW, DEEP = 1, 40  # calls
+PEAK_SECONDS = 10  # until ever new stacks of the deepest kind have filled the default's bound of calls
+SHALLOW, DEEP, DEEPEST = 1, 40, 64  # calls
 FEW_CONTEXTS = 4096
+OTHER_CALLERS = "[other callers]"
 MB = 1e6
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 US_EACH = 10  # of own processor time that -g may add for a hit, and for an address
@@ -275,7 +278,8 @@ def show_cost(commands):
         hits, addresses = hits_and_addresses(commands, "stacks-0.pb.gz")
         say(f"{name}: {hits:,} hits, {addresses:,} addresses that were hit or called from: -g may add {US_EACH} us of "
             f"own time for each of both, {(hits + addresses) * US_EACH / 1e3:.0f} ms")
-        times = [turn["stacks"].work_cpu_ns / turn["flat"].work_cpu_ns for turn in results]
+        more = turns({tool: actions[tool] for tool in ("flat", "stacks")}, TIME_TURNS - TURNS)
+        times = [turn["stacks"].work_cpu_ns / turn["flat"].work_cpu_ns for turn in results + more]
         show(f"{name}: program's time, -g / flat", times)
         show_at_most(f"{name}: that, mean and two standard errors",
                      [statistics.mean(times) + 2 * statistics.stdev(times) / math.sqrt(len(times))], 1.01)
@@ -362,46 +366,107 @@ def resident(pid):
         resident(child) for child, name in names.items() if name.startswith("ntprof"))
 
 
-def peak_of_all(commands, command, *options):
-    """The most memory of ntprof run and its readers together, in MB."""
-    peak = 0
-    with subprocess.Popen([commands.ntprof, "run", "-q", "-F", str(HZ), "-o", "peak.pb.gz", *options, "--", *command],
+def require_full(commands, profile):
+    if all(frames[0] != OTHER_CALLERS for frames, _ in stacks_of(commands, profile)):
+        raise Failed(f"{profile}: no stack has given its callers up, so the bound was not reached")
+
+
+def watch(commands, command, look, *options):
+    """Calls look with the process and the seconds since its start, until ntprof run has ended."""
+    begun = time.monotonic()
+    with subprocess.Popen([commands.ntprof, "run", "-q", "-F", str(HZ), *options, "--", *command],
                           stdout=subprocess.DEVNULL, cwd=commands.folder) as started:
         while started.poll() is None:
-            peak = max(peak, resident(started.pid))
+            look(started.pid, time.monotonic() - begun)
             time.sleep(0.05)
-    return peak / 1e3
+    if started.returncode != 0:
+        raise Failed(f"{' '.join(command)}: exit status {started.returncode} of ntprof run")
+
+
+def peak_of_all(commands, command, profile, *options):
+    """The most memory of ntprof run and its readers together, in MB."""
+    peaks = []
+    watch(commands, command, lambda pid, _: peaks.append(resident(pid)), "-o", profile, *options)
+    return max(peaks) / 1e3
+
+
+def watch_growth(commands):
+    """Of one run that writes its file again and again: (seconds since the start, kB of the file, MB of memory)."""
+    path, early = commands.folder / "growth.pb.gz", commands.folder / "early.pb.gz"
+    seen = {}  # by the file's identity
+
+    def look(pid, seconds):
+        try:
+            file = path.stat()
+        except FileNotFoundError:
+            return
+        seen.setdefault((file.st_ino, file.st_mtime_ns), (seconds, file.st_size / 1e3, resident(pid) / 1e3))
+        if not early.exists() and seconds > SHORT_SECONDS / 2:
+            shutil.copyfile(path, early)
+
+    watch(commands, nest(commands, DEEP, LONG_SECONDS + SHORT_SECONDS / 2), look, "-g", "--contexts", str(FEW_CONTEXTS),
+          "--every", "100ms", "-o", path.name)
+    for profile in early, path:
+        require_full(commands, profile)
+    return list(seen.values())
+
+
+def show_growth(commands):
+    """One pair of files would be judged by chance: a full table has three quarters of the bound to all of it, and with
+    many calls a stack goes from one to the other many times a second. So medians of many lengths are compared."""
+    seen = watch_growth(commands)
+    sizes, memory = {}, {}
+    for around in SHORT_SECONDS, LONG_SECONDS:
+        near = [(kb, mb) for seconds, kb, mb in seen if abs(seconds - around) <= SHORT_SECONDS / 2]
+        if not near:
+            raise Failed(f"no file was written around {around} s")
+        sizes[around] = show(f"file, around {around} s", [kb for kb, _ in near], "kB")
+        memory[around] = max(mb for _, mb in near)
+    short, long = SHORT_SECONDS, LONG_SECONDS
+    show_at_most(f"peak memory, {long} s / {short} s", [memory[long] / memory[short]], 1.05)
+    show_at_most(f"file, {long} s / {short} s", [sizes[long] / sizes[short]], 1.05)
+
+
+def show_peak(commands):
+    say(f"peak memory at the default's bound, which {DEEPEST} calls a stack reach in {PEAK_SECONDS} s.")
+    command = nest(commands, DEEPEST, PEAK_SECONDS)
+    results = turns({"flat": lambda: peak_of_all(commands, command, "flat.pb.gz"),
+                     "stacks": lambda: peak_of_all(commands, command, "full.pb.gz", "-g")}, FEW_TURNS)
+    require_full(commands, "full.pb.gz")
+    show_at_most("peak memory of command and readers, -g over flat",
+                 [turn["stacks"] - turn["flat"] for turn in results], 64, "MB")
+
+
+def show_rows(commands):
+    command = nest(commands, DEEP, SHORT_SECONDS)
+    path = commands.folder / "rows-0.pb.gz"
+    sizes = []
+    for _ in range(FEW_TURNS):
+        run(commands, command, "-g", profile="rows")
+        sizes.append(bytes_of_row(path))
+    say(f"file of {SHORT_SECONDS} s, {DEEP} calls: {path.stat().st_size:,} bytes, {sizes[-1][1]:,} rows")
+    show_at_most("file, of a row beside strings, bytes", [each for each, _ in sizes], 25)
 
 
 def show_bound(commands):
-    say(f"contexts without end ({DEEP} calls, each by one of two ways) in {FEW_CONTEXTS} contexts.")
-    sizes = {}
-    for seconds in (SHORT_SECONDS, LONG_SECONDS):
-        command = nest(commands, DEEP, seconds)
-        took = [run(commands, command, "-g", "--contexts", str(FEW_CONTEXTS))]
-        file_bytes = (commands.folder / "stacks-0.pb.gz").stat().st_size
-        sizes[seconds] = ([one.resident_bytes for one in took], file_bytes)
-    long, short = sizes[LONG_SECONDS], sizes[SHORT_SECONDS]
-    show_at_most(f"peak memory, {LONG_SECONDS} s / {SHORT_SECONDS} s", [a / b for a, b in zip(long[0], short[0])], 1.05)
-    show_at_most(f"file, {LONG_SECONDS} s / {SHORT_SECONDS} s", [long[1] / short[1]], 1.05)
-    command = nest(commands, DEEP, SHORT_SECONDS)
-    flat, full = peak_of_all(commands, command), peak_of_all(commands, command, "-g")
-    show_at_most("peak memory of command and readers, -g over flat", [full - flat], 64, "MB")
-    path = commands.folder / "peak.pb.gz"
-    row_bytes, rows = bytes_of_row(path)
-    say(f"file of {SHORT_SECONDS} s: {path.stat().st_size:,} bytes, {rows:,} rows")
-    show_at_most("file, of a row beside strings, bytes", [row_bytes], 25)
+    say(f"contexts without end ({DEEP} calls, each by one of two ways) in {FEW_CONTEXTS} contexts, files of many "
+        "lengths.")
+    show_growth(commands)
+    show_peak(commands)
+    show_rows(commands)
 
 
 def show_user(commands):
     """Two busy processors, as an ordinary user."""
     uid = NOBODY if os.geteuid() == 0 else os.geteuid()
     both = ["sh", "-c", '"$@" & "$@"; wait', "sh", *nest(commands, DEEP, COST_SECONDS)]
-    run(commands, both, "-g", uid=uid, profile="user")
     text = commands.folder / "user.json"
-    commands.run([commands.ntprof, "report", "--json", f"user-{uid}.pb.gz"], stdout=text)
-    source = json.loads(text.read_text())["sources"][0]
-    show_at_most("lost as an ordinary user, two busy processors", [source["lost"]], 0)
+    lost = []
+    for _ in range(FEW_TURNS):
+        run(commands, both, "-g", uid=uid, profile="user")
+        commands.run([commands.ntprof, "report", "--json", f"user-{uid}.pb.gz"], stdout=text)
+        lost.append(json.loads(text.read_text())["sources"][0]["lost"])
+    show("lost as an ordinary user, two busy processors", lost, "", "each 0", lambda _: max(lost) == 0)
 
 
 def figure_stacks(commands):
