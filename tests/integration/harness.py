@@ -288,6 +288,11 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(names, sorted(but))
 
 
+def is_long():
+    """In make check-long."""
+    return os.environ.get("NTPROF_TEST_USERS") == "all"
+
+
 def for_each_user(case):
     """A class decorator: makes the variant for an ordinary user, beside the class."""
     module = sys.modules[case.__module__]
@@ -300,7 +305,7 @@ def for_each_user(case):
 
 def for_each_user_if_long(case):
     """for_each_user in make check-long only: for what does not depend on rights, such as commands that only read."""
-    return for_each_user(case) if os.environ.get("NTPROF_TEST_USERS") == "all" else case
+    return for_each_user(case) if is_long() else case
 
 
 def children_s():
