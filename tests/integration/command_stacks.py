@@ -40,6 +40,19 @@ while time.process_time() < end:
         walk(digits, 200)
 """
 
+# The same through C functions of the interpreter, whose stacks are deep and have few calls in common.
+DEEP_TREE = r"""
+import time
+def walk(digits):
+    if digits == 1:
+        return sum(i * i for i in range(200))
+    return (next if digits & 1 else sum)(map(walk, (digits >> 1,)))
+end = time.process_time() + 0.5
+while time.process_time() < end:
+    for digits in range(256, 512):
+        walk(digits)
+"""
+
 # Calls leaf_a through one library and leaf_b through another, one of which is loaded at a time, at the same address.
 LIBRARY = """\
 void NAME(void (*leaf)(void))
@@ -444,6 +457,15 @@ class Views(Stacks):
         self.assertIn(" of 64 contexts)", line)
         self.assertLessEqual(int(LINE.search(line).group(1)), 64)
         self.assertGreater(ends["[other callers]"], 0, ends)
+
+    def test_bound_of_calls__the_line_says_that_it_is_reached(self):
+        line, samples, ends = self.record("--contexts", "1024", "--", "/usr/bin/python3", "-S", "-c", DEEP_TREE)
+        self.assertGreater(ends["[other callers]"], 0, ends)
+        rows = [sample for sample in samples if sample.labels["stack"] != "[other callers]"]
+        used = int(LINE.search(line).group(1).replace(",", ""))
+        self.assertGreater(used, len(rows))
+        self.assertGreater(used, 600)  # a quarter is made free at a time, and then some of the last stack
+        self.assertLessEqual(used, 1024)
 
     def test_merge__stacks_and_how_they_end_add_up(self):
         _, samples, ends = self.record("--", program("call_shares"), "500")

@@ -36,7 +36,8 @@ struct profile_source {
         excluded;
     uint64_t outside_kernel; /* at most outside; 0 in older profiles */
     /* Of recordings with stacks: bytes of a stack that were copied at most (of several
-     * recordings the least), rows with callers, and their bound. 0: not known. */
+     * recordings the least), rows with callers or calls, whichever are more, and the
+     * bound of either. 0: not known. */
     uint64_t stack_bytes, contexts, contexts_max;
     /* Of the sum of several intervals: the columns that it is the sum of. A row's
      * number is then its time or events in units of granted, and the hits are in the

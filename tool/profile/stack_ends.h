@@ -42,7 +42,7 @@ void stack_ends_finish(struct stack_ends *ends);
 /* Append a share with one decimal, and a blank. all: not 0. */
 void stack_ends_put_share(struct buffer *line, uint64_t hits, uint64_t all);
 
-/* Append how many rows with callers there are of their bound, as
+/* Append how much of the bound of contexts is used, as
  * " (7,420 of 262,144 contexts)". */
 void stack_ends_put_contexts(struct buffer *line, uint64_t contexts,
                              uint64_t contexts_max);

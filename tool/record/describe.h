@@ -28,7 +28,7 @@ char *describe_gaps(const struct collector_gaps *gaps, const struct profile *pro
  *   ends         hits by how their stacks end
  *   stack_bytes  that were copied at most
  *   asked_bytes  that were asked for: smaller copies are reported
- *   contexts     rows with callers, of contexts_max
+ *   contexts     rows with callers or calls, of contexts_max
  */
 bool describe_stacks(FILE *out, const uint64_t ends[STACK_ENDS], uint64_t stack_bytes,
                      uint64_t asked_bytes, uint64_t contexts, uint64_t contexts_max);

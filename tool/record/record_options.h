@@ -59,7 +59,7 @@ struct record_options {
     bool threads;            /* rows have threads and process ids */
     bool stacks;             /* rows have callers */
     uint32_t stack_bytes;    /* with stacks: bytes of a stack that are copied at most */
-    size_t contexts;         /* with stacks: bound of rows with callers */
+    size_t contexts;         /* with stacks: bound of rows with callers, and of calls */
     bool per_cpu;            /* separate profiles for the processors of affinity */
     const char *hal;         /* NULL: the best back end */
     const char *output;

@@ -474,6 +474,15 @@ stack_contexts_count(const struct stack_contexts *contexts)
     return contexts->row_count - contexts->other_count;
 }
 
+size_t
+stack_contexts_used(const struct stack_contexts *contexts)
+{
+    const size_t rows = stack_contexts_count(contexts);
+    const size_t nodes = contexts->node_count - 1; /* node 0 is always there */
+
+    return rows > nodes ? rows : nodes;
+}
+
 struct stack_node
 stack_contexts_node(const struct stack_contexts *contexts, uint32_t number)
 {

@@ -80,6 +80,9 @@ const struct stack_row *stack_contexts_rows(const struct stack_contexts *context
 /* Rows that have callers, of the bound. */
 size_t stack_contexts_count(const struct stack_contexts *contexts);
 
+/* What is used of the bound: those rows or the nodes, whichever are more. */
+size_t stack_contexts_used(const struct stack_contexts *contexts);
+
 /* Numbers of nodes are valid until hits are added. */
 struct stack_node stack_contexts_node(const struct stack_contexts *contexts,
                                       uint32_t number);

@@ -95,6 +95,7 @@ add__table_full__rows_of_fewest_hits_then_addresses_give_up(void **state)
         add(contexts, i, NULL, 0, STACK_WHOLE, i < 8 ? 9 : i < 12 ? 1 : 2);
     }
     assert_int_equal(stack_contexts_count(contexts), 64);
+    assert_int_equal(stack_contexts_used(contexts), 64);
     add(contexts, 100, NULL, 0, STACK_WHOLE, 1);
     /* Of 8 to 11 with one hit, then of two hits the lowest: 16 in all. */
     assert_int_equal(stack_contexts_count(contexts), 48 + 1);
@@ -230,6 +231,7 @@ add__stack_of_more_than_a_quarter__so_much_is_freed(void **state)
     /* 2 + 4 * 12 nodes were there, of which 35 may stay. */
     assert_int_equal(stack_contexts_node_count(contexts), 2 + 4 * 8 + 28);
     assert_int_equal(stack_contexts_count(contexts), 9);
+    assert_int_equal(stack_contexts_used(contexts), 1 + 4 * 8 + 28);
     assert_non_null(find_row(contexts, 50, false));
     assert_non_null(find_row(contexts, 3, true));
     assert_non_null(find_row(contexts, 4, false));

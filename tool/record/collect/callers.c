@@ -641,7 +641,7 @@ copy_contexts(const struct stack_contexts *contexts, enum callers_part part,
     const struct stack_row *const rows = stack_contexts_rows(contexts, &count);
 
     cut->node_count = stack_contexts_node_count(contexts);
-    cut->contexts = stack_contexts_count(contexts);
+    cut->contexts = stack_contexts_used(contexts);
     cut->rows = calloc(count + 1, sizeof(*cut->rows));
     cut->nodes = calloc(cut->node_count, sizeof(*cut->nodes));
     if (cut->rows == NULL || cut->nodes == NULL) {

@@ -24,7 +24,7 @@ struct callers;
 struct callers_settings {
     uint32_t stack_bytes;  /* at most, of a copy; as the session was asked for */
     uint32_t kernel_depth; /* most frames of the kernel: kernel.perf_event_max_stack */
-    size_t contexts;       /* the bound of rows with callers */
+    size_t contexts;       /* the bound of rows with callers, and of calls */
     unwinders_find *find;  /* called on the threads that ask readers */
     void *context;
     const struct sym_settings *symbols; /* as of unwinders_new */
@@ -67,7 +67,7 @@ struct callers_cut {
     size_t row_count;
     struct stack_node *nodes; /* those of rows, and STACK_NODE_OTHER */
     size_t node_count;
-    size_t contexts; /* rows with callers that there are in all */
+    size_t contexts; /* used of the bound, in all */
 };
 
 /* Make a cut. No hit is taken meanwhile. Returns NULL if memory runs out. */

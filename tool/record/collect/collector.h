@@ -64,7 +64,7 @@ struct collector_options {
     /* Bytes of stacks that the session was opened with, for source time: rows are also
      * apart by their callers. Not with endless. 0: none. */
     uint32_t stack_bytes;
-    size_t contexts; /* with stack_bytes: bound of rows with callers */
+    size_t contexts; /* with stack_bytes: bound of rows with callers, and of calls */
     /*
      * The recording has no end. The caller makes snapshots by collector_recent only,
      * which then frees the hits that its profile contains, and the images and programs
@@ -112,8 +112,9 @@ struct collector_gaps {
     uint64_t denied_rings; /* of processes, which a security module refused */
     bool too_many_hits;    /* more than the processor time allows */
     bool none_loaded;      /* no program has loaded one */
-    /* with stack_bytes: hits by how their stacks end, rows with callers, and images
-     * whose unwind tables could not be read, with the reason of one of them */
+    /* with stack_bytes: hits by how their stacks end, what is used of the bound of
+     * contexts, and images whose unwind tables could not be read, with the reason of
+     * one of them */
     uint64_t stack_ends[STACK_ENDS];
     uint64_t contexts;
     uint64_t unread_tables;
