@@ -43,12 +43,18 @@ write_file(const uint8_t *data, size_t size)
 
 /* Whatever was read can be looked up: names are parts of the file, of this size. */
 static void
-look_around(struct kernel_table *table, const struct sym_wanted *wanted, size_t size)
+look_around(const struct sym_wanted *wanted, size_t size)
 {
+    static const char boot[KERNEL_BOOT_BYTES] = "boot\n";
+    struct kernel_table table = {.core = {0}};
+    struct sym_map *map;
     uint64_t begin;
     uint64_t end;
-    struct sym_map *const map = kernel_table_map(table, wanted, &begin, &end);
 
+    if (kernel_cache_find(folder, boot, wanted, &table) != 0) {
+        return;
+    }
+    map = kernel_table_map(&table, &begin, &end);
     for (size_t i = 0; map != NULL && i < map->table.range_count; i++) {
         const struct sym_range range = map->table.ranges[i];
         struct sym_name name;
@@ -63,22 +69,19 @@ look_around(struct kernel_table *table, const struct sym_wanted *wanted, size_t 
     sym_map_close(map);
 }
 
+/* Places are looked for one by one, since all must be in the text that the file says
+ * is the core's. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const uint64_t places[] = {0, 0x10, 0x1000, 0xffffffff81000508,
-                                      0xffffffffc0000108};
-    static const char boot[KERNEL_BOOT_BYTES] = "boot\n";
-    const struct sym_wanted wanted = {places, sizeof(places) / sizeof(places[0]), 8};
+    static const uint64_t places[] = {0, 0x10, 0x1000, 0xffffffff81000000,
+                                      0xffffffff81000508};
+    static const uint64_t sizes[] = {1, 8, 0x1000};
 
     write_file(data, size);
-    for (int i = 0; i < 2; i++) {
-        struct kernel_table table = {.core = {0}};
-
-        if (kernel_cache_read(folder, boot, &table)) {
-            look_around(&table, i == 0 ? NULL : &wanted, size);
-        } else {
-            kernel_table_finish(&table);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        for (size_t j = 0; j < sizeof(sizes) / sizeof(sizes[0]); j++) {
+            look_around(&(struct sym_wanted){&places[i], 1, sizes[j]}, size);
         }
     }
     return 0;

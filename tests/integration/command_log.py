@@ -179,5 +179,32 @@ class Log(CommandTest):
         self.assertRegex(text(result.stdout), r"\Antprof \d")
 
 
+class KernelSymbols(CommandTest):
+    FILE = pathlib.Path("/run/ntprof/kernel")
+
+    def log(self):
+        """What a run with hits in the kernel did for their names."""
+        result = self.ntprof("run", "-q", "-o", "kernel.pb.gz", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1M",
+                             "count=4000", env={**harness.bare_environment(), "NTPROF_LOG": "debug"})
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        return re.findall(r"debug: symbols of the kernel: (.*)\n", text(result.stderr))
+
+    def test_hits_in_the_core__written_once_then_read(self):
+        if not harness.is_root():
+            self.skipTest("only root has the file")
+        self.FILE.unlink(missing_ok=True)
+        first = self.log()
+        if not first:
+            self.skipTest("no hit is in the kernel, or its symbols are hidden")
+        # Another test's command may have written it meanwhile.
+        self.assertTrue(f"written to {self.FILE}" in first or f"read from {self.FILE}" in first, first)
+        self.assertTrue(self.FILE.exists())
+        # Some runs have a hit outside of the core, in a program of BPF.
+        later = [self.log() for _ in range(5)]
+        self.assertIn([f"read from {self.FILE}"], later)
+        for lines in later:
+            self.assertIn(lines, ([f"read from {self.FILE}"], [f"not from {self.FILE}: a hit is outside of the core"]))
+
+
 if __name__ == "__main__":
     harness.main()

@@ -21,6 +21,7 @@ static const char kallsyms[] = "ffffffff81000000 T _stext\n"
                                "ffffffffc0100000 t bpf_prog_1_x\t[bpf]\n";
 static const char modules[] = "first 8192 1 - Live 0xffffffffc0000000 (OE)\n";
 static const char boot[KERNEL_BOOT_BYTES] = "boot\n";
+static const char another[KERNEL_BOOT_BYTES] = "another\n";
 
 static const char *
 cache_folder(void)
@@ -61,28 +62,39 @@ write_cache(void)
     kernel_table_finish(&table);
 }
 
-static bool
-is_read(const char *wanted_boot)
+/* Of all of the core's text above. */
+static const uint64_t core_start = 0xffffffff81000000;
+static const struct sym_wanted core = {&core_start, 1, 0x1000};
+
+/* Look for buckets; the symbols are dropped. */
+static int
+find(const char *of_boot, const struct sym_wanted *wanted)
 {
     struct kernel_table table = {.core = {0}};
-    const bool read = kernel_cache_read(cache_folder(), wanted_boot, &table);
+    const int error = kernel_cache_find(cache_folder(), of_boot, wanted, &table);
 
     kernel_table_finish(&table);
-    return read;
+    return error;
+}
+
+static bool
+is_read(const char *of_boot)
+{
+    return find(of_boot, &core) == 0;
 }
 
 static void
-table__written_and_read__names_the_same(void **test)
+table__written_and_read__name_the_same(void **test)
 {
-    static const struct {
-        uint64_t address;
-        const char *name;
-    } rows[] = {
-        {0xffffffff81000508, "work"},
-        {0xffffffffc0000108, NULL}, /* modules and programs of BPF come and go */
-        {0xffffffffc0100008, NULL},
-    };
+    static const uint64_t address = 0xffffffff81000508;
+    const struct sym_wanted wanted = {&address, 1, 1};
     struct stat status;
+    struct kernel_table table = {.core = {0}};
+    struct sym_map *map;
+    struct sym_name name;
+    const char *module;
+    uint64_t begin;
+    uint64_t end;
 
     (void)test;
     write_cache();
@@ -90,27 +102,46 @@ table__written_and_read__names_the_same(void **test)
     assert_int_equal(status.st_mode & 07777, 0700);
     assert_int_equal(stat(cache_file(), &status), 0);
     assert_int_equal(status.st_mode & 07777, 0600);
-    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct sym_wanted wanted = {&rows[i / 2].address, 1, 1};
-        struct kernel_table table = {.core = {0}};
-        struct sym_map *map;
-        struct sym_name name;
-        const char *module;
-        uint64_t begin;
-        uint64_t end;
+    assert_int_equal(kernel_cache_find(cache_folder(), boot, &wanted, &table), 0);
+    map = kernel_table_map(&table, &begin, &end);
+    assert_non_null(map);
+    assert_int_equal(begin, 0xffffffff81000000);
+    assert_int_equal(end, 0xffffffff81001000);
+    assert_true(sym_map_lookup(map, address, &name, &module));
+    assert_string_equal(module, "");
+    assert_string_equal(name.name, "work");
+    sym_map_close(map);
+}
 
-        assert_true(kernel_cache_read(cache_folder(), boot, &table));
-        map = kernel_table_map(&table, i % 2 == 0 ? NULL : &wanted, &begin, &end);
-        assert_non_null(map);
-        assert_int_equal(begin, 0xffffffff81000000);
-        assert_int_equal(end, 0xffffffff81001000);
-        assert_int_equal(sym_map_lookup(map, rows[i / 2].address, &name, &module),
-                         rows[i / 2].name != NULL);
-        assert_string_equal(module, "");
-        if (rows[i / 2].name != NULL) {
-            assert_string_equal(name.name, rows[i / 2].name);
-        }
-        sym_map_close(map);
+/* Modules and programs of BPF come and go, and are not in the file: one bucket that
+ * is not in the core's text as a whole, and nothing is taken from it. */
+static void
+bucket__at_the_bounds_of_the_core__found_inside_only(void **test)
+{
+    static const struct {
+        uint64_t places[2];
+        uint64_t bytes;
+        int error;
+    } rows[] = {
+        {{0xffffffff81000000, 0xffffffff81000fff}, 1, 0},
+        {{0xffffffff81000000, 0xffffffff81000ff8}, 8, 0},
+        {{0xffffffff81000100, 0xffffffff81000ffc}, 8, -ENXIO},
+        {{0xffffffff80ffffff, 0xffffffff81000100}, 1, -ENXIO},
+        {{0xffffffff80fffffc, 0xffffffff81000100}, 8, -ENXIO},
+        {{0xffffffff81000100, 0xffffffff81001000}, 1, -ENXIO},
+        {{0xffffffff81000100, 0xffffffffc0000108}, 1, -ENXIO},
+        {{0xffffffff81000100, 0xffffffffc0100008}, 1, -ENXIO},
+        {{0xffffffff81000100, UINT64_MAX}, 1, -ENXIO},
+        {{0xffffffff81000000, 0xffffffff81000001}, UINT64_MAX, -ENXIO},
+    };
+
+    (void)test;
+    write_cache();
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct sym_wanted wanted = {rows[i].places, 2, rows[i].bytes};
+
+        assert_int_equal(find(boot, &wanted), rows[i].error);
+        assert_int_not_equal(find(another, &wanted), -ENXIO);
     }
 }
 
@@ -275,11 +306,10 @@ look_at_all(void)
     uint64_t begin;
     uint64_t end;
 
-    if (!kernel_cache_read(cache_folder(), boot, &table)) {
-        kernel_table_finish(&table);
+    if (kernel_cache_find(cache_folder(), boot, &core, &table) != 0) {
         return;
     }
-    map = kernel_table_map(&table, NULL, &begin, &end);
+    map = kernel_table_map(&table, &begin, &end);
     assert_non_null(map);
     for (size_t i = 0; i < map->table.range_count; i++) {
         struct sym_name name;
@@ -341,7 +371,6 @@ file__with_a_longer_name_than_linux_has__not_read(void **test)
 static void
 cache__written_twice__one_file(void **test)
 {
-    static const char another[KERNEL_BOOT_BYTES] = "another\n";
     struct kernel_table table;
     const char *const folder = cache_folder();
 
@@ -374,7 +403,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table__written_and_read__names_the_same),
+        cmocka_unit_test(table__written_and_read__name_the_same),
+        cmocka_unit_test(bucket__at_the_bounds_of_the_core__found_inside_only),
         cmocka_unit_test(table__of_another_boot__not_read),
         cmocka_unit_test(table__without_a_core__not_written),
         cmocka_unit_test(file__not_the_callers_alone__not_read),

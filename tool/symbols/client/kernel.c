@@ -10,6 +10,7 @@
 
 #include "symbols/border/parts.h"
 #include "symbols/client/kernel_cache.h"
+#include "symbols/client/kernel_selection.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,176 +20,6 @@
 
 /* How far a name holds outside all known texts (BPF programs, trampolines). */
 #define LOOSE_BYTES (UINT64_C(1) << 16)
-
-/* --- functions of parts --- */
-
-/* How names begin is looked at before they are compared: in so many bytes, of which a
- * hash has so many bits. */
-enum { BEGIN_BYTES = 4, BEGIN_BITS = 16 };
-
-/* functions - the names of functions that kept parts may belong to, sorted. */
-struct functions {
-    char **names;
-    size_t count;
-    uint8_t begins[(1 << BEGIN_BITS) / 8]; /* a bit for each hash of a beginning */
-};
-
-static int
-compare_names(const void *left, const void *right)
-{
-    return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-/* Return the number of the bit in begins for a name: a hash of its first BEGIN_BYTES
- * bytes, which are 0 behind the end of a shorter one. */
-static uint32_t
-hash_begin(const char *name)
-{
-    unsigned char begin[BEGIN_BYTES] = "";
-    uint32_t number;
-
-    for (size_t i = 0; i < BEGIN_BYTES && name[i] != '\0'; i++) {
-        begin[i] = (unsigned char)name[i];
-    }
-    memcpy(&number, begin, sizeof(number));
-    return number * UINT32_C(2654435761) >> (32 - BEGIN_BITS);
-}
-
-/* Add the names of the functions that a part of this name may belong to: none if it is
- * no part. Returns false if memory ran out. */
-static bool
-add_functions(struct functions *functions, const char *name)
-{
-    size_t length = strlen(name);
-
-    while (sym_split_length(name, length) < length) {
-        char **const larger = reallocarray(functions->names, functions->count + 1,
-                                           sizeof(*functions->names));
-        uint32_t hash;
-
-        length = sym_split_length(name, length);
-        if (larger == NULL) {
-            return false;
-        }
-        functions->names = larger;
-        functions->names[functions->count] = strndup(name, length);
-        if (functions->names[functions->count] == NULL) {
-            return false;
-        }
-        hash = hash_begin(functions->names[functions->count]);
-        functions->begins[hash / 8] |= (uint8_t)(1U << hash % 8);
-        functions->count++;
-    }
-    return true;
-}
-
-static bool
-has_function(const struct functions *functions, const char *name)
-{
-    const uint32_t hash = hash_begin(name);
-
-    return (functions->begins[hash / 8] & 1U << hash % 8) != 0 &&
-           bsearch(&name, functions->names, functions->count, sizeof(*functions->names),
-                   compare_names) != NULL;
-}
-
-/* --- what is wanted --- */
-
-/* selection - symbols of a table that are kept. */
-struct selection {
-    const struct kernel_table *all;
-    struct kernel_table kept;
-    uint32_t module; /* name of the module of the last one, in kept */
-};
-
-static void
-keep(struct selection *selection, const struct kernel_symbol *symbol, bool sought)
-{
-    struct kernel_symbol copy = {
-        .address = symbol->address, .rank = symbol->rank, .sought = sought};
-
-    kernel_table_add(
-        &selection->kept, &copy, kernel_table_name(selection->all, symbol->name),
-        kernel_table_name(selection->all, symbol->module), &selection->module);
-}
-
-/* Keep the symbols that may name a wanted bucket: those that begin in it, and those at
- * the last address that is not behind its first byte. */
-static void
-keep_wanted(struct selection *selection, const struct sym_wanted *wanted)
-{
-    size_t count;
-    const struct kernel_symbol *const symbols =
-        kernel_table_symbols(selection->all, &count);
-    size_t next = 0; /* those before were kept, or are not wanted */
-
-    for (size_t i = 0; i < wanted->count; i++) {
-        const uint64_t place = wanted->places[i];
-        const uint64_t reach = wanted->bytes - 1;
-        const uint64_t last = place <= UINT64_MAX - reach ? place + reach : UINT64_MAX;
-        size_t at = sym_count_below(symbols, count, sizeof(*symbols), place);
-
-        if (at > 0 && (at == count || symbols[at].address > place)) {
-            at = sym_count_below(symbols, count, sizeof(*symbols),
-                                 symbols[at - 1].address);
-        }
-        for (at = at > next ? at : next; at < count && symbols[at].address <= last;
-             at++) {
-            keep(selection, &symbols[at], /* sought */ false);
-            next = at + 1;
-        }
-    }
-}
-
-/* Keep the functions that parts ("work.cold") among the kept symbols belong to. If
- * memory runs out, these parts count as functions of their own. */
-static void
-keep_functions(struct selection *selection)
-{
-    struct functions functions = {.names = NULL};
-    size_t count;
-    const struct kernel_symbol *symbols =
-        kernel_table_symbols(&selection->kept, &count);
-    bool complete = true;
-
-    for (size_t i = 0; complete && i < count; i++) {
-        complete = add_functions(&functions,
-                                 kernel_table_name(&selection->kept, symbols[i].name));
-    }
-    if (complete && functions.count > 0) {
-        qsort(functions.names, functions.count, sizeof(*functions.names),
-              compare_names);
-        symbols = kernel_table_symbols(selection->all, &count);
-        for (size_t i = 0; i < count; i++) {
-            if (has_function(&functions,
-                             kernel_table_name(selection->all, symbols[i].name))) {
-                keep(selection, &symbols[i], /* sought */ true);
-            }
-        }
-    }
-    for (size_t i = 0; i < functions.count; i++) {
-        free(functions.names[i]);
-    }
-    free(functions.names);
-}
-
-/* Drop all symbols of a table that no wanted bucket can be named by. Returns false if
- * memory ran out. */
-static bool
-drop_unwanted(struct kernel_table *table, const struct sym_wanted *wanted)
-{
-    struct selection selection = {.all = table};
-
-    keep_wanted(&selection, wanted);
-    if (!selection.kept.names.failed) {
-        keep_functions(&selection);
-    }
-    buffer_finish(&table->symbols);
-    buffer_finish(&table->names);
-    table->symbols = selection.kept.symbols;
-    table->names = selection.kept.names;
-    return !table->symbols.failed && !table->names.failed;
-}
 
 /* --- maps --- */
 
@@ -266,13 +97,11 @@ fill_map(struct kernel_table *table, struct sym_map *map)
 }
 
 struct sym_map *
-kernel_table_map(struct kernel_table *table, const struct sym_wanted *wanted,
-                 uint64_t *begin, uint64_t *end)
+kernel_table_map(struct kernel_table *table, uint64_t *begin, uint64_t *end)
 {
     struct sym_map *map = calloc(1, sizeof(*map));
 
-    if (map != NULL &&
-        ((wanted != NULL && !drop_unwanted(table, wanted)) || !fill_map(table, map))) {
+    if (map != NULL && !fill_map(table, map)) {
         sym_map_close(map);
         map = NULL;
     }
@@ -285,19 +114,45 @@ kernel_table_map(struct kernel_table *table, const struct sym_wanted *wanted,
     return map;
 }
 
+/* Make the map of a table that was read, or free it if that failed; parameters and
+ * result are those of sym_map_read_kernel. */
+static struct sym_map *
+make_map(struct kernel_table *table, int error, uint64_t *begin, uint64_t *end)
+{
+    if (error != 0) {
+        kernel_table_finish(table);
+        errno = -error;
+        return NULL;
+    }
+    return kernel_table_map(table, begin, end);
+}
+
+/* Drop all symbols of a table that no wanted bucket can be named by. Returns as
+ * kernel_table_select. */
+static int
+drop_unwanted(struct kernel_table *table, const struct sym_wanted *wanted)
+{
+    struct kernel_table kept = {.core = table->core};
+    const int error = kernel_table_select(table, wanted, &kept);
+
+    buffer_finish(&table->symbols);
+    buffer_finish(&table->names);
+    table->symbols = kept.symbols;
+    table->names = kept.names;
+    return error;
+}
+
 struct sym_map *
 sym_map_read_kernel(FILE *kallsyms, FILE *modules, const struct sym_wanted *wanted,
                     uint64_t *begin, uint64_t *end)
 {
     struct kernel_table table = {.core = {0}};
-    const int error = kernel_table_read(&table, kallsyms, modules);
+    int error = kernel_table_read(&table, kallsyms, modules);
 
-    if (error != 0) {
-        kernel_table_finish(&table);
-        errno = -error;
-        return NULL;
+    if (error == 0 && wanted != NULL) {
+        error = drop_unwanted(&table, wanted);
     }
-    return kernel_table_map(&table, wanted, begin, end);
+    return make_map(&table, error, begin, end);
 }
 
 /* --- files --- */
@@ -349,43 +204,31 @@ shows_addresses(void)
     return address != 0;
 }
 
-/* Whether all wanted buckets are in the core's text, of which a cache has the
- * symbols. */
-static bool
-is_in_core(const struct kernel_table *table, const struct sym_wanted *wanted)
+/* Read the symbols that are wanted (NULL: all) from /proc. boot: of the cache that is
+ * written; NULL: none. Returns as kernel_table_read. */
+static int
+read_proc_wanted(struct kernel_table *table, const struct sym_wanted *wanted,
+                 const char *boot)
 {
-    const struct kernel_text *const core = &table->core;
-    bool all = true;
+    const int error = read_proc(table);
 
-    for (size_t i = 0; all && i < wanted->count; i++) {
-        const uint64_t place = wanted->places[i];
-
-        all = place >= core->start && place < core->end &&
-              wanted->bytes - 1 < core->end - place;
+    if (error == 0 && boot != NULL) {
+        kernel_cache_write(CACHE_FOLDER, boot, table);
     }
-    return all;
+    return error == 0 && wanted != NULL ? drop_unwanted(table, wanted) : error;
 }
 
-/* Read the functions that are wanted, from the cache of a boot if it has them all; or
- * else all from /proc, and then the cache is written unless it was right. Returns as
- * kernel_table_read. */
+/* Get the symbols that are wanted from the cache of a boot; or else from /proc, and
+ * then the cache is written unless it was right. Returns as kernel_table_read. */
 static int
 read_cached(struct kernel_table *table, const struct sym_wanted *wanted,
             const char *boot)
 {
-    const bool right = kernel_cache_read(CACHE_FOLDER, boot, table);
-    int error;
+    const int cached = kernel_cache_find(CACHE_FOLDER, boot, wanted, table);
 
-    if (right && is_in_core(table, wanted) && shows_addresses()) {
-        return 0;
-    }
-    kernel_table_finish(table);
-    *table = (struct kernel_table){.core = {0}};
-    error = read_proc(table);
-    if (error == 0 && !right) {
-        kernel_cache_write(CACHE_FOLDER, boot, table);
-    }
-    return error;
+    return cached == 0
+               ? 0
+               : read_proc_wanted(table, wanted, cached == -ENXIO ? NULL : boot);
 }
 
 struct sym_map *
@@ -393,14 +236,13 @@ sym_map_open_kernel(const struct sym_wanted *wanted, uint64_t *begin, uint64_t *
 {
     const bool is_root = getuid() == 0 && geteuid() == 0;
     char boot[KERNEL_BOOT_BYTES];
-    const bool cached = is_root && wanted != NULL && kernel_cache_boot(boot);
     struct kernel_table table = {.core = {0}};
-    const int error = cached ? read_cached(&table, wanted, boot) : read_proc(&table);
+    int error;
 
-    if (error != 0) {
-        kernel_table_finish(&table);
-        errno = -error;
-        return NULL;
+    if (is_root && wanted != NULL && kernel_cache_boot(boot) && shows_addresses()) {
+        error = read_cached(&table, wanted, boot);
+    } else {
+        error = read_proc_wanted(&table, wanted, NULL);
     }
-    return kernel_table_map(&table, wanted, begin, end);
+    return make_map(&table, error, begin, end);
 }

@@ -5,15 +5,16 @@
 #include "base/command_log.h"
 #include "base/private_folder.h"
 #include "base/whole_file.h"
-#include "symbols/border/table.h"
+#include "symbols/client/kernel_selection.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-/* A larger file is not read. Real ones have 4 MB. */
+/* A larger file is not read. Real ones have 6 MB. */
 #define FILE_BYTES_MAX (UINT64_C(1) << 26)
 
 /* header - of the file. The symbols and names follow. */
@@ -43,35 +44,6 @@ kernel_cache_boot(char boot[KERNEL_BOOT_BYTES])
 
 /* --- reading --- */
 
-static bool
-read_all(int fd, void *to, size_t size)
-{
-    char *at = to;
-
-    while (size > 0) {
-        const ssize_t got = read(fd, at, size);
-
-        if (got <= 0 && !(got < 0 && errno == EINTR)) {
-            return false;
-        }
-        at += got > 0 ? got : 0;
-        size -= got > 0 ? (size_t)got : 0;
-    }
-    return true;
-}
-
-static bool
-read_buffer(int fd, struct buffer *buffer, uint64_t size)
-{
-    uint8_t *const room = buffer_reserve(buffer, (size_t)size);
-
-    if (room == NULL || !read_all(fd, room, (size_t)size)) {
-        return false;
-    }
-    buffer->size = (size_t)size;
-    return true;
-}
-
 /* Whether a header is of this boot, and the parts that it names are together what is
  * behind it. */
 static bool
@@ -86,64 +58,85 @@ fits(const struct header *header, const char *boot, uint64_t file_bytes)
            header->symbols_bytes % sizeof(struct kernel_symbol) == 0;
 }
 
-/* Linux's names have at most 511 characters. */
-enum { NAME_BYTES_MAX = 1024 };
-
-/* Whether names are strings, none of which is long, the first one "". */
+/* Whether all wanted buckets are in the core's text. */
 static bool
-are_names(const struct buffer *names)
+is_in_core(const struct kernel_text *core, const struct sym_wanted *wanted)
 {
-    size_t start = 0;
+    bool all = true;
 
-    if (names->size == 0 || names->data[0] != '\0') {
-        return false;
+    for (size_t i = 0; all && i < wanted->count; i++) {
+        const uint64_t place = wanted->places[i];
+
+        all = place >= core->start && place < core->end &&
+              wanted->bytes - 1 < core->end - place;
     }
-    for (size_t i = 0; i < names->size; i++) {
-        if (i - start >= NAME_BYTES_MAX) {
-            return false;
-        }
-        start = names->data[i] == '\0' ? i + 1 : start;
-    }
-    return start == names->size;
+    return all;
 }
 
-/* Whether a table is as kernel_table.h says. */
-static bool
-is_valid(const struct kernel_table *table)
+/* Get the wanted symbols from the bytes of a file. Returns as kernel_cache_find. */
+static int
+find_in(uint8_t *bytes, uint64_t count, const char *boot,
+        const struct sym_wanted *wanted, struct kernel_table *table)
 {
-    const struct buffer *const names = &table->names;
-    size_t count;
-    const struct kernel_symbol *const symbols = kernel_table_symbols(table, &count);
+    const struct header *const header = (const void *)bytes;
+    uint8_t *const symbols = bytes + sizeof(*header);
+    struct kernel_table all = {.core = {0}};
 
-    if (!are_names(names)) {
-        return false;
+    if (!fits(header, boot, count)) {
+        return -EINVAL;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (symbols[i].name >= names->size || symbols[i].module != 0 ||
-            symbols[i].rank > SYM_RANK_GLOBAL || symbols[i].sought ||
-            (i > 0 && symbols[i].address < symbols[i - 1].address)) {
-            return false;
-        }
+    all.core = header->core;
+    all.symbols = (struct buffer){.data = symbols, .size = header->symbols_bytes};
+    all.names = (struct buffer){.data = symbols + header->symbols_bytes,
+                                .size = header->names_bytes};
+    if (all.names.size == 0 || all.names.data[0] != '\0' ||
+        all.names.data[all.names.size - 1] != '\0') {
+        return -EINVAL;
     }
-    return true;
+    if (!is_in_core(&all.core, wanted)) {
+        return -ENXIO;
+    }
+    table->core = all.core;
+    return kernel_table_select(&all, wanted, table);
 }
 
-static bool
-read_table(int fd, uint64_t file_bytes, const char *boot, struct kernel_table *table)
+/* Map a file and get the wanted symbols. Returns as kernel_cache_find. */
+static int
+map_and_find(int fd, uint64_t file_bytes, const char *boot,
+             const struct sym_wanted *wanted, struct kernel_table *table)
 {
-    struct header header;
+    void *mapped;
+    int error;
 
-    if (file_bytes < sizeof(header) || file_bytes > FILE_BYTES_MAX ||
-        !read_all(fd, &header, sizeof(header)) || !fits(&header, boot, file_bytes)) {
-        return false;
+    if (file_bytes < sizeof(struct header) || file_bytes > FILE_BYTES_MAX) {
+        return -EINVAL;
     }
-    table->core = header.core;
-    return read_buffer(fd, &table->symbols, header.symbols_bytes) &&
-           read_buffer(fd, &table->names, header.names_bytes) && is_valid(table);
+    mapped = mmap(NULL, (size_t)file_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (mapped == MAP_FAILED) {
+        return -errno;
+    }
+    error = find_in(mapped, file_bytes, boot, wanted, table);
+    munmap(mapped, (size_t)file_bytes);
+    return error;
 }
 
-bool
-kernel_cache_read(const char *folder, const char *boot, struct kernel_table *table)
+/* Return why nothing was found, for people. */
+static const char *
+explain(int error)
+{
+    switch (error) {
+    case -EINVAL:
+        return "it is not of this boot, or not in order";
+    case -ENXIO:
+        return "a hit is outside of the core";
+    default:
+        return strerror(-error);
+    }
+}
+
+int
+kernel_cache_find(const char *folder, const char *boot, const struct sym_wanted *wanted,
+                  struct kernel_table *table)
 {
     const char *why = "";
     const int folder_fd = private_folder_open(folder, &why);
@@ -151,19 +144,24 @@ kernel_cache_read(const char *folder, const char *boot, struct kernel_table *tab
     const int fd = folder_fd < 0
                        ? -1
                        : private_folder_open_file(folder_fd, "kernel", &status, &why);
-    const bool read = fd >= 0 && read_table(fd, (uint64_t)status.st_size, boot, table);
+    int error = -EINVAL;
 
     if (fd >= 0) {
-        why = "it is not of this boot, or not in order";
+        error = map_and_find(fd, (uint64_t)status.st_size, boot, wanted, table);
+        why = error == 0 ? "" : explain(error);
         close(fd);
     }
     if (folder_fd >= 0) {
         close(folder_fd);
     }
+    if (error != 0) {
+        kernel_table_finish(table);
+        *table = (struct kernel_table){.core = {0}};
+    }
     COMMAND_LOG("symbols of the kernel: %s %s/kernel%s%s",
-                read ? "read from" : "not from", folder, read ? "" : ": ",
-                read ? "" : why);
-    return read;
+                error == 0 ? "read from" : "not from", folder, error == 0 ? "" : ": ",
+                why);
+    return error;
 }
 
 /* --- writing --- */

@@ -5,8 +5,9 @@
  *
  * The file is read as one that anybody may have written, although nobody but root can:
  * it is a regular one of the caller, with one name and for nobody else, in such a
- * folder; its sizes and all that it refers to are checked. It is written whole, and
- * then gets its name.
+ * folder; its sizes and what is looked at are checked. It is written whole, and then
+ * gets its name. It is mapped while it is searched: root, who cuts it then, ends the
+ * command by SIGBUS.
  */
 #ifndef SYMBOLS_CLIENT_KERNEL_CACHE_H
 #define SYMBOLS_CLIENT_KERNEL_CACHE_H
@@ -21,14 +22,15 @@ enum { KERNEL_BOOT_BYTES = 40 };
 bool kernel_cache_boot(char boot[KERNEL_BOOT_BYTES]);
 
 /*
- * Read the table of a boot, as kernel_cache_write wrote it.
+ * Get the symbols that are wanted from the file of a boot, as kernel_table_select.
  *
- *   table  all zero; for kernel_table_finish, also on failure
+ *   table  all zero; on failure it is all zero again
  *
- * Returns false if there is none, or none that is believed.
+ * Returns 0 or a negative errno: -ENXIO if the file is in order, but a wanted bucket is
+ * not in the core's text; another if there is no file, or none that is believed.
  */
-bool kernel_cache_read(const char *folder, const char *boot,
-                       struct kernel_table *table);
+int kernel_cache_find(const char *folder, const char *boot,
+                      const struct sym_wanted *wanted, struct kernel_table *table);
 
 /* Write the table of a boot to a folder, which is made if it is not there: the symbols
  * of the core only, since modules, BPF programs and trampolines come and go. A failure

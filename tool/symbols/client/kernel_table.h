@@ -64,10 +64,9 @@ void kernel_table_add(struct kernel_table *table, struct kernel_symbol *symbol,
 
 void kernel_table_finish(struct kernel_table *table);
 
-/* Make the map of a table, which is freed; parameters and result are those of
+/* Make the map of a table, which is freed. begin and end, and the result, are those of
  * sym_map_read_kernel. */
-struct sym_map *kernel_table_map(struct kernel_table *table,
-                                 const struct sym_wanted *wanted, uint64_t *begin,
+struct sym_map *kernel_table_map(struct kernel_table *table, uint64_t *begin,
                                  uint64_t *end);
 
 /* Return the text that has an address, or NULL. */
