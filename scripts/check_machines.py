@@ -154,7 +154,8 @@ def make_root(folder, architecture):
         shutil.copy(folder / f"usr/share/base-passwd/{name}.master", folder / f"etc/{name}")
     (folder / "bin/sh").unlink(missing_ok=True)
     (folder / "bin/sh").symlink_to("dash")
-    (folder / "usr/bin/awk").symlink_to("mawk")
+    for name, program in (("awk", "mawk"), ("cc", "gcc"), ("c++", "g++")):
+        (folder / "usr/bin" / name).symlink_to(program)
     for link in folder.glob("usr/lib/*-linux-gnu/*.so"):  # of the root, not of this machine
         if link.is_symlink() and os.readlink(link).startswith("/"):
             target = os.path.relpath(f"{folder}{os.readlink(link)}", link.parent)
