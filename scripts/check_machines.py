@@ -6,9 +6,9 @@ usage: check_machines.py BUILD [--short | --write] [--tests SECONDS] [WORD...]
 
 Nothing on this machine changes. Kernels and root file systems come from its own package sources, with another suite,
 and are kept in $NTPROF_MACHINES or ~/.cache/ntprof-machines (4 GB): remove a folder there to get newer packages. The
-build for arm64 is BUILD-arm64; ntprof as one file is in BUILD-static and BUILD-static-arm64. Guests are emulated: no
-processor needs to support virtual machines. The folder results there has for each machine the console, steps.log, and
-logs of the steps.
+build for arm64 is BUILD-machines-arm64; ntprof as one file is in BUILD-static and BUILD-static-arm64. Guests are
+emulated: no processor needs to support virtual machines. The folder results there has for each machine the console,
+steps.log, and logs of the steps.
 
 --write puts the table into docs/environments.md if no step failed, and tries the Debian packages for arm64 of what is
 committed, which are built in a root that is downloaded anew. --short boots two machines only. --tests runs the
@@ -177,7 +177,7 @@ def targets_of_steps(folder):
 
 
 def cross_build(build, root, whole):
-    folder = build.with_name(build.name + "-arm64")
+    folder = build.with_name(build.name + "-machines-arm64")
     if not (folder / "build.ninja").exists():
         constants = CACHE / "arm64.ini"
         constants.write_text(f"[constants]\nroot = '{root}'\n")
