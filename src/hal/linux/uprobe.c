@@ -181,10 +181,31 @@ open_image(const struct perf_uprobe *uprobe, char *reason, size_t reason_bytes)
     return fd;
 }
 
+/* Does the kernel keep tracefs, which is then empty, from root too? */
+static bool
+is_locked_down(void)
+{
+    char *text;
+    bool locked;
+
+    if (perf_read_text(AT_FDCWD, "/sys/kernel/security/lockdown", &text) < 0) {
+        return false;
+    }
+    locked = strstr(text, "[confidentiality]") != NULL;
+    free(text);
+    return locked;
+}
+
 /* Say why the event cannot be made. */
 static void
 explain(int error, char *reason, size_t reason_bytes)
 {
+    if ((error == -EACCES || error == -EPERM || error == -ENOENT) && is_locked_down()) {
+        snprintf(reason, reason_bytes,
+                 "kernel lockdown allows uprobes to nobody: boot without "
+                 "lockdown=confidentiality, or count a breakpoint:0xADDRESS");
+        return;
+    }
     switch (-error) {
     case EACCES:
     case EPERM:
