@@ -679,7 +679,7 @@ def run_test(test, end):
     if limit_s <= 0:
         return test["name"], None, ""
     try:
-        result = subprocess.run(test["cmd"], env={**os.environ, **test["env"]}, stdin=subprocess.DEVNULL,
+        result = subprocess.run(test["cmd"], cwd=BUILD, env={**os.environ, **test["env"]}, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                 timeout=limit_s, check=False)
     except subprocess.TimeoutExpired as late:
