@@ -456,19 +456,19 @@ def alignment_faults():
 @step("function, root")
 def function_root():
     ntprof("run", "-e", "function:counted", "-o", "function.pb.gz", "--", program("function_caller"), "1000",
-           refusal=probe_refusal())
+           refusal=uprobe_refusal())
     check_calls(report("function.pb.gz"), 1000)
 
 
-def probe_refusal():
-    return "lockdown" if LOCKED_DOWN else None
+def uprobe_refusal():
+    return "kernel lockdown" if LOCKED_DOWN else None
 
 
 @step("function, user")
 def function_user():
     with changed("kernel/perf_event_paranoid", 2):
         ntprof("run", "-e", "function:counted", "-o", "function-user.pb.gz", "--", program("function_caller_fixed"),
-               "1000", user=True, refusal=probe_refusal())
+               "1000", user=True)
     check_calls(report("function-user.pb.gz"), 1000)
 
 
@@ -477,7 +477,7 @@ def uprobe():
     shown = run("objdump", "-F", "-d", "--disassemble=counted", program("function_caller"))
     offset = re.search(r"<counted> \(File Offset: (0x[0-9a-f]+)\)", shown)[1]
     ntprof("run", "-e", f"uprobe:{program('function_caller')}+{offset}", "-o", "uprobe.pb.gz", "--",
-           program("function_caller"), "1000", refusal=probe_refusal())
+           program("function_caller"), "1000", refusal=uprobe_refusal())
     check_calls(report("uprobe.pb.gz"), 1000)
 
 
@@ -486,7 +486,7 @@ def breakpoint_at():
     shown = run("nm", program("function_caller_fixed"))
     address = re.search(r"(?m)^0*([0-9a-f]+) T counted$", shown)[1]
     ntprof("run", "-e", f"breakpoint:0x{address}", "-o", "breakpoint.pb.gz", "--", program("function_caller_fixed"),
-           "1000", refusal=probe_refusal())
+           "1000")
     check_calls(report("breakpoint.pb.gz"), 1000)
 
 
