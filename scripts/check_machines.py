@@ -217,7 +217,8 @@ def has_newer(folder, image, *left_out):
 def make_image(image, root, build):
     """A file system of the root, this tree and the build, where these are on this machine; the last one, if nothing
     has changed."""
-    if image.exists() and not has_newer(build, image, "*.p", ".ninja_*", "meson-logs") and \
+    if image.exists() and root.stat().st_ctime < image.stat().st_mtime and \
+            not has_newer(build, image, "*.p", ".ninja_*", "meson-logs") and \
             not has_newer(TREE, image, ".git", "build*", "__pycache__"):
         return image
     image.unlink(missing_ok=True)
