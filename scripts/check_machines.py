@@ -226,9 +226,14 @@ def make_image(image, root, build):
     unfinished.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as place:
         run("cp", "-al", f"{root}/.", place)
-        for folder, pack in ((TREE, "git ls-files -z | tar --null -T - -c"), (build, "tar --exclude=*.p -c .")):
+        # Ordinary users reach it, whatever this machine allows them.
+        for folder, pack in ((TREE, "git ls-files -z | tar --null --mode=a+rX -T - -c"),
+                             (build, "tar --mode=a+rX --exclude=*.p -c .")):
             inside = place / folder.relative_to("/")
             inside.mkdir(parents=True, exist_ok=True)
+            for parent in (inside, *inside.parents):
+                if parent.is_relative_to(place):
+                    parent.chmod(0o755)
             run("bash", "-euo", "pipefail", "-c", f"{pack} | tar -C {shlex.quote(str(inside))} -x", cwd=folder)
         size_kib = int(text_of("du", "-sk", place).split()[0])
         run("mke2fs", "-q", "-t", "ext4", "-d", place, unfinished, f"{size_kib * 5 // 4 + 500000}k")
