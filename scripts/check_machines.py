@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Boots kernels of Debian in qemu, tries ntprof on each, and prints a table of what works: step by machine.
 
-usage: check_machines.py BUILD [--short | --write] [--tests SECONDS] [WORD...]
+usage: check_machines.py BUILD [--short | --write] [--prepare] [--tests SECONDS] [WORD...]
 
 Nothing on this machine changes. Kernels and root file systems come from its own package sources, with another suite,
 and are kept in $NTPROF_MACHINES or ~/.cache/ntprof-machines (4 GB): remove a folder there to get newer packages. The
@@ -13,7 +13,8 @@ steps.log, and logs of the steps.
 --write puts the table into docs/environments.md if no step failed, and tries the Debian packages for arm64 of what is
 committed, which are built in a root that is downloaded anew. --short boots two machines only. --tests runs the
 tests of the build on these two as well, for so long on each. WORD chooses machines by name; columns of the others are
-of their last boots.
+of their last boots, if these were of the same commit and settings. What was not run, such as the tests without --tests,
+is called so in the table. --prepare makes what is booted, with --write also the packages, and boots nothing.
 The status is 1 if a step failed; 77 if guests cannot be made here. Needs root.
 """
 import argparse
@@ -27,6 +28,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 import typing
 
@@ -60,6 +62,10 @@ class Machine(typing.NamedTuple):
     def arm(self):
         return self.kernel.startswith("arm64")
 
+    @property
+    def architecture(self):
+        return "arm64" if self.arm else "amd64"
+
 
 MACHINES = [
     Machine("x86-64, Debian 11", "bullseye", "amd64"),
@@ -89,6 +95,27 @@ def text_of(*words):
 
 
 # ---- what guests are made of ----
+
+class Failure(str):
+    """Why something could not be made."""
+
+
+def attempt(make, *given):
+    """What make(...) returns, or why it failed: whatever can do without it goes on."""
+    try:
+        return make(*given)
+    except Exception as why:  # noqa: BLE001  of whatever kind
+        status = f"{why.cmd[0]}: status {why.returncode}" if isinstance(why, subprocess.CalledProcessError) else why
+        said = (getattr(why, "stderr", None) or "").strip().splitlines()
+        failure = Failure(" ".join([f"{make.__name__}: {status}", *said[-1:]]))
+        print(f"check_machines: FAILED: {failure}", flush=True)
+        return failure
+
+
+def commit_of_tree():
+    """Its name, and whether what there is differs; but for the table, which other runs have written."""
+    changes = text_of("git", "-C", TREE, "status", "--porcelain", "--", ".", f":!{FILE.relative_to(TREE)}")
+    return text_of("git", "-C", TREE, "rev-parse", "--short=12", "HEAD").strip() + " with changes" * bool(changes)
 
 
 def made(folder, make):
@@ -177,15 +204,18 @@ def targets_of_steps(folder):
     return wanted
 
 
-def cross_build(build, root, whole):
+def cross_build(build, root):
     folder = build.with_name(build.name + "-machines-arm64")
     if not (folder / "build.ninja").exists():
         constants = CACHE / "arm64.ini"
         constants.write_text(f"[constants]\nroot = '{root}'\n")
         run("meson", "setup", "--cross-file", constants, "--cross-file", PARTS / "arm64.ini", "-Dtests=enabled", folder,
             TREE)
-    run("ninja", "-C", folder, "--quiet", *([] if whole else targets_of_steps(folder)))
     return folder
+
+
+def compile_all(folder, whole):
+    run("ninja", "-C", folder, "--quiet", *([] if whole else targets_of_steps(folder)))
 
 
 def make_one_file(build, architecture):
@@ -195,16 +225,24 @@ def make_one_file(build, architecture):
     return folder / "tool/ntprof"
 
 
-def make_packages(folder):
-    """The Debian packages for arm64, as archives of their files: nothing of dpkg is in a root."""
+def make_packages(commit):
+    """The Debian packages for arm64, as archives of their files: nothing of dpkg is in a root. The last ones, if they
+    are of this commit."""
+    folder = CACHE / "packages-arm64"
+    if (folder / "commit").exists() and (folder / "commit").read_text() == commit:
+        return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    run(TREE / "scripts/check_package.sh", "--for", "arm64", folder)
+    with tempfile.TemporaryDirectory(dir=CACHE) as place:
+        # Not this tree: the table, which other runs have written, is not committed.
+        run("git", "clone", "--quiet", "--shared", TREE, f"{place}/tree")
+        run(f"{place}/tree/scripts/check_package.sh", "--for", "arm64", folder)
     for package in folder.glob("*.deb"):
         if "-dbgsym_" not in package.name:
             with open(package.with_suffix(".tar"), "wb") as archive:
                 run("dpkg-deb", "--fsys-tarfile", package, stdout=archive)
         package.unlink()
+    (folder / "commit").write_text(commit)
     return folder
 
 
@@ -238,6 +276,33 @@ def make_image(image, root, build):
         size_kib = int(text_of("du", "-sk", place).split()[0])
         run("mke2fs", "-q", "-t", "ext4", "-d", place, unfinished, f"{size_kib * 5 // 4 + 500000}k")
     return unfinished.rename(image)
+
+
+def prepare_architecture(architecture, build, commit, packages, whole):
+    """(image, build, {name: file or folder that the steps find beside them, or its Failure})"""
+    root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
+    files = {"one-file": attempt(make_one_file, build, architecture)}
+    if architecture == "arm64":
+        if packages:
+            files["packages"] = attempt(make_packages, commit)
+        build = cross_build(build, root)
+    compile_all(build, whole)
+    return make_image(CACHE / f"{architecture}.img", root, build), build, files
+
+
+def prepare_kernel(machine):
+    return made(CACHE / f"kernel-{machine.suite}-{machine.kernel}", lambda to: make_kernel(to, machine))
+
+
+def prepare(machines, *given):
+    """{machine: arguments of boot(), or a Failure}. All is made before the first boot."""
+    prepared, of_architecture = {}, {}
+    for machine in machines:
+        if machine.architecture not in of_architecture:
+            of_architecture[machine.architecture] = attempt(prepare_architecture, machine.architecture, *given)
+        kernel, rest = attempt(prepare_kernel, machine), of_architecture[machine.architecture]
+        prepared[machine] = next((one for one in (kernel, rest) if isinstance(one, Failure)), None) or (kernel, *rest)
+    return prepared
 
 
 # ---- boots ----
@@ -275,17 +340,61 @@ def results_of(machine):
     return CACHE / "results" / re.sub(r"[^a-z0-9]+", "-", machine.name.lower())
 
 
-def boot(machine, kernel, image, build, files, tests_s):
-    """Results of the steps, which are printed as they come. The last one tells how the guest ended.
-    files: {name: file or folder}, which the steps find beside them."""
+def origin_of(machine, commit):
+    """What results are of: not to be shown as those of another commit, or of a guest that was made otherwise."""
+    return {"commit": commit, **machine._asdict()}
+
+
+def kept_results(machine, commit):
+    """(results of its last boot, the day), both empty if it did not end, or was of something else."""
+    out = results_of(machine)
+    results = read_results(out)
+    try:
+        origin = json.loads((out / "origin").read_text())
+    except (OSError, ValueError):
+        origin = {}
+    day = origin.pop("day", "")
+    if not results:
+        why = "it was not booted"
+    elif origin != origin_of(machine, commit):
+        why = "its last boot was of another commit or with other settings"
+    elif "end" not in results:
+        why = "its last boot did not end"
+    else:
+        return results, day
+    print(f"{machine.name}: not run: {why}")
+    return {}, ""
+
+
+def begin_results(machine, commit):
+    """The folder, of which nothing is left but the origin."""
     out = results_of(machine)
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    (out / "origin").write_text(json.dumps({"day": day, **origin_of(machine, commit)}))
+    return out
+
+
+def fail_machine(machine, commit, why):
+    """Results of one that cannot be booted."""
+    print(f"{machine.name}: preparation: FAILED: {why}", flush=True)
+    out = begin_results(machine, commit)
+    (out / "results").write_text(json.dumps(["preparation", "FAILED", why]) + "\n" +
+                                 json.dumps(["end", "not run", ""]) + "\n")
+
+
+def boot(machine, commit, tests_s, kernel, image, build, files):
+    """Takes the steps, whose results are printed as they come. The last one tells how the guest ended."""
+    out = begin_results(machine, commit)
     for part in (PARTS / "guest.sh", PARTS / "steps.py"):
         shutil.copy(part, out)
     for name, path in files.items():
-        (shutil.copytree if path.is_dir() else shutil.copy)(path, out / name)
-    (out / "steps").write_text(f"{build} --tests {tests_s if machine.tests else 0}\n")
+        if isinstance(path, Failure):
+            (out / f"{name}.failed").write_text(path)
+        else:
+            (shutil.copytree if path.is_dir() else shutil.copy)(path, out / name)
+    (out / "steps").write_text(f"{build}{f' --tests {tests_s}' if machine.tests else ''}\n")
     limit_s = LIMIT_WITH_TESTS_S + tests_s if machine.tests and tests_s else LIMIT_S
     begin, shown = time.monotonic(), 0
     with open(out / "console", "wb") as console, \
@@ -313,7 +422,6 @@ def boot(machine, kernel, image, build, files, tests_s):
         with open(out / "results", "a") as stream:
             stream.write(json.dumps(["end", *results["end"]]) + "\n")
     print(f"{machine.name}: {time.monotonic() - begin:.0f} s; logs in {out}", flush=True)
-    return results
 
 
 # ---- the table ----
@@ -326,21 +434,42 @@ a line below the table: what ntprof says where the kernel cannot, or may not, do
 """
 
 
+def result_of(results, step):
+    """(result, what it says) of a step that this machine may not have, or not have come to."""
+    ended = results.get("end", ("", ""))[0] == "ok"
+    return results.get(step, ("-" if ended else "not run", ""))
+
+
+def steps_of(columns):
+    steps = dict.fromkeys(step for results in columns.values() for step in results)
+    return sorted(steps, key=lambda step: step == "end")
+
+
+def format_origin(columns, commit, days):
+    """Of when and of what the table is, and what is missing in it."""
+    missing = []
+    for name, results in columns.items():
+        left_out = [step for step in steps_of(columns) if result_of(results, step)[0] == "not run"]
+        if left_out:
+            missing.append(f"{name}: {', '.join(left_out) if 'kernel' in results else 'all'}")
+    text = f"Of commit {commit}, {' to '.join(sorted({min(days), max(days)}))}."
+    return textwrap.fill(text + f" Not run: {'; '.join(missing)}." * bool(missing), 120, break_on_hyphens=False) + "\n"
+
+
 def format_table(columns):
     """columns: {machine's name: results}"""
-    steps = list(dict.fromkeys(step for results in columns.values() for step in results))
     refusals = []
     lines = ["| step | " + " | ".join(columns) + " |", "|---" * (len(columns) + 1) + "|"]
-    for step in steps:
+    for step in steps_of(columns):
         cells = []
         for results in columns.values():
-            result, what = results.get(step, ("-", ""))
+            result, what = result_of(results, step)
             if result == "refused":
                 if what not in refusals:
                     refusals.append(what)
                 result = f"[{refusals.index(what) + 1}]"
             elif result == "FAILED":  # what is said ends with the log, in brackets
-                result = f"FAILED: {what.rpartition('[')[2].rstrip(']')}"
+                result = f"FAILED: {what.rpartition('[')[2].rstrip(']') if what.endswith(']') else what}"
             cells.append(what if result == "ok" and what else result)
         lines.append(f"| {step} | " + " | ".join(cells) + " |")
     lines += ["", "| line | what ntprof says |", "|---|---|"]
@@ -354,6 +483,7 @@ def main():
     kind = parser.add_mutually_exclusive_group()
     kind.add_argument("--short", action="store_true")
     kind.add_argument("--write", action="store_true")
+    parser.add_argument("--prepare", action="store_true")
     parser.add_argument("--tests", type=int, default=0)
     parser.add_argument("words", nargs="*")
     given = parser.parse_intermixed_args()
@@ -363,43 +493,44 @@ def main():
         print(" ".join(["check_machines: needs root, and what make packages-machines packages-static installs;",
                         "missing:", *missing]))
         return 77
+    commit = commit_of_tree()
+    if given.write and commit.endswith("changes"):
+        print(f"check_machines: {commit}: commit what the table is to be of, or remove it: see git status")
+        return 1
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with the guest
+    CACHE.mkdir(parents=True, exist_ok=True)
     begin, seconds = time.monotonic(), {}
-    images, files, columns = {}, {"amd64": {}, "arm64": {}}, {}
-    for machine in MACHINES:
-        if given.short and not machine.tests or \
-                given.words and not any(word in machine.name for word in given.words):
-            if given.write and read_results(results_of(machine)):
-                columns[machine.name] = read_results(results_of(machine))
-            continue
-        kernel = made(CACHE / f"kernel-{machine.suite}-{machine.kernel}", lambda to: make_kernel(to, machine))
-        architecture = "arm64" if machine.arm else "amd64"
-        root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
-        build = given.build.resolve()
-        if "one-file" not in files[architecture]:
-            files[architecture]["one-file"] = make_one_file(build, architecture)
-        if machine.arm and given.write and "packages" not in files["arm64"]:
-            files["arm64"]["packages"] = make_packages(CACHE / "packages-arm64")
-        if machine.arm:
-            build = cross_build(build, root, whole=given.tests > 0)
-        if architecture not in images:
-            images[architecture] = make_image(CACHE / f"{architecture}.img", root, build)
+    chosen = [machine for machine in MACHINES if (machine.tests or not given.short) and
+              (not given.words or any(word in machine.name for word in given.words))]
+    prepared = prepare(chosen, given.build.resolve(), commit, given.write, given.tests > 0)
+    if given.prepare:
+        failures = [one for one in prepared.values() if isinstance(one, Failure) or
+                    any(isinstance(file, Failure) for file in one[-1].values())]
+        print(f"check_machines: {len(prepared) - len(failures)} machines prepared, {len(failures)} failed")
+        return 1 if failures or not prepared else 0
+    for machine, parts in prepared.items():
         booted = time.monotonic()
-        columns[machine.name] = boot(machine, kernel, images[architecture], build, files[architecture],
-                                     given.tests)
+        if isinstance(parts, Failure):
+            fail_machine(machine, commit, parts)
+        else:
+            boot(machine, commit, given.tests, *parts)
         seconds[machine.name] = time.monotonic() - booted
+    kept = {machine.name: kept_results(machine, commit) for machine in MACHINES if given.write or machine in prepared}
+    columns = {name: results for name, (results, _) in kept.items()}
     table = format_table(columns)
     print(table)
-    results = [result for steps in columns.values() for result, _ in steps.values()]
-    failed = results.count("FAILED")
-    if given.write and not failed:
+    results = [result_of(results, step)[0] for results in columns.values() for step in steps_of(columns)]
+    failed, not_run = results.count("FAILED"), results.count("not run")
+    passed = len(results) - failed - not_run - results.count("-")
+    if given.write and not failed and passed:
         before, _, _ = FILE.read_text().partition(TITLE + "\n")
-        FILE.write_text(before + HEAD + "\n" + table)
+        origin = format_origin(columns, commit, [day for _, day in kept.values() if day])
+        FILE.write_text(before + HEAD + "\n" + origin + "\n" + table)
     for name, taken in seconds.items():
         print(f"{taken:6.0f} s  {name}")
     print(f"{time.monotonic() - begin:6.0f} s  all of it, with what was built and downloaded")
-    print(f"check_machines: {len(results) - failed} passed, {failed} failed")
-    return 1 if failed or not results else 0
+    print(f"check_machines: {passed} passed, {failed} failed{not_run and f', {not_run} not run' or ''}")
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

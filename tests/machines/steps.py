@@ -4,11 +4,13 @@
 
 usage: steps.py BUILD [--tests SECONDS] [STEP...]
 
-Beside this file are one-file, which is ntprof, and perhaps packages: the files of Debian packages, as archives.
+Beside this file are one-file, which is ntprof, and perhaps packages: the files of Debian packages, as archives; or
+one-file.failed and packages.failed, which say why they are not there.
 
-A step passes, is refused for a reason that this kernel or setting gives, in words that this file has, or fails. Each is
-a line of the file results beside this one, as JSON: step, result, what is said; and a log of its own. Nothing depends
-on how fast the machine is: processor time, shares and exact counts only.
+A step passes, with "-" where there is nothing to try; is refused for a reason that this kernel or setting gives, in
+words that this file has; is not run, as tests are with 0 seconds for them; or fails. Each is a line of the file
+results beside this one, as JSON: step, result, what is said; and a log of its own. Nothing depends on how fast the
+machine is: processor time, shares and exact counts only.
 """
 import argparse
 import collections
@@ -46,10 +48,22 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 COMMAND_LINE = pathlib.Path("/proc/cmdline").read_text().split()
 LOCKED_DOWN = "lockdown=confidentiality" in COMMAND_LINE
 STEPS = {}
+TESTS_END = None  # by the clock
 
 
 class Refused(Exception):
     pass
+
+
+class NotRun(Exception):
+    pass
+
+
+def beside(name):
+    """A file or folder in the folder of this one; a failure if it could not be made, which a file there says."""
+    failed = HERE / f"{name}.failed"
+    check(not failed.exists(), failed.exists() and failed.read_text())
+    return HERE / name
 
 
 def step(name):
@@ -385,7 +399,7 @@ def one_file(user):
     global NTPROF
     before, NTPROF = NTPROF, pathlib.Path("/tmp/one-file")
     try:
-        shutil.copyfile(HERE / "one-file", NTPROF)
+        shutil.copyfile(beside("one-file"), NTPROF)
         NTPROF.chmod(0o755)
         name = f"one-file-{'user' if user else 'root'}"
         with changed("kernel/perf_event_paranoid", 2):
@@ -652,7 +666,9 @@ def hotplug():
 @step("Debian packages")
 def debian_packages():
     """Unpacked, as the root has no database of dpkg; then the tests that autopkgtest runs."""
-    packages = sorted((HERE / "packages").glob("*.tar"))
+    packages = sorted(beside("packages").glob("*.tar"))
+    if not packages and ARM:  # without --write
+        raise NotRun
     if not packages:
         return "-"
     for package in packages:
@@ -700,16 +716,20 @@ def bpf():
     check(status == 0 and "[       OK ]" in said, f"status {status}")
 
 
-def run_tests(words, end):
-    """Those of these suites, of which the fast ones come first, until the time is over."""
-    chosen = [test for test in listed_tests() if any(f"ntprof:{word}" in test["suite"] for word in words)
+def run_tests(suite, seconds):
+    """Those of the suite, until the time is over, which begins with the first one, that has the fast ones."""
+    global TESTS_END
+    if seconds == 0:
+        raise NotRun
+    TESTS_END = TESTS_END or time.monotonic() + seconds
+    chosen = [test for test in listed_tests() if f"ntprof:{suite}" in test["suite"]
               and "ntprof:long" not in test["suite"]]
     states = collections.Counter()
     failed = []
     for parallel in (True, False):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if parallel else 1) as pool:
             of_kind = [test for test in chosen if test["is_parallel"] == parallel]
-            for name, status, said in pool.map(lambda test: run_test(test, end), of_kind):
+            for name, status, said in pool.map(lambda test: run_test(test, TESTS_END), of_kind):
                 state = {0: "passed", 77: "skipped", None: "left out for time"}.get(status, "failed")
                 states[state] += 1
                 print(f"== {name}: {state}{f' ({status})' * (state == 'failed')}")
@@ -717,7 +737,9 @@ def run_tests(words, end):
                     print(said[-20000:])
                     failed.append(name)
     check(not failed, " ".join(failed))
-    return ", ".join(f"{count} {state}" for state, count in states.items())
+    told = ", ".join(f"{count} {state}" for state, count in states.items())
+    check(states["passed"], told or "no tests")
+    return told
 
 
 @step("kernel's log")
@@ -732,16 +754,15 @@ def main():
     global NTPROF, BUILD
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--tests", type=int, default=0)
+    parser.add_argument("--tests", type=int)
     parser.add_argument("steps", nargs="*")
     given = parser.parse_args()
     BUILD = given.build
     NTPROF = BUILD / "tool/ntprof"
     (HERE / "logs").mkdir(exist_ok=True)
-    if given.tests:
-        end = time.monotonic() + given.tests
-        for words in (["unit"], ["sim"], ["conformance"], ["integration"]):
-            STEPS[f"tests: {', '.join(words)}"] = lambda words=words: run_tests(words, end)
+    if given.tests is not None:
+        for suite in ("unit", "sim", "conformance", "integration"):
+            STEPS[f"tests: {suite}"] = lambda suite=suite: run_tests(suite, given.tests)
     for name, function in STEPS.items():
         if given.steps and name not in given.steps:
             continue
@@ -752,6 +773,8 @@ def main():
                 result, said = "ok", function() or ""
             except Refused as why:
                 result, said = "refused", str(why)
+            except NotRun:
+                result, said = "not run", ""
             except Exception as why:  # noqa: BLE001  of whatever kind, the next step runs
                 traceback.print_exc(file=stream)
                 result, said = "FAILED", f"{why} [{log.name}]"
