@@ -689,18 +689,28 @@ def listed_tests():
     return json.loads((BUILD / "meson-info/intro-tests.json").read_text())
 
 
-def run_test(test, end):
+def end_group(child):
+    """Of a child with a session of its own: whatever it has left behind."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def run_test(test, end=math.inf):
     """(name, status, what it prints), without meson, which runs no tests of a cross build. Status None: no time."""
-    limit_s = min(end - time.monotonic(), STEP_LIMIT_S)
-    if limit_s <= 0:
+    limit_s, left_s = 3 * test["timeout"], end - time.monotonic()
+    if left_s <= 0:
         return test["name"], None, ""
-    try:
-        result = subprocess.run(test["cmd"], cwd=BUILD, env={**os.environ, **test["env"]}, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                timeout=limit_s, check=False)
-    except subprocess.TimeoutExpired as late:
-        return test["name"], "hangs" if limit_s == STEP_LIMIT_S else None, str(late.stdout)
-    return test["name"], result.returncode, result.stdout
+    with subprocess.Popen(test["cmd"], cwd=BUILD, env={**os.environ, **test["env"]}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          start_new_session=True) as child:
+        try:
+            said, _ = child.communicate(timeout=min(limit_s, left_s))
+            status = child.returncode
+        except subprocess.TimeoutExpired as late:
+            said, status = str(late.stdout), "hangs" if limit_s <= left_s else None
+        finally:
+            end_group(child)
+    return test["name"], status, said
 
 
 @step("bpf")
@@ -716,6 +726,22 @@ def bpf():
     check(status == 0 and "[       OK ]" in said, f"status {status}")
 
 
+def count_result(states, result):
+    name, status, said = result
+    state = {0: "passed", 77: "skipped", None: "left out for time"}.get(status, "failed")
+    states[state] += 1
+    print(f"== {name}: {state}{f' ({status})' * (state == 'failed')}", flush=True)
+    if state == "failed":
+        print(said[-20000:])
+    return state
+
+
+def is_crash(status):
+    """The kernel sends SIGTRAP, too, if a breakpoint hits while another processor closes it."""
+    return isinstance(status, int) and (status < 0 or status > 128) and status not in (-signal.SIGTRAP,
+                                                                                       128 + signal.SIGTRAP)
+
+
 def run_tests(suite, seconds):
     """Those of the suite, until the time is over, which begins with the first one, that has the fast ones."""
     global TESTS_END
@@ -725,20 +751,30 @@ def run_tests(suite, seconds):
     chosen = [test for test in listed_tests() if f"ntprof:{suite}" in test["suite"]
               and "ntprof:long" not in test["suite"]]
     states = collections.Counter()
-    failed = []
+    failed, crashes = [], False
     for parallel in (True, False):
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if parallel else 1) as pool:
             of_kind = [test for test in chosen if test["is_parallel"] == parallel]
-            for name, status, said in pool.map(lambda test: run_test(test, TESTS_END), of_kind):
-                state = {0: "passed", 77: "skipped", None: "left out for time"}.get(status, "failed")
-                states[state] += 1
-                print(f"== {name}: {state}{f' ({status})' * (state == 'failed')}")
+            for test, result in zip(of_kind, pool.map(lambda test: run_test(test, TESTS_END), of_kind), strict=True):
+                state = count_result(states, result)
                 if state == "failed":
-                    print(said[-20000:])
-                    failed.append(name)
-    check(not failed, " ".join(failed))
-    told = ", ".join(f"{count} {state}" for state, count in states.items())
-    check(states["passed"], told or "no tests")
+                    failed.append(test)
+                    crashes |= is_crash(result[1])
+    # A busy host may be why; more than three or a crash are no accident. Other than in scripts/run_tests.sh, which
+    # fails unless tests/unstable.txt names the test, one that passes then is only counted: hosts are as busy as can be.
+    for test in failed if len(failed) <= 3 and not crashes else []:
+        state = count_result(collections.Counter(), run_test(test))
+        if state == "passed":
+            states["failed"] -= 1
+            states["passed only alone"] += 1
+            failed = [one for one in failed if one is not test]
+    check(not failed, " ".join(test["name"] for test in failed))
+    told = ", ".join(f"{count} {state}" for state, count in states.items() if count)
+    print(told)
+    passed = states["passed"] + states["passed only alone"]
+    if states["left out for time"] and not passed:
+        raise NotRun
+    check(passed, told or "no tests")
     return told
 
 
