@@ -111,6 +111,11 @@ def show_hanging(pid):
         print(subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False).stdout)
 
 
+def printed_before(late):
+    """By a command that a time limit ended: bytes or None, though text is asked for."""
+    return (late.output or b"").decode(errors="replace")
+
+
 def run(*words, user=False, status=0):
     """What it prints, both streams, if its status is this."""
     print("$", *words, "(user)" if user else "", flush=True)
@@ -118,7 +123,8 @@ def run(*words, user=False, status=0):
                           stderr=subprocess.STDOUT, text=True, errors="replace") as child:
         try:
             said, _ = child.communicate(timeout=STEP_LIMIT_S)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as late:
+            print(printed_before(late))
             show_hanging(child.pid)
             child.kill()
             raise
@@ -571,17 +577,29 @@ def top():
     main, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
     shown = b""
+    end = time.monotonic() + STEP_LIMIT_S
+
+    def read():
+        """Waits until the end for more of what is shown; nothing then, or when nobody has the other end."""
+        left_s = end - time.monotonic()
+        with contextlib.suppress(OSError):  # EIO
+            if left_s > 0 and select.select([main], [], [], left_s)[0]:
+                return os.read(main, 65536)
+        return b""
+
     with running(program("shares"), "1000000"), \
             subprocess.Popen([NTPROF, "top"], stdin=terminal, stdout=terminal, stderr=terminal,
                              start_new_session=True) as child:
-        os.close(terminal)
-        while HOT.encode() not in shown and select.select([main], [], [], STEP_LIMIT_S)[0]:
-            shown += os.read(main, 65536)
-        os.write(main, b"q")
-        with contextlib.suppress(OSError):  # EIO, when nobody has the other end
-            while data := os.read(main, 65536):
+        try:
+            os.close(terminal)
+            while HOT.encode() not in shown and (data := read()):
                 shown += data
-        status = child.wait(STEP_LIMIT_S)
+            os.write(main, b"q")
+            while data := read():
+                shown += data
+            status = child.wait(max(end - time.monotonic(), 1))
+        finally:
+            child.kill()
     os.close(main)
     print(shown)
     check(status == 0, f"status {status}")
@@ -651,11 +669,14 @@ def hotplug():
             file = f"hotplug{number}.pb.gz"
             with subprocess.Popen([NTPROF, "system", "--duration", "12s", "-o", file, *words], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
-                for order in orders:
-                    time.sleep(2)
-                    switch.write_text(order)
-                    subprocess.run([program("shares"), "100"], check=True)  # a program that begins meanwhile
-                said, _ = child.communicate(timeout=STEP_LIMIT_S)
+                try:
+                    for order in orders:
+                        time.sleep(2)
+                        switch.write_text(order)
+                        subprocess.run([program("shares"), "100"], check=True, timeout=STEP_LIMIT_S)  # begins meanwhile
+                    said, _ = child.communicate(timeout=STEP_LIMIT_S)
+                finally:
+                    child.kill()
             print(said)
             check(child.returncode == 0, f"status {child.returncode}")
             check("could not be profiled" not in said, said.strip()[-300:])
@@ -707,7 +728,7 @@ def run_test(test, end=math.inf):
             said, _ = child.communicate(timeout=min(limit_s, left_s))
             status = child.returncode
         except subprocess.TimeoutExpired as late:
-            said, status = str(late.stdout), "hangs" if limit_s <= left_s else None
+            said, status = printed_before(late), "hangs" if limit_s <= left_s else None
         finally:
             end_group(child)
     return test["name"], status, said
