@@ -394,7 +394,9 @@ def boot(machine, commit, tests_s, kernel, image, build, files):
             (out / f"{name}.failed").write_text(path)
         else:
             (shutil.copytree if path.is_dir() else shutil.copy)(path, out / name)
-    (out / "steps").write_text(f"{build}{f' --tests {tests_s}' if machine.tests else ''}\n")
+    words = [build, "--processors", machine.processors, "--page-bytes", 16384 if "16k" in machine.kernel else 4096]
+    words += ["--tests", tests_s] if machine.tests else []
+    (out / "steps").write_text(" ".join(map(str, words)) + "\n")
     limit_s = LIMIT_WITH_TESTS_S + tests_s if machine.tests and tests_s else LIMIT_S
     begin, shown = time.monotonic(), 0
     with open(out / "console", "wb") as console, \

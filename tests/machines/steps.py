@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tries ntprof on the machine that this runs on, which is a guest of scripts/check_machines.py: step by step.
 
-usage: steps.py BUILD [--tests SECONDS] [STEP...]
+usage: steps.py BUILD [--tests SECONDS] [--processors N] [--page-bytes N] [STEP...]
 
 Beside this file are one-file, which is ntprof, and perhaps packages: the files of Debian packages, as archives; or
 one-file.failed and packages.failed, which say why they are not there.
@@ -234,6 +234,12 @@ def kernel():
     run("head", "-n", "3", "/proc/kallsyms")
     for name in ("perf_event_paranoid", "kptr_restrict", "unprivileged_bpf_disabled"):
         print(name, setting("kernel/" + name))
+    there = len(list(pathlib.Path("/sys/devices/system/cpu").glob("cpu[0-9]*")))
+    print("processors", there, "online", os.cpu_count(), "page size", PAGE_BYTES)
+    check(MACHINE.processors in (None, there), f"{there} processors, not {MACHINE.processors}")
+    online = 1 if "maxcpus=1" in COMMAND_LINE else there
+    check(os.cpu_count() == online, f"{os.cpu_count()} of {online} processors are online")
+    check(MACHINE.page_bytes in (None, PAGE_BYTES), f"pages of {PAGE_BYTES} bytes, not {MACHINE.page_bytes}")
     return platform.release()
 
 
@@ -661,8 +667,9 @@ def examples():
 @step("processor goes and comes")
 def hotplug():
     switch = pathlib.Path("/sys/devices/system/cpu/cpu1/online")
-    if not switch.exists():
+    if MACHINE.processors == 1 or MACHINE.processors is None and not switch.exists():
         return "-"
+    check(switch.exists(), f"no {switch}")
     with running(program("shares"), "1000000"), running(program("shares"), "1000000"):
         for number, words in enumerate(([], ["--per", "cpu"])):
             orders = ["0", "1"] if switch.read_text().strip() == "1" else ["1"]
@@ -808,12 +815,14 @@ def kernel_log():
 
 
 def main():
-    global NTPROF, BUILD
+    global NTPROF, BUILD, MACHINE
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--tests", type=int)
+    parser.add_argument("--processors", type=int)
+    parser.add_argument("--page-bytes", type=int)
     parser.add_argument("steps", nargs="*")
-    given = parser.parse_args()
+    given = MACHINE = parser.parse_args()
     BUILD = given.build
     NTPROF = BUILD / "tool/ntprof"
     (HERE / "logs").mkdir(exist_ok=True)
