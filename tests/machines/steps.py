@@ -754,6 +754,10 @@ def bpf():
     check(status == 0 and "[       OK ]" in said, f"status {status}")
 
 
+def tests_not_run():
+    raise NotRun
+
+
 def count_result(states, result):
     name, status, said = result
     state = {0: "passed", 77: "skipped", None: "left out for time"}.get(status, "failed")
@@ -774,7 +778,7 @@ def run_tests(suite, seconds):
     """Those of the suite, until the time is over, which begins with the first one, that has the fast ones."""
     global TESTS_END
     if seconds == 0:
-        raise NotRun
+        tests_not_run()
     TESTS_END = TESTS_END or time.monotonic() + seconds
     chosen = [test for test in listed_tests() if f"ntprof:{suite}" in test["suite"]
               and "ntprof:long" not in test["suite"]]
@@ -829,6 +833,7 @@ def main():
     if given.tests is not None:
         for suite in ("unit", "sim", "conformance", "integration"):
             STEPS[f"tests: {suite}"] = lambda suite=suite: run_tests(suite, given.tests)
+        STEPS["kernel's log, after the tests"] = kernel_log if given.tests else tests_not_run
     for name, function in STEPS.items():
         if given.steps and name not in given.steps:
             continue
