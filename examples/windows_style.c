@@ -146,8 +146,9 @@ restore_interval(ULONG old)
     if (!NT_SUCCESS(status) && status != STATUS_PRIVILEGE_NOT_HELD) {
         return failed("NtSetIntervalProfile", status);
     }
+    /* Coarser, if Linux has lowered its maximum rate meanwhile. */
     status = NtQueryIntervalProfile(ProfileTime, &now);
-    return NT_SUCCESS(status) && now == old ? TRUE
+    return NT_SUCCESS(status) && now >= old ? TRUE
                                             : failed("restored interval", status);
 }
 
@@ -284,7 +285,7 @@ main(void)
     if (profile.Buffer == NULL || profile.Copy == NULL) {
         return 1;
     }
-    good = check_sources() && set_interval(20000, &old);
+    good = check_sources() && set_interval(5000, &old);
     if (good) {
         good = profile_section(&profile);
         good = restore_interval(old) && good;
