@@ -22,6 +22,7 @@ export LC_ALL=C.UTF-8 HOME=$place
 unset LD_PRELOAD TERMINFO TERMINFO_DIRS
 passed=0
 failed=0
+left_out=0
 
 # judge NAME STATUS: a line for each thing that was tried, with what was printed if it failed.
 judge() {
@@ -33,6 +34,12 @@ judge() {
         echo "FAILED: $1"
         sed 's/^/    /' "$place/said"
     fi
+}
+
+# leave_out REASON: something that cannot be tried here.
+leave_out() {
+    left_out=$((left_out + 1))
+    echo "not tried: $*"
 }
 
 # try NAME PATTERN COMMAND...: it succeeds, what it prints matches, and no loader complains.
@@ -72,10 +79,15 @@ new_root() {
 }
 
 echo '== the file'
-readelf -lW "$file" >"$place/said"
-readelf -dW "$file" >>"$place/said"
-! grep -qE 'INTERP|NEEDED' "$place/said" && grep -q 'Flags: PIE' "$place/said"
-judge 'it is position independent and needs no other' $?
+for one in "$file" "$build-arm64/tool/ntprof"; do
+    if [ ! -e "$one" ]; then
+        leave_out "$one, which is not built"
+        continue
+    fi
+    readelf -lW "$one" >"$place/said" && readelf -dW "$one" >>"$place/said" &&
+        ! grep -qE 'INTERP|NEEDED' "$place/said" && grep -q 'Flags: PIE' "$place/said"
+    judge "$one is position independent and needs no other" $?
+done
 for object in "$build"/preload/*.so; do
     objdump -T "$object" | grep -oE 'GLIBC_[0-9.]+' | sort -uV >"$place/said"
     [ "$( (cat "$place/said"; echo GLIBC_2.17) | sort -V | tail -n 1)" = GLIBC_2.17 ]
@@ -111,7 +123,7 @@ if chroot "$place/empty" /ntprof run --hal perf -q -o /p -- /shares 10 >"$place/
     kill $busy
     wait $busy 2>/dev/null
 else
-    echo "not tried, as perf events are refused: $(head -n 1 "$place/said")"
+    leave_out "an empty root, as perf events are refused: $(head -n 1 "$place/said")"
 fi
 try doctor 'Profiling works' inside empty /ntprof doctor
 try 'store of SQLite' '' inside empty /ntprof store init sqlite:/s.db
@@ -132,7 +144,7 @@ if command -v musl-gcc >/dev/null; then
     try 'run by timers' "$shares" inside musl /ntprof run --hal timer -o /p -- /shares 500
     try 'run -g by timers' "$shares" inside musl /ntprof run --hal timer -g -o /p -- /shares 500
 else
-    echo 'not tried, as musl-tools is missing'
+    leave_out 'a root of musl, as musl-tools is missing'
 fi
 
 echo '== glibc of the release before'
@@ -146,7 +158,7 @@ if mmdebstrap --variant=extract --include=libc6,dash,coreutils,perl-base bullsey
         /usr/bin/perl -e 'for (1..20000000) { $s += $_ } system "/bin/ls", "-d", "/"'
     try 'its programs' '^/$' inside debian /ntprof run --hal timer -q -o /tmp/p -- /bin/dash -c '/bin/ls -d /; :'
 else
-    echo "not tried, as no root can be made: $(grep '^E:' "$place/log" | head -n 1)"
+    leave_out "an older glibc, as no root can be made: $(grep '^E:' "$place/log" | head -n 1)"
 fi
 
 echo '== this glibc'
@@ -161,12 +173,14 @@ if echo 'int main(void) { return 0; }' >"$place/t.c" && $(preload/find_i386_comp
     -o "$place/shares32" "$program" 2>/dev/null && "$place/shares32" 1 2>/dev/null; then
     try '32-bit program' "$shares" "${run[@]}" -- "$place/shares32" 500
 else
-    echo 'not tried: a 32-bit program, as none is built or none runs here'
+    leave_out 'a 32-bit program, as none is built or none runs here'
 fi
 
 if mkdir "$place/locales" && localedef -i en_US -f ISO-8859-1 "$place/locales/en_US.ISO-8859-1" 2>/dev/null; then
     try 'an encoding that libc loads a library for' "$shares" env LC_ALL=en_US.ISO-8859-1 LOCPATH="$place/locales" \
         "${run[@]}" -- "$place/shares" 500
+else
+    leave_out 'an encoding that libc loads a library for, as localedef or its files are missing'
 fi
 
 echo '== programs that change what they may reach'
@@ -178,6 +192,8 @@ if [ -d "$place/debian" ]; then
     try 'root without /proc' '^/$' "${run[@]}" chroot "$place/debian" /bin/dash -c '/bin/ls -d /; :'
     try 'root without /proc, by system()' '^/$' "${run[@]}" python3 -c \
         "import os; os.chroot('$place/debian'); os.chdir('/'); os.system('/bin/ls -d /')"
+else
+    leave_out 'roots without /proc, as no root could be made'
 fi
 try 'descriptors closed, and the child still counted' "$shares" "$file" run --hal timer -o "$place/all/p" -- \
     python3 -c "import os, subprocess; os.closerange(3, 5000); subprocess.run(['$place/shares', '400'])"
@@ -202,7 +218,7 @@ if gcc -D_GNU_SOURCE -o "$place/spawn" "$place/spawn.c" 2>/dev/null; then
     try 'descriptors closed in a child of posix_spawn' "$shares" "$file" run --hal timer -o "$place/all/p" -- \
         "$place/spawn" "$place/shares" 400
 else
-    echo 'not tried: descriptors closed in a child of posix_spawn, as libc is too old'
+    leave_out 'descriptors closed in a child of posix_spawn, as libc is too old'
 fi
 try 'user changed and descriptors closed' '^65534$' "${run[@]}" python3 -c \
     "import os, subprocess; os.setuid(65534); os.closerange(3, 5000); os.system('id -u'); subprocess.run(['id', '-u'])"
@@ -216,5 +232,5 @@ cp "$place/later" "$place/said"
 grep -q '^/$' "$place/said" && ! grep -q 'ld\.so' "$place/said"
 judge 'a program that outlives the command' $?
 
-echo "check_static: $passed passed, $failed failed"
+echo "check_static: $passed passed, $failed failed, $left_out not tried"
 [ $failed -eq 0 ]
