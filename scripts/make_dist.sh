@@ -1,11 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Makes ntprof-VERSION.tar.gz of what is committed, VERSION being meson.build's. The same commit gives the same bytes.
-# With a build folder also ntprof-VERSION-MACHINE, the one file of each machine that it can be built for here, and
-# SHA256SUMS.
-# Usage: make_dist.sh [FOLDER, .] [BUILD]
+# With a build folder also ntprof-VERSION-MACHINE, the one file of each machine, and SHA256SUMS. With --some it leaves
+# out machines that it cannot be built for here; otherwise it fails.
+# Usage: make_dist.sh [--some] [FOLDER, .] [BUILD]
 set -eu
 
+some=
+if [ "${1:-}" = --some ]; then
+    some=yes
+    shift
+fi
 folder=$(realpath "${1:-.}")
 cd "$(dirname "$0")/.."
 version=$(sed -n "s/^ *version : '\([^']*\)',$/\1/p" meson.build | head -n 1)
@@ -16,6 +21,7 @@ if [ -n "$changed" ]; then
     exit 1
 fi
 archive=$folder/ntprof-$version.tar.gz
+rm -f "$folder/SHA256SUMS" # of the last run: this one may fail
 # Times of files are the commit's; gzip -n leaves out its own.
 git archive --format=tar --prefix="ntprof-$version/" HEAD >"$archive.tmp"
 gzip -9 -n <"$archive.tmp" >"$archive"
@@ -36,7 +42,13 @@ for machine in amd64 arm64; do
         cp "$build/tool/ntprof" "$folder/ntprof-$version-$machine"
         set -- "$@" "ntprof-$version-$machine"
         ;;
-    77) echo "make_dist: left out: $(tail -n 1 "$build.log")" ;;
+    77)
+        if [ -z "$some" ]; then
+            echo "make_dist: $(tail -n 1 "$build.log"); to leave it out: scripts/make_dist.sh --some '$folder' '$2'"
+            exit 1
+        fi
+        echo "make_dist: left out: $(tail -n 1 "$build.log")"
+        ;;
     *)
         tail -n 20 "$build.log"
         exit 1

@@ -518,11 +518,30 @@ class MakeDist(Repository):
         self.assertEqual((status, [name for name in said.split() if not name.endswith("/")]),
                          (0, ["ntprof-1.2.3/meson.build", "ntprof-1.2.3/scripts/make_dist.sh"]))
 
-    def test_build_folder__one_file_of_each_machine_and_sums(self):
-        self.write("scripts/make_static.sh", '[ $2 = amd64 ] || { echo "$2: no root"; exit 77; }\n'
+    def write_make_static(self, machines):
+        self.write("scripts/make_static.sh", f'case $2 in {machines}) ;; *) echo "$2: no root"; exit 77 ;; esac\n'
                    'mkdir -p "$1/tool" && echo one >"$1/tool/ntprof"\n').chmod(0o755)
         self.commit()
+
+    def test_build_folder__one_file_of_each_machine_and_sums(self):
+        self.write_make_static("*")
         status, said = run(self.folder / "scripts/make_dist.sh", self.results, self.results / "build")
+        self.assertEqual(status, 0, said)
+        sums = (self.results / "SHA256SUMS").read_text()
+        self.assertEqual([line.split()[1] for line in sums.splitlines()],
+                         ["ntprof-1.2.3.tar.gz", "ntprof-1.2.3-amd64", "ntprof-1.2.3-arm64"])
+
+    def test_machine_that_cannot_be_built_for__refused(self):
+        self.write_make_static("amd64")
+        (self.results / "SHA256SUMS").write_text("of the last run\n")
+        status, said = run(self.folder / "scripts/make_dist.sh", self.results, self.results / "build")
+        self.assertEqual(status, 1, said)
+        self.assertIn("make_dist: arm64: no root; to leave it out: scripts/make_dist.sh --some ", said)
+        self.assertFalse((self.results / "SHA256SUMS").exists())
+
+    def test_some__machine_that_cannot_be_built_for_is_left_out(self):
+        self.write_make_static("amd64")
+        status, said = run(self.folder / "scripts/make_dist.sh", "--some", self.results, self.results / "build")
         self.assertEqual(status, 0, said)
         self.assertIn("left out: arm64: no root", said)
         self.assertEqual((self.results / "ntprof-1.2.3-amd64").read_text(), "one\n")
