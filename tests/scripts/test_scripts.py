@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRIPTS = TREE / "scripts"
@@ -773,18 +774,66 @@ class FindI386Compiler(Folder):
 
 
 class CheckMachines(Folder):
-    """The table of what works on which kernel."""
+    """What check_machines.py shows of boots that there were, and does about what it cannot make."""
+
+    def setUp(self):
+        super().setUp()
+        self.script = importlib.import_module("check_machines")
+        self.replace("CACHE", self.folder)
+        self.first, self.second = self.script.MACHINES[:2]
+
+    def replace(self, name, value):
+        patch = unittest.mock.patch.object(self.script, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def boot(self, machine, *results):
+        folder = self.script.begin_results(machine, "abc")
+        (folder / "results").write_text("".join(json.dumps(result) + "\n" for result in results))
+
+    def kept(self, machine, commit="abc"):
+        return self.script.kept_results(machine, commit)[0]
+
+    def test_results__of_this_commit_these_settings_and_a_whole_boot_only(self):
+        self.assertEqual(self.kept(self.first), {})
+        self.boot(self.first, ["kernel", "ok", "6.1"])
+        self.assertEqual(self.kept(self.first), {})
+        self.boot(self.first, ["kernel", "ok", "6.1"], ["end", "ok", ""])
+        self.assertEqual(list(self.kept(self.first)), ["kernel", "end"])
+        self.assertEqual(self.kept(self.first, "def"), {})
+        self.assertEqual(self.kept(self.first._replace(command_line="nosmp")), {})
+
+    def test_table__what_was_not_run_is_told(self):
+        columns = {"first": {"kernel": ("ok", "6.1"), "tests": ("not run", ""), "end": ("ok", "")},
+                   "second": {"kernel": ("ok", "6.12"), "end": ("ok", "")}, "third": {}}
+        table = self.script.format_table(columns)
+        self.assertIn("| kernel | 6.1 | 6.12 | not run |", table)
+        self.assertIn("| tests | not run | - | not run |", table)
+        self.assertEqual(self.script.format_origin(columns, "abc", ["2026-01-02", "2026-01-03"]),
+                         "Of commit abc, 2026-01-02 to 2026-01-03. Not run: first: tests; third: all.\n")
+
+    def test_prepare__what_fails_is_missing_for_its_machine_only(self):
+        def make_kernel(folder, machine):
+            if machine == self.first:
+                raise subprocess.CalledProcessError(2, ["mmdebstrap"], stderr="E: no mirror\n")
+            folder.mkdir()
+
+        self.replace("make_kernel", make_kernel)
+        self.replace("prepare_architecture", lambda *given: ("image", "build", {}))
+        prepared = self.script.prepare([self.first, self.second], "build", "abc", False, False)
+        self.assertEqual(prepared[self.first], "prepare_kernel: mmdebstrap: status 2 E: no mirror")
+        self.assertEqual(prepared[self.second][1:], ("image", "build", {}))
 
     def test_table__each_refusal_once_below_it(self):
-        table = importlib.import_module("check_machines").format_table({
+        table = self.script.format_table({
             "old": {"kernel": ("ok", "5.10"), "run": ("ok", ""), "bpf": ("refused", "too old"),
-                    "top": ("refused", "too old")},
+                    "top": ("refused", "too old"), "end": ("ok", "")},
             "new": {"kernel": ("ok", "7.2"), "bpf": ("FAILED", "sources/a: status 1 [bpf.log]"),
-                    "tests": ("ok", "9 passed")}})
+                    "tests": ("ok", "9 passed"), "end": ("ok", "")}})
         self.assertEqual(table.splitlines(), [
             "| step | old | new |", "|---|---|---|", "| kernel | 5.10 | 7.2 |", "| run | ok | - |",
             "| bpf | [1] | FAILED: bpf.log |", "| top | [1] | - |", "| tests | - | 9 passed |",
-            "", "| line | what ntprof says |", "|---|---|", "| [1] | `too old` |"])
+            "| end | ok | ok |", "", "| line | what ntprof says |", "|---|---|", "| [1] | `too old` |"])
 
 
 class InstallPackages(Folder):
