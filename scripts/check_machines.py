@@ -44,8 +44,8 @@ USERLAND = "bookworm"
 LIMIT_S, LIMIT_WITH_TESTS_S = 3600, 2 * 3600
 MODULES = ["virtio_pci", "virtio_blk", "crc32c_generic", "crc32c", "ext4", "9pnet_virtio", "9p", "virtio_rng"]
 TOOLS = """base-files base-passwd bash binutils bsdutils busybox-static coreutils dash findutils g++ gawk gdb grep gzip
-hostname iproute2 kmod libc-bin linux-perf mawk mount ncurses-base ncurses-bin procps python3 sed sqlite3 strace tar
-tmux tzdata util-linux xz-utils""".split()
+hostname iproute2 kmod libc-bin linux-perf mawk mount musl ncurses-base ncurses-bin procps python3 sed sqlite3 strace
+tar tmux tzdata util-linux xz-utils""".split()
 
 
 class Machine(typing.NamedTuple):
