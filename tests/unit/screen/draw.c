@@ -406,6 +406,41 @@ draw__calls__relations_and_what_they_are_of(void **state)
     paper_finish(&paper);
 }
 
+static void
+draw__calls_with_idle_processors__told_and_in_no_share(void **state)
+{
+    const struct tui_target target = {
+        .image = "[kernel]",
+        .build_id = "",
+        .function = {.name = "f", .system_name = "f", .file = ""},
+    };
+    struct profile *const look = look_new();
+    const struct profile_call end = {.end = PROFILE_STACK_WHOLE};
+    struct profile_place idle = {.image = look_image(look, "[kernel]"),
+                                 .address = 0x3000,
+                                 .function = look_function(look, "default_idle")};
+    struct profile_call call = {
+        .address = 0x4000, .image = idle.image, .function = look_function(look, "f")};
+    struct paper paper;
+
+    (void)state;
+    assert_true(profile_add_call(look, &end, &call.caller));
+    assert_true(profile_add_call(look, &call, &idle.stack));
+    assert_true(profile_add_hits_at(look, &idle, 0, 9));
+    look_add_stack(look, "[kernel]", "f", PROFILE_STACK_WHOLE, 1);
+    tui_screen_finish(&screen);
+    tui_screen_init(&screen, names, 2);
+    assert_true(tui_screen_take(&screen, look));
+    assert_true(tui_screen_show_calls(&screen, &target, look));
+    profile_delete(look);
+    tui_screen_resize(&screen, 12, 130);
+    paper = paper_draw(&screen);
+    assert_string_equal(paper_line(&paper, 2),
+                        "callers and callees since the last look; 2 of 2; 1 hit "
+                        "(100.0%) with f on the stack; idle, left out: 9 hits (90.0%)");
+    paper_finish(&paper);
+}
+
 int
 main(void)
 {
@@ -431,6 +466,8 @@ main(void)
             draw__listing_of_a_line__shares_are_of_what_is_shown, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__calls__relations_and_what_they_are_of,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            draw__calls_with_idle_processors__told_and_in_no_share, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__name_of_a_megabyte__cut, setup, teardown),
         cmocka_unit_test_setup_teardown(draw__locale_without_unicode__question_marks,
                                         setup, teardown),

@@ -122,16 +122,19 @@ draw_statistics(const struct tui_screen *screen, const struct tui_canvas *canvas
                   screen->status.cost * 100);
 }
 
-/* Print the hits in no row, and their share of all. */
+/* Print the hits in no row, and their share of all: by a table of all hits, as that of
+ * callers and callees has only those of its target. */
 static void
-put_idle(struct tui_pen *pen, const struct tui_table *table, size_t source)
+put_idle(const struct tui_screen *screen, struct tui_pen *pen)
 {
-    const uint64_t idle = table->looks > 0 ? table->idle_totals[source] : 0;
+    const struct tui_table *const all = &screen->tables[TUI_IMAGES];
+    const size_t source = screen->source;
+    const uint64_t idle = all->looks > 0 ? all->idle_totals[source] : 0;
 
     if (idle > 0) {
         tui_pen_print(pen, TUI_PLAIN, "; idle, left out: %" PRIu64 " hit%s (%.1f%%)",
                       idle, idle == 1 ? "" : "s",
-                      share_of(idle, idle + table->total_sums[source]) * 100);
+                      share_of(idle, idle + all->total_sums[source]) * 100);
     }
 }
 
@@ -184,7 +187,7 @@ draw_state(const struct tui_screen *screen, const struct tui_canvas *canvas, int
         tui_pen_text(&pen, TUI_PLAIN, 0, screen->filter);
         tui_pen_text(&pen, TUI_PLAIN, 0, "'");
     }
-    put_idle(&pen, viewed(screen), screen->source);
+    put_idle(screen, &pen);
 }
 
 /* Return the width of the column of images; 0: there is none. */

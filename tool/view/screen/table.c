@@ -423,12 +423,12 @@ take_row(struct taking *taking, const struct profile_row *row)
 {
     struct tui_row key;
 
-    if (taking->table->kind == TUI_CALLS) {
-        return take_calls(taking, row);
-    }
     if (tui_is_idle(taking->recent, row)) {
         table_add_idle(taking->table, row->hits);
         return true;
+    }
+    if (taking->table->kind == TUI_CALLS) {
+        return take_calls(taking, row);
     }
     return find_key(taking, row, &key) && add_to_row(taking->table, &key, row->hits);
 }
