@@ -465,6 +465,44 @@ symbol__only_around_inlined_code__hits_of_that(void **state)
 }
 
 static void
+symbol__only_around_inlined_code__told_apart_as_in_tables(void **state)
+{
+    struct profile *profile = fixture_profile(4);
+    const uint32_t images[] = {fixture_image(profile, "/bin/app", "cc"),
+                               fixture_image(profile, "/bin/app", "dd")};
+    const uint32_t outer = fixture_function(profile, "outer", "/src/m.c", 9);
+    const uint32_t inner = fixture_function(profile, "inner", "/src/l.c", 1);
+    struct listing_targets targets;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *const out = open_memstream(&text, &size);
+
+    (void)state;
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint32_t middle =
+            fixture_function(profile, "middle", i == 1 ? "/src/b.c" : "/src/a.c", 5);
+
+        fixture_hits(
+            profile, images[i / 2], 0x401000 + 16 * i, inner, 2,
+            fixture_frame(profile, middle, 6, fixture_frame(profile, outer, 10, 0)),
+            40 - i);
+    }
+    targets = find(profile, "middle", NULL);
+    assert_int_equal(targets.count, 3);
+    assert_non_null(out);
+    assert_true(listing_print_targets(out, profile, &targets));
+    fclose(out);
+    assert_string_equal(
+        text, "          40  middle (a.c:5) inlined in *  /bin/app  build cc\n"
+              "          39  middle (b.c:5) inlined in *  /bin/app  build cc\n"
+              "          38  middle (a.c:5) inlined in *  /bin/app  build dd\n");
+    free(text);
+    listing_targets_finish(&targets);
+    assert_found(profile, "middle (b.c:5) inlined in *", 39);
+    profile_delete(profile);
+}
+
+static void
 symbol__shortened_as_in_tables__found(void **state)
 {
     static const char *const texts[] = {
@@ -510,6 +548,7 @@ main(void)
         cmocka_unit_test(symbol__outer_and_inlined__outer_unless_it_says_inlined),
         cmocka_unit_test(symbol__code_without_a_name__as_tables_show_it),
         cmocka_unit_test(symbol__only_around_inlined_code__hits_of_that),
+        cmocka_unit_test(symbol__only_around_inlined_code__told_apart_as_in_tables),
         cmocka_unit_test(symbol__shortened_as_in_tables__found),
         cmocka_unit_test(hottest__code_without_a_name_has_most__is_first),
     };

@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "view/listing/listingp.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -634,6 +635,32 @@ put_target(struct buffer *text, const struct profile *profile,
     buffer_append_byte(text, '\n');
 }
 
+/* Return the identity of a target's function among those listed. Of one that was found
+ * only around inlined code it is that of the first such target in any build of the
+ * image; all targets are such ones then. */
+static uint32_t
+identity_of(const struct profile *profile, const struct listing_targets *targets,
+            size_t number)
+{
+    const struct listing_target *const target = &targets->items[number];
+    uint32_t first = 0;
+
+    if (target->kind != LISTING_OF_FUNCTION) {
+        return UINT32_MAX; /* lines and addresses are not named after functions */
+    }
+    if (target->id != LISTING_NONE) {
+        return target->id;
+    }
+    while (first < number &&
+           (strcmp(profile->images[targets->items[first].image].path,
+                   profile->images[target->image].path) != 0 ||
+            !listing_same_function(&profile->functions[targets->items[first].function],
+                                   &profile->functions[target->function]))) {
+        first++;
+    }
+    return first;
+}
+
 /* Choose how much detail the names of the first count targets need, so that different
  * functions read differently where that is possible. Returns the names, for free();
  * NULL if memory runs out. */
@@ -646,13 +673,11 @@ tell_apart(const struct profile *profile, const struct listing_targets *targets,
     for (size_t i = 0; names != NULL && i < count; i++) {
         const struct listing_target *const target = &targets->items[i];
 
-        /* Lines and addresses are not named after functions, so they have no
-         * identity. */
         names[i] = (struct display_name){
             .function = &profile->functions[target->function],
             .image =
                 &profile->images[target->image == LISTING_NONE ? 0 : target->image],
-            .identity = target->kind == LISTING_OF_FUNCTION ? target->id : UINT32_MAX,
+            .identity = identity_of(profile, targets, i),
             .detail = DISPLAY_FULL,
         };
     }
