@@ -583,6 +583,61 @@ calls__on_stacks__printed_in_a_column(void **state)
     profile_delete(made.profile);
 }
 
+/* helper is called by other code, has hits, and was inlined into two functions. */
+static void
+calls__in_other_machine_code__not_below_the_function(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t below;
+    } wanted[] = {
+        {"helper", 1},
+        {"helper inlined in other", 2},
+        {"helper inlined in third", 4},
+        {"helper inlined in *", 6},
+        {"other", 2},
+    };
+    const struct annotator_settings settings = {.below = true};
+    struct profile *const profile = fixture_profile(4);
+    const uint32_t image = fixture_image(profile, "/gone/app", SAMPLE_BUILD_ID);
+    const uint32_t helper = fixture_function(profile, "helper", "/gone/a.c", 10);
+    const uint32_t around[] = {fixture_function(profile, "other", "/gone/a.c", 30),
+                               fixture_function(profile, "third", "/gone/a.c", 40)};
+
+    (void)state;
+    fixture_hits(profile, image, 0x401000, helper, 12, 0, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint64_t address = 0x401100 + 16 * i;
+        const uint32_t frame =
+            i == 0 ? 0 : fixture_frame(profile, around[i - 1], 20 + i, 0);
+        struct profile_call call = {.end = PROFILE_STACK_WHOLE};
+        struct profile_place place = {.image = image, .address = 0x401800};
+
+        fixture_hits(profile, image, address, helper, 12, frame, 0);
+        assert_true(profile_add_call(profile, &call, &call.caller));
+        call.end = NULL;
+        call.image = image;
+        call.address = address;
+        call.function = helper;
+        call.line = 12;
+        call.inlined = frame;
+        assert_true(profile_add_call(profile, &call, &place.stack));
+        assert_true(profile_add_hits_at(profile, &place, 0, UINT64_C(1) << i));
+    }
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+        struct listing listing;
+        uint64_t below = 0;
+
+        list_with(&settings, profile, wanted[i].text, LISTING_SOURCE_ONLY, &listing);
+        for (size_t k = 0; k < listing.count; k++) {
+            below += listing_line_below(&listing, &listing.lines[k], 0);
+        }
+        assert_int_equal(below, wanted[i].below);
+        listing_finish(&listing);
+    }
+    profile_delete(profile);
+}
+
 static void
 calls__of_a_function_without_hits__found_and_listed(void **state)
 {
@@ -1076,6 +1131,7 @@ main(int argc, char **argv)
             inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
         cmocka_unit_test(image__of_another_build__source_and_said),
         cmocka_unit_test(calls__on_stacks__hits_below_their_lines_once),
+        cmocka_unit_test(calls__in_other_machine_code__not_below_the_function),
         cmocka_unit_test(calls__of_a_function_without_hits__found_and_listed),
         cmocka_unit_test(calls__on_stacks__printed_in_a_column),
         cmocka_unit_test(code__too_large__not_said_to_be_missing),

@@ -191,19 +191,43 @@ find_source(const struct below *below, uint32_t function, uint32_t line)
     return LISTING_NONE;
 }
 
-/* Return the source line of a call: of the innermost function there that has one. */
+/* Return whether a call is in machine code that is listed: by its image and, as hits of
+ * the target are, by the function in whose machine code it is. */
+static bool
+is_in_target(const struct below *below, uint32_t number)
+{
+    const struct view *const view = below->view;
+    const struct listing_target *const target = view->target;
+    const uint32_t wanted = target->inlined ? target->within : target->id;
+
+    return view->profile->calls[number].end == NULL &&
+           (target->image == LISTING_NONE ||
+            listing_same_image(view->profile, target->image,
+                               view->profile->calls[number].image)) &&
+           (target->kind != LISTING_OF_FUNCTION ||
+            (target->inlined && wanted == LISTING_NONE) ||
+            view->identities->calls[number] == wanted);
+}
+
+/* Return the source line of a call: of the innermost function there that has one. The
+ * outermost one is not where a target was inlined. */
 static uint32_t
 find_call(const struct below *below, const struct profile_call *call)
 {
     const struct profile *const profile = below->view->profile;
-    uint32_t found = find_source(below, call->function, call->line);
+    const bool inlined = below->view->target->inlined;
+    struct profile_frame place = {call->function, call->line, call->inlined};
+    uint32_t found = LISTING_NONE;
 
-    for (uint32_t at = call->inlined; found == LISTING_NONE && at != 0;
-         at = profile->frames[at].caller) {
-        found =
-            find_source(below, profile->frames[at].function, profile->frames[at].line);
+    for (;;) {
+        if (place.caller != 0 || !inlined) {
+            found = find_source(below, place.function, place.line);
+        }
+        if (found != LISTING_NONE || place.caller == 0) {
+            return found;
+        }
+        place = profile->frames[place.caller];
     }
-    return found;
 }
 
 void
@@ -221,13 +245,9 @@ view_below_source(struct view *view)
         }
         qsort_r(below.order, below.order_count, sizeof(*below.order), compare_lines,
                 listing);
-        for (size_t i = 1; i < profile->call_count; i++) {
-            const struct profile_call *const call = &profile->calls[i];
-
-            if (call->end == NULL &&
-                (view->target->image == LISTING_NONE ||
-                 listing_same_image(profile, view->target->image, call->image))) {
-                below.lines[i] = find_call(&below, call);
+        for (uint32_t i = 1; i < profile->call_count; i++) {
+            if (is_in_target(&below, i)) {
+                below.lines[i] = find_call(&below, &profile->calls[i]);
             }
         }
         add_rows(&below);
