@@ -10,6 +10,7 @@
 #include "view/listing/print.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -493,6 +494,25 @@ line_asked_for__around__hits_of_all_functions(void **state)
     assert_non_null(fixture_line(&listing, 4));
     assert_non_null(fixture_line(&listing, 24));
     assert_null(fixture_line(&listing, 25));
+    listing_finish(&listing);
+    profile_delete(made.profile);
+}
+
+static void
+line_asked_for__largest_number__not_those_from_zero(void **state)
+{
+    struct sample_profile made = make(sample, 2);
+    char text[PATH_MAX + 16];
+    struct listing listing;
+
+    (void)state;
+    fixture_hits(made.profile, made.image, 0x40100e, made.work, 14, 0, 5);
+    snprintf(text, sizeof(text), "%s:%" PRIu32, source_path, UINT32_MAX);
+    list(made.profile, text, LISTING_BEST, &listing);
+    assert_true(fixture_line(&listing, UINT32_MAX)->chosen);
+    assert_null(fixture_line(&listing, 0));
+    assert_null(fixture_line(&listing, 1));
+    assert_int_equal(sum(&listing, 0), 0);
     listing_finish(&listing);
     profile_delete(made.profile);
 }
@@ -1127,6 +1147,7 @@ main(int argc, char **argv)
         cmocka_unit_test(bucket_of_two_lines__source__shared),
         cmocka_unit_test(inlined_code__source_of_the_caller__at_the_call),
         cmocka_unit_test(line_asked_for__around__hits_of_all_functions),
+        cmocka_unit_test(line_asked_for__largest_number__not_those_from_zero),
         cmocka_unit_test(
             inlined_code__at_two_lines_shown__one_hit_of_what_shares_are_of),
         cmocka_unit_test(image__of_another_build__source_and_said),

@@ -376,18 +376,18 @@ add_line(struct source_view *source, const struct source_text *text, const char 
 }
 
 /* Add the lines from from up to to, which have no code, if the file has them; one line
- * for all if they are too many. */
+ * for all if they are too many. The line behind the largest number has 33 bits. */
 static void
 add_between(struct source_view *source, const struct source_text *text,
-            const char *file, uint32_t from, uint32_t to)
+            const char *file, uint64_t from, uint64_t to)
 {
     if (to - from > GAP_LINES) {
         listing_add_line(source->listing, LISTING_GAP)->text =
-            listing_format(source->listing, "%" PRIu32 " lines", to - from);
+            listing_format(source->listing, "%" PRIu64 " lines", to - from);
         return;
     }
-    for (uint32_t i = from; i < to && text != NULL && i <= text->count; i++) {
-        add_line(source, text, file, i, /* known */ NULL);
+    for (uint64_t i = from; i < to && text != NULL && i <= text->count; i++) {
+        add_line(source, text, file, (uint32_t)i, /* known */ NULL);
     }
 }
 
@@ -450,7 +450,8 @@ list_file(struct source_view *source, const struct known_file *file)
                                                       file->file, source->newer_than_s);
     const struct known_line *line = &source->lines[file->first];
     const struct known_line *const end = source->lines + source->count;
-    uint32_t next = start_line_of(source, file->file, line->line);
+    const uint64_t behind = (uint64_t)target->line + AROUND_LINES + 1;
+    uint64_t next = start_line_of(source, file->file, line->line);
 
     listing_add_line(listing, LISTING_HEADING)->text = file->file;
     for (; line < end && line->file == file->file; line++) {
@@ -458,10 +459,10 @@ list_file(struct source_view *source, const struct known_file *file)
             add_between(source, text, file->file, next, line->line);
         }
         add_line(source, text, file->file, line->line, line);
-        next = line->line + 1;
+        next = (uint64_t)line->line + 1;
     }
-    if (target->kind == LISTING_OF_LINE && next <= target->line + AROUND_LINES) {
-        add_between(source, text, file->file, next, target->line + AROUND_LINES + 1);
+    if (target->kind == LISTING_OF_LINE && next < behind) {
+        add_between(source, text, file->file, next, behind);
     }
     note_short(source, text, line - 1);
 }
