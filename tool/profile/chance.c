@@ -21,18 +21,50 @@
 /* Terms below this fraction of the sum do not change it. */
 #define TERM_MIN 1e-17
 
+/*
+ * Logarithms of probabilities are added up from small numbers only, as Loader does
+ * ("Fast and accurate computation of binomial probabilities", 2000). Logarithms of
+ * factorials would cancel: at 1e16 two neighbouring doubles of them are 64 apart.
+ */
+
+/* From here on Stirling's series is exact to the last digits. */
+#define STIRLING_MIN 16
+
+/* Return log(n!) - n log(n) + n, which grows as log(n). */
 static double
-log_factorial(double n)
+factorial_rest(double n)
 {
+    const double square = n * n;
     int sign;
 
-    return lgamma_r(n + 1, &sign);
+    if (n == 0) {
+        return 0;
+    }
+    if (n < STIRLING_MIN) {
+        return lgamma_r(n + 1, &sign) - n * log(n) + n;
+    }
+    return 0.5 * log(2 * M_PI * n) +
+           (1 / 12.0 -
+            (1 / 360.0 - (1 / 1260.0 - 1 / 1680.0 / square) / square) / square) /
+               n;
 }
 
+/* Return seen log(seen / mean) - seen + mean, at least 0. */
 static double
-log_choose(double n, double k)
+deviance(double seen, double mean)
 {
-    return log_factorial(n) - log_factorial(k) - log_factorial(n - k);
+    const double part = (seen - mean) / mean;
+
+    return seen == 0 ? mean : mean * ((1 + part) * log1p(part) - part);
+}
+
+/* Return the logarithm of the probability of k of n, each with the probability part;
+ * rest is 1 - part. */
+static double
+log_binomial(double n, double k, double part, double rest)
+{
+    return factorial_rest(n) - factorial_rest(k) - factorial_rest(n - k) -
+           deviance(k, n * part) - deviance(n - k, n * rest);
 }
 
 /* Return the probability of both tails at the distance of seen from mean. */
@@ -117,14 +149,18 @@ chance_of_counts(uint64_t old_hits, uint64_t new_hits, double new_part)
     if (n < CHANCE_HITS_MIN) {
         return 1;
     }
+    if (new_part > 0.5) {
+        return chance_of_counts(new_hits, old_hits, 1 - new_part); /* count the fewer */
+    }
     return both_tails(&of, seen, n * new_part, n * new_part * (1 - new_part),
-                      log_choose(n, seen) + seen * log(new_part) +
-                          (n - seen) * log1p(-new_part));
+                      log_binomial(n, seen, new_part, 1 - new_part));
 }
 
-double
-chance_of_shares(uint64_t old_hits, uint64_t old_total, uint64_t new_hits,
-                 uint64_t new_total)
+/* Compare shares of a row with at most half of all hits; the new side has at most half,
+ * too. So if the tail is added up, the mean is small, and counts are exact. */
+static double
+chance_of_fewer(uint64_t old_hits, uint64_t old_total, uint64_t new_hits,
+                uint64_t new_total)
 {
     const double seen = (double)new_hits;
     const double n = (double)old_hits + seen;
@@ -132,16 +168,35 @@ chance_of_shares(uint64_t old_hits, uint64_t old_total, uint64_t new_hits,
     const double all = (double)old_total + drawn;
     const double part = n / all;
     const struct distribution of = {.n = n, .drawn = drawn, .other = all - n};
+    const double new_part = drawn / all;
+    const double old_part = (double)old_total / all;
 
-    /* If the row has all hits of a side, or of both, no other row could have gained or
-     * lost. */
-    if (n < CHANCE_HITS_MIN || old_total == 0 || new_total == 0 || n >= all) {
-        return 1;
-    }
     return both_tails(&of, seen, drawn * part,
                       drawn * part * (1 - part) * (all - drawn) / (all - 1),
-                      log_choose(n, seen) + log_choose(all - n, drawn - seen) -
-                          log_choose(all, drawn));
+                      log_binomial(n, seen, new_part, old_part) +
+                          log_binomial(all - n, drawn - seen, new_part, old_part) -
+                          log_binomial(all, drawn, new_part, old_part));
+}
+
+double
+chance_of_shares(uint64_t old_hits, uint64_t old_total, uint64_t new_hits,
+                 uint64_t new_total)
+{
+    const uint64_t old_rest = old_total - old_hits;
+    const uint64_t new_rest = new_total - new_hits;
+    const double n = (double)old_hits + (double)new_hits;
+
+    /* If the row has all hits of both sides, no other row could have gained or lost. */
+    if (n < CHANCE_HITS_MIN || old_total == 0 || new_total == 0 ||
+        (old_rest == 0 && new_rest == 0)) {
+        return 1;
+    }
+    if (new_total > old_total) {
+        return chance_of_shares(new_hits, new_total, old_hits, old_total);
+    }
+    return n > (double)old_rest + (double)new_rest
+               ? chance_of_fewer(old_rest, old_total, new_rest, new_total)
+               : chance_of_fewer(old_hits, old_total, new_hits, new_total);
 }
 
 void

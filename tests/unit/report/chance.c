@@ -73,6 +73,56 @@ shares__small_and_large__exact(void **state)
     }
 }
 
+/* The row or the others, on either side, may be the few. */
+static void
+shares__of_up_to_64_bits__exact(void **state)
+{
+    static const struct {
+        uint64_t old_hits, old_total, new_hits, new_total;
+        double chance;
+    } rows[] = {
+        {200, 1000000000, 204, 1000000000, 0.88137579104466401},
+        {200, 1000000000000, 204, 1000000000000, 0.88137580293485507},
+        {200, 10000000000000, 204, 10000000000000, 0.88137580294556694},
+        {200, 100000000000000, 204, 100000000000000, 0.8813758029466382},
+        {200, 1000000000000000, 204, 1000000000000000, 0.88137580294674533},
+        {200, 10000000000000000, 204, 10000000000000000, 0.88137580294675599},
+        {200, 10000000000000000, 260, 10000000000000000, 0.0058839224731034104},
+        {200, UINT64_MAX, 260, UINT64_MAX, 0.0058839224731039785},
+        {200, 100000000000000000, 9, 1000000000000000, 0.0005471623151013216},
+        {50000000000000000, 100000000000000000, 40, 100, 0.05688793364098093},
+        {10000000000000000, 1000000000000000000, 30, 1000, 4.1199777019440046e-07},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const uint64_t old_rest = rows[i].old_total - rows[i].old_hits;
+        const uint64_t new_rest = rows[i].new_total - rows[i].new_hits;
+
+        assert_close(chance_of_shares(rows[i].old_hits, rows[i].old_total,
+                                      rows[i].new_hits, rows[i].new_total),
+                     rows[i].chance);
+        assert_close(chance_of_shares(rows[i].new_hits, rows[i].new_total,
+                                      rows[i].old_hits, rows[i].old_total),
+                     rows[i].chance);
+        assert_close(
+            chance_of_shares(old_rest, rows[i].old_total, new_rest, rows[i].new_total),
+            rows[i].chance);
+    }
+}
+
+/* Nearly all hits are expected on one side, and are there; 256 on the other. */
+static void
+counts__most_on_one_side__as_of_the_few(void **state)
+{
+    const double few = 0x1p-50;
+    const uint64_t most = UINT64_C(1) << 58;
+
+    (void)state;
+    assert_close(chance_of_counts(most, 300, few), 0.0078865555868644553);
+    assert_close(chance_of_counts(300, most, 1 - few), 0.0078865555868644553);
+}
+
 static void
 chance__too_few_or_no_other_row__one(void **state)
 {
@@ -205,6 +255,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts__small_and_large__exact),
         cmocka_unit_test(shares__small_and_large__exact),
+        cmocka_unit_test(shares__of_up_to_64_bits__exact),
+        cmocka_unit_test(counts__most_on_one_side__as_of_the_few),
         cmocka_unit_test(chance__too_few_or_no_other_row__one),
         cmocka_unit_test(chance__more_hits_than_are_added_up__goes_on),
         cmocka_unit_test(correct__many_rows__the_first_pays_for_all),
