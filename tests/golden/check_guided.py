@@ -90,11 +90,12 @@ def make_profile(ntprof, folder, bucket_bytes):
     for name, build_id in (("plain", PLAIN_ID), ("other", "78"), ("stripped", PLAIN_ID)):
         made.hits(made.image(f"{folder}/{name}", build_id, 0x401000, 0x1000), 0x401000, 5)
     made.hits(made.image("/gone/lost", "79", 0x1000, 0), 0x1000, 7)
-    # What gcc makes of a function belongs to it; declared in line 3.
+    # What gcc makes of a function belongs to it; declared in line 3. Of .f only the empty name is left.
     known = made.image("/gone/known", "7a", 0x1000, 0)
-    for address, name, line, hits in ((0x1000, "f", 5, 20), (0x1010, "f.part.0", 5, 30), (0x1020, "f", 2, 4)):
+    for address, name, line, hits in ((0x1000, "f", 5, 20), (0x1010, "f.part.0", 5, 30), (0x1020, "f", 2, 4),
+                                      (0x1030, ".f", 5, 6)):
         made.hits(known, address, hits, made.function(name, "/gone/f.c", 3), line)
-    made.hits(made.image("[kernel]", "", 0x1000, 0), 0x1000, 10000)
+    made.hits(made.image("[kernel]", "", 0x1000, 0), 0x1000, 9994)
     made.write(folder / "bare.pb.gz")
     run([ntprof, "report", "--symbolize", "-o", "ntprof.pb.gz", "bare.pb.gz"], folder)
 

@@ -12,6 +12,7 @@ static const char *const MISSING[DEBUG_MISSING_KINDS] = {
     [DEBUG_MISSING_LINE] = "source lines",
     [DEBUG_MISSING_DECLARATION] = "lines where functions are declared",
     [DEBUG_MISSING_LINKAGE_NAME] = "linkage names",
+    [DEBUG_MISSING_PLAIN_NAME] = "names that do not begin with a dot",
 };
 
 /* Buckets that are looked up at once. */

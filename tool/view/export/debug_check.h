@@ -14,6 +14,7 @@ enum debug_missing {
     DEBUG_MISSING_LINE,
     DEBUG_MISSING_DECLARATION, /* the line where a function is declared */
     DEBUG_MISSING_LINKAGE_NAME,
+    DEBUG_MISSING_PLAIN_NAME, /* one that does not begin with a dot; gcc-afdo only */
     DEBUG_MISSING_KINDS
 };
 

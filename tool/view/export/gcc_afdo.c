@@ -85,8 +85,20 @@ find_place(struct writer *writer, const struct profile_row *row)
     return true;
 }
 
-/* Return a name up to its first dot, until the next call. NULL if that is empty, or
- * memory ran out (failed is set then). */
+/* Return whether all functions of writer->place have a name that gcc looks for. */
+static bool
+has_plain_names(const struct writer *writer)
+{
+    for (size_t i = 0; i < writer->place.count; i++) {
+        if (writer->frames[i].system_name[0] == '.') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Return a name up to its first dot, until the next call. NULL if memory runs out
+ * (failed is set then). */
 static const char *
 plain_name(struct writer *writer, const char *name)
 {
@@ -104,7 +116,7 @@ plain_name(struct writer *writer, const char *name)
     }
     memcpy(writer->name, name, length);
     writer->name[length] = '\0';
-    return length == 0 ? NULL : writer->name;
+    return writer->name;
 }
 
 static struct sample_location
@@ -155,6 +167,9 @@ count_rows(struct writer *writer, size_t source)
         }
         if (row->function != 0 && find_place(writer, row)) {
             missing = debug_check_place(&writer->place);
+        }
+        if (missing == DEBUG_MISSING_NOTHING && !has_plain_names(writer)) {
+            missing = DEBUG_MISSING_PLAIN_NAME;
         }
         writer->check.hits[missing] += hits;
         if (missing == DEBUG_MISSING_NOTHING) {
