@@ -388,6 +388,62 @@ walk__end_of_copy__cut_or_not_readable(void **state)
     assert_end(0, STACK_CUT, STACK_NO_IMAGE);
 }
 
+/* Put a deep stack: code that moves the stack pointer and saves the frame pointer was
+ * called by code that keeps one, and so on. Returns the number of callers; at: out, the
+ * offset of each return address, and behind them that of 0, which ends the stack. */
+static size_t
+put_deep_stack(size_t at[STACK_FRAMES_MAX + 1])
+{
+    enum { BY_SP = 40, BY_FP = 72 };
+    struct sym_unwind_rule saves = usual(SP, BY_SP);
+    struct sym_unwind_rule keeps = usual(FP, 16);
+    size_t start = 0;
+    size_t count = 0;
+
+    set_place(&saves, AT_FP, SYM_PLACE_CFA, -16);
+    set_place(&keeps, AT_FP, SYM_PLACE_CFA, -16);
+    set_rule(PROGRAM, 0, 0x200, saves);
+    set_rule(LIBRARY, 0, 0x200, keeps);
+    while (start + BY_SP + BY_FP < sizeof(stack)) {
+        stack[(start + BY_SP - 16) / 8] = STACK + start + BY_SP + BY_FP - 16;
+        at[count++] = start + BY_SP - 8;
+        at[count++] = start + BY_SP + BY_FP - 8;
+        stack[at[count - 2] / 8] = IN_LIBRARY(0x20);
+        stack[at[count - 1] / 8] = IN_PROGRAM(0x20);
+        start += BY_SP + BY_FP;
+    }
+    stack[at[--count] / 8] = 0;
+    return count;
+}
+
+/* Each copy has the callers whose return addresses are in it, as the whole stack has
+ * them. */
+static void
+walk__copies_of_all_lengths__first_callers_and_cut(void **state)
+{
+    size_t at[STACK_FRAMES_MAX + 1];
+    const size_t count = put_deep_stack(at);
+    struct stack_walked whole;
+    size_t found = 0;
+
+    (void)state;
+    assert_end(count, STACK_WHOLE, STACK_NO_IMAGE);
+    assert_true(count > 250);
+    whole = walked;
+    for (size_t bytes = 512; bytes <= sizeof(stack); bytes += 8) {
+        while (found < count && at[found] + 8 <= bytes) {
+            found++;
+        }
+        sample.copied_bytes = sample.asked_bytes = bytes;
+        assert_end(found, at[count] + 8 <= bytes ? STACK_WHOLE : STACK_CUT,
+                   STACK_NO_IMAGE);
+        for (size_t i = 0; i < found; i++) {
+            assert_frame(i, whole.frames[i].image, whole.frames[i].address);
+        }
+    }
+    assert_int_equal(walked.end, STACK_WHOLE);
+}
+
 #if SYM_UNWIND_MACHINE != EM_AARCH64
 
 /* On another stack: below the copy nothing was asked for. */
@@ -737,6 +793,7 @@ main(void)
         WALK(frame_pointer_was_lost__not_followed),
         WALK(rule_says_outermost__whole),
         WALK(end_of_copy__cut_or_not_readable),
+        WALK(copies_of_all_lengths__first_callers_and_cut),
         WALK(no_row__no_rules_of_the_image),
         WALK(tables_not_read__not_recorded_from_there),
         WALK(rule_not_followed__unsupported_of_the_image),
