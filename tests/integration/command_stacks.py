@@ -646,7 +646,10 @@ class Faults(Stacks):
         for size, said in (("520", "520 bytes"), ("4k", "4 kB"), ("65528", "65528 bytes")):
             with self.subTest(size):
                 _, _, ends = self.record("--stack-bytes", size, "--", "/usr/bin/python3", "-S", "-c", TREE, "0.3")
-                self.assertLessEqual({end for end in ends if end.startswith("[cut")}, {f"[cut at {said}]"})
+                cut = {end for end in ends if end.startswith("[cut")}
+                self.assertLessEqual(cut, {f"[cut at {said}]"})
+                if size == "520":
+                    self.assertTrue(cut, ends)
 
     def follow(self, command):
         """Of a command until its end: what it says, its most open descriptors and its most memory in MB."""
@@ -709,8 +712,11 @@ class Faults(Stacks):
         _, _, ends = self.record("--", program("many_threads"))
         self.assertGreater(ends["whole"], 0.5 * sum(ends.values()), ends)
         storm = f'i=0; while [ $i -lt 60 ]; do {program("call_shares")} 5 & i=$((i + 1)); done; wait'
-        _, samples, _ = self.record("--", "sh", "-c", storm)
-        self.assertLessEqual(self.callers(samples, "work"), {"share_10", "share_20", "share_30", "share_40"})
+        _, samples, ends = self.record("--", "sh", "-c", storm)
+        self.assertGreater(ends["whole"], 0, ends)
+        callers = self.callers(samples, "work")
+        self.assertIn("share_40", callers)
+        self.assertLessEqual(callers, {"share_10", "share_20", "share_30", "share_40"})
 
 
 @for_each_user_if_long
@@ -773,12 +779,15 @@ class Machine(Stacks):
 
     def test_system__user_and_kernel_callers(self):
         self.start([program("call_shares"), "60000"])
+        self.start(["dd", "if=/dev/zero", "of=/dev/null", "bs=1M"], stderr=subprocess.DEVNULL)
         result = self.ntprof("system", "-g", "-o", FILE, "--duration", "2s")
         said = text(result.stderr)
         self.assertEqual(result.returncode, 0, said)
         _, samples, ends = self.check(said)
         self.assertGreater(ends["whole"], 0, ends)
-        self.assertIn("share_40", {name for sample in samples for name in sample.functions[1:]})
+        callers = {name for sample in samples for name in sample.functions[1:]}
+        self.assertIn("share_40", callers)
+        self.assertTrue({"vfs_read", "ksys_read"} & callers, callers)
 
     def test_kernel__calls_of_programs_and_of_the_kernel(self):
         """dd spends its time in system calls."""
