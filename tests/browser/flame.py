@@ -331,7 +331,10 @@ class Difference(FlameTest):
         self.assertIn("grew, by up to 15.0%", page.text("#flame-legend"))
         page.key("r")
         page.settle()
-        self.assertIn("was 100.0%" if page.text("#flame-name") != "all" else "", self.numbers(page))
+        self.assertEqual(page.text("#flame-name"), "all")
+        self.assertRegex(self.numbers(page), r"^100\.0% ± 0\.\d+%  ·  20,000 hits  ·  20\.0 s$")
+        self.click_box(page, "idle")  # in the graph from below
+        self.assertRegex(self.numbers(page), r"was 20\.0%: \+15\.0% ± 0\.\d+%$")
 
     def test_chance__has_no_colour(self):
         page = self.compare(known(1), known(0.99))
