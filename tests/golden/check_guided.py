@@ -80,8 +80,8 @@ def run(command, folder, returncode=0):
     return result
 
 
-def make_profile(ntprof, folder, bucket_bytes):
-    made = flat_profile.FlatProfile(bucket_bytes)
+def make_profile(ntprof, folder, bucket_bytes, stacks):
+    made = flat_profile.FlatProfile(bucket_bytes, stacks)
     image = made.image(f"{folder}/sample", BUILD_ID, 0x401000, 0x1000)
     for address, hits in HITS.items():
         made.hits(image, address - address % bucket_bytes, hits)
@@ -100,9 +100,9 @@ def make_profile(ntprof, folder, bucket_bytes):
     run([ntprof, "report", "--symbolize", "-o", "ntprof.pb.gz", "bare.pb.gz"], folder)
 
 
-def show(ntprof, folder, case):
+def show(ntprof, folder, case, stacks=False):
     bucket_bytes, words = case
-    make_profile(ntprof, folder, bucket_bytes)
+    make_profile(ntprof, folder, bucket_bytes, stacks)
     result = run([ntprof, "export", *words], folder)
     shown = result.stdout
     if b"\0" in shown:
@@ -137,6 +137,10 @@ def main():
             elif path.read_text(encoding="utf-8") != shown:
                 wrong += 1
                 print(f"FAIL {kept}: now\n{shown}")
+            # Callers change nothing.
+            if show(ntprof, folder, case, stacks=True) != shown:
+                wrong += 1
+                print(f"FAIL {kept}: with stacks\n{show(ntprof, folder, case, stacks=True)}")
         wrong += sum(not check_refused(ntprof, folder, words, said) for words, said in REFUSED)
     print(f"check_guided: {len(CASES)} outputs, {len(REFUSED)} refusals, {wrong} wrong")
     return 1 if wrong else 0

@@ -340,6 +340,17 @@ class Speedscope(Export):
         self.assertIn({"name": "inner", "file": "inner.h", "line": 7}, frames)
 
 
+    def test_stacks__callers_lie_below(self):
+        made = flat_profile.FlatProfile(stacks=True)
+        made.hits(made.image("/usr/bin/app", "aa", 0x1000, 0), 0x1000, 10, made.function("work", "a.c", 1), 7)
+        made.write(self.folder / "p")
+        shown = json.loads(self.export("speedscope", "p"))
+        frames = [frame["name"] for frame in shown["shared"]["frames"]]
+        found = {tuple(frames[at] for at in stack)[-3:]: weight
+                 for stack, weight in zip(shown["profiles"][0]["samples"], shown["profiles"][0]["weights"])}
+        self.assertEqual(found, {("app", "first", "work"): 5000000, ("first", "second", "work"): 5000000})
+
+
 class Json(Export):
     def test_all_of_it__as_the_schema_says_and_adds_up(self):
         hits = self.make_hard()
@@ -608,6 +619,16 @@ class Manners(Export):
         self.assertEqual((self.folder / "out").read_bytes(), self.export("csv", "p"))
         self.assertEqual(self.export("csv", "-o", "-", "p"), self.export("csv", "p"))
         self.assert_nothing_left("out", "p")
+
+    def test_stacks__forms_without_them_are_those_of_the_rows(self):
+        for stacks in (False, True):
+            made = flat_profile.FlatProfile(stacks=stacks)
+            image = made.image("/gone/app", "aa", 0x1000, 0)
+            for i, name in enumerate(("work", "rest", "work")):
+                made.hits(image, 0x1000 + 16 * i, 10 + i, made.function(name, "a.c", 1), 7)
+            made.write(self.folder / f"p{stacks:d}")
+        for form in ("gmon", "gcc-afdo", "csv", "openmetrics"):
+            self.assertEqual(self.export(form, "p1"), self.export(form, "p0"), form)
 
     def test_form_that_nobody_reads__not_to_a_terminal(self):
         self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""Writes profile files of known rows (docs/format.md), without code of ntprof."""
+"""Writes profile files of known rows (docs/format.md), without code of ntprof; with stacks, too."""
 import gzip
 
 from protobuf import field, varint
 
 
 class FlatProfile:
-    """Images, and hits of sources time and page-faults in buckets of theirs."""
+    """Images, and hits of sources time and page-faults in buckets of theirs.
 
-    def __init__(self, bucket_bytes=4):
+    stacks: a half of the hits of each bucket has the caller first, the others second and that one first.
+    """
+
+    def __init__(self, bucket_bytes=4, stacks=False):
         self.bucket_bytes = bucket_bytes
+        self.stacks = stacks
         self.texts = [b""]
         self.images = b""
         self.image_count = 0
@@ -41,18 +45,28 @@ class FlatProfile:
                                 field(5, line))
         return self.function_count
 
-    def hits(self, image, address, count, function=0, line=0, source="time"):
+    def location(self, image, address, function, line):
         self.location_count += 1
         named = field(4, field(1, function) + field(2, line)) if function else b""
         self.locations += field(4, field(1, self.location_count) + field(2, image) +
                                 field(3, address) + named)
+        return self.location_count
+
+    def hits(self, image, address, count, function=0, line=0, source="time"):
+        place = self.location(image, address, function, line)
+        stack = (("stack", "whole"),) if self.stacks else ()
         labels = b"".join(
             field(3, field(1, self.text(key)) + field(2, self.text(value)))
-            for key, value in (("source", source), ("process", "app")))
+            for key, value in (("source", source), ("process", "app"), *stack))
         labels += field(3, field(1, self.text("bucket_bytes")) +
                         field(3, self.bucket_bytes) + field(4, self.text("bytes")))
         self.two = self.two or source != "time"
-        self.samples.append((self.location_count, source, count, labels))
+        if self.stacks:
+            first, second = (self.location(image, address, self.function(name), 0) for name in ("first", "second"))
+            self.samples.append(([place, first], source, count // 2, labels))
+            self.samples.append(([place, second, first], source, count - count // 2, labels))
+        else:
+            self.samples.append(([place], source, count, labels))
 
     def values(self, source, count):
         time = (count, count * 1000000) if source == "time" else (0, 0)
@@ -74,8 +88,8 @@ class FlatProfile:
         types = b"".join(field(1, field(1, self.text(name)) + field(2, self.text(unit)))
                          for name, unit in columns)
         samples = b"".join(
-            field(2, field(1, varint(location)) + field(2, self.values(source, count)) + labels)
-            for location, source, count, labels in self.samples)
+            field(2, field(1, b"".join(map(varint, places))) + field(2, self.values(source, count)) + labels)
+            for places, source, count, labels in self.samples if count > 0)
         body = types + samples + self.images + self.locations + self.functions
         body += field(11, field(1, self.text("cpu")) + field(2, self.text("nanoseconds")))
         body += field(12, 1000000) + b"".join(field(13, number) for number in numbers)
