@@ -394,6 +394,35 @@ file__replaced_while_it_is_open__the_old_one_is_read(void **state)
     assert_lines_same();
 }
 
+/* The pages of a file that is cut while a reader has it mapped are gone: only the
+ * reader ends, by SIGBUS, or by what cmocka's handler of that has no right to. */
+static void
+file__cut_while_it_is_mapped__reader_ends_and_is_told(void **state)
+{
+    const struct sym_settings settings = {.cache = cache()};
+    struct sample_place places[SAMPLE_PLACES_MAX];
+    const char *const program = fixture_path("program");
+    const size_t count = fixture_sample_places(program, places);
+    struct sym_image *image;
+    struct sym_name name;
+
+    (void)state;
+    assert_true(is_kept(program));
+    image = sym_image_open(open(program, O_RDONLY | O_CLOEXEC), program, "", &settings);
+    assert_non_null(image);
+    assert_true(sym_image_lookup_place(image, places[0].offset, 1, &name));
+    assert_int_not_equal(name.line, 0);
+    assert_string_equal(sym_image_note(image), "");
+    change_file("truncate -s 0 $file");
+    for (size_t i = 1; i < count; i++) {
+        assert_false(sym_image_lookup_place(image, places[i].offset, 1, &name));
+        assert_int_equal(name.line, 0);
+    }
+    assert_non_null(strstr(sym_image_note(image), "the process that read the symbols"));
+    sym_image_close(image);
+    assert_lines_same();
+}
+
 /* --- bounds --- */
 
 static void
@@ -495,6 +524,7 @@ main(int argc, char **argv)
         CACHED(file__not_the_callers_alone__not_used),
         CACHED(file__cut_or_with_another_build_id__names_as_without_it),
         CACHED(file__replaced_while_it_is_open__the_old_one_is_read),
+        CACHED(file__cut_while_it_is_mapped__reader_ends_and_is_told),
         CACHED(cache__full__oldest_removed_first),
         CACHED(cache__cleared__other_files_stay),
         CACHED(folder__not_the_callers_alone__neither_measured_nor_cleared),
