@@ -172,19 +172,10 @@ count_arguments(va_list list)
     return count;
 }
 
-/* Copy these count arguments to an array. */
-static void
-list_arguments(const char **arguments, const char *first, size_t count, va_list list)
-{
-    arguments[0] = first;
-    for (size_t i = 1; i < count; i++) {
-        arguments[i] = va_arg(list, char *);
-    }
-}
-
 /* Declare arguments, and fill it with those of a variadic function. The array is on the
  * stack, as in libc: malloc must not be called in a child of vfork. The caller ends
- * list. */
+ * list, which is then behind the arguments: a function that it was passed to would have
+ * advanced a copy, except where a va_list is an array, as on x86-64. */
 #define LIST_ARGUMENTS(first)                                 \
     const char **arguments;                                   \
     size_t count;                                             \
@@ -194,8 +185,11 @@ list_arguments(const char **arguments, const char *first, size_t count, va_list 
     count = count_arguments(list);                            \
     va_end(list);                                             \
     arguments = __builtin_alloca(count * sizeof(*arguments)); \
+    arguments[0] = first;                                     \
     va_start(list, first);                                    \
-    list_arguments(arguments, first, count, list)
+    for (size_t i = 1; i < count; i++) {                      \
+        arguments[i] = va_arg(list, char *);                  \
+    }
 
 REPLACES int
 execl(const char *path, const char *first, ...)

@@ -3,9 +3,10 @@
 """Programs under ntprof run --hal timer behave as they do without it: output, exit status, the signal that ends them.
 
 Each scenario of programs/signal_scenarios.c and programs/process_scenarios.c runs once without ntprof and
-NTPROF_RUNS times with it: once, and 60 times in make check-long, which makes 2,160 runs of 36 scenarios.
+NTPROF_RUNS times with it: once, and 60 times in make check-long. Those of processes run as a 32-bit program, too.
 """
 import concurrent.futures
+import errno
 import json
 import os
 import pathlib
@@ -24,7 +25,7 @@ def scenarios(program):
     return listed.stdout.split()
 
 
-class SignalSafety(CommandTest):
+class BothWays(CommandTest):
     given = ()
 
     def run_both_ways(self, program):
@@ -59,6 +60,8 @@ class SignalSafety(CommandTest):
         self.assertGreater(hits, 0)
         print(f"tried: {runs} runs of {program}, {hits} hits: each as without ntprof")
 
+
+class SignalSafety(BothWays):
     def test_signals_and_timers__as_without(self):
         self.check("signal_scenarios")
 
@@ -68,6 +71,18 @@ class SignalSafety(CommandTest):
 
 class WithStacks(SignalSafety):
     given = ("-g",)
+
+
+class Of32Bits(BothWays):
+    def test_processes_threads_and_descriptors__as_without(self):
+        if not os.path.exists(harness.program("process_scenarios_i386")):
+            self.skipTest("no compiler of 32-bit programs here")
+        try:
+            scenarios("process_scenarios_i386")
+        except OSError as refusal:
+            self.assertEqual(refusal.errno, errno.ENOEXEC)
+            self.skipTest("the kernel runs no 32-bit programs here")
+        self.check("process_scenarios_i386")
 
 
 if __name__ == "__main__":

@@ -367,6 +367,19 @@ exec_without_environment(void)
     execve("/proc/self/exe", words, none);
 }
 
+/* exec with arguments and an environment that are listed in the call. */
+static void
+exec_with_listed_environment(void)
+{
+    char *const environment[] = {"FIRST=1", "SECOND=2", NULL};
+
+    burn(10);
+    fflush(stdout);
+    execle("/bin/sh", "sh", "-c", "echo $0 $1: $FIRST $SECOND", "given", "words",
+           (char *)NULL, environment);
+    must(0, "execle");
+}
+
 /* ---- descriptors ---- */
 
 static void
@@ -447,6 +460,7 @@ static const struct scenario scenarios[] = {
     {"after-exec", after_exec},
     {"failed-exec", failed_exec},
     {"bare-exec", exec_without_environment},
+    {"execle", exec_with_listed_environment},
     {"close-all", close_all_descriptors},
     {"lowest", lowest_descriptors},
     {"daemon", become_daemon},
