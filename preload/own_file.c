@@ -81,12 +81,14 @@ is_at(const char *path)
     return stat(path, &status) == 0 && is_object(&status);
 }
 
-/* Open the descriptor again, as the command has it, under the same number. */
+/* Open the descriptor again, as the command has it, under the same number. Another
+ * thread may open a file of the program's there meanwhile, which stays. */
 static void
 open_again(void)
 {
     char path[RECORD_PATH_BYTES];
     struct stat status;
+    int copy = -1;
     bool same;
     int fd;
 
@@ -97,10 +99,16 @@ open_again(void)
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     /* The command may have another file under its number by now. */
     same = fstat(fd, &status) == 0 && is_object(&status);
-    if (same) {
-        (void)dup2(fd, (int)own.fd);
+    if (same && fd == (int)own.fd) {
+        return;
     }
-    if (fd >= 0 && !(same && fd == (int)own.fd)) {
+    if (same) {
+        copy = fcntl(fd, F_DUPFD, (int)own.fd); /* the next one that is free */
+    }
+    if (copy >= 0 && copy != (int)own.fd) {
+        (void)close(copy);
+    }
+    if (fd >= 0) {
         (void)close(fd);
     }
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NUMBER = 200, COMMANDS = 201 }; /* here, and where the "command" has it */
@@ -37,6 +38,7 @@ record_put_command_path(char path[RECORD_PATH_BYTES], unsigned fd)
 }
 
 static int other = -1; /* what the command's descriptor opens to; -1: what it is */
+static int taken = -1; /* what another thread opens as NUMBER meanwhile; -1: nothing */
 
 int __real_open(const char *path, int flags);
 int __wrap_open(const char *path, int flags);
@@ -44,6 +46,9 @@ int __wrap_open(const char *path, int flags);
 int
 __wrap_open(const char *path, int flags)
 {
+    if (taken >= 0) {
+        dup3(taken, NUMBER, O_CLOEXEC);
+    }
     return other >= 0 ? fcntl(other, F_DUPFD_CLOEXEC, 0) : __real_open(path, flags);
 }
 
@@ -159,6 +164,30 @@ object__command_closes_it_meanwhile__what_is_opened_is_closed(void **state)
 }
 
 static void
+object__program_opens_the_number_meanwhile__that_is_kept_and_not_loaded(void **state)
+{
+    char *const environment[] = {asks, NULL};
+    const int lowest = dup(STDERR_FILENO);
+    struct stat opened;
+    struct stat found;
+
+    (void)state;
+    close(lowest);
+    close(NUMBER);
+    taken = memfd_create("other", MFD_CLOEXEC);
+    fstat(taken, &opened);
+    assert_false(own_file_loads(environment));
+    close(taken);
+    taken = -1;
+    assert_int_equal(fstat(NUMBER, &found), 0);
+    assert_int_equal(found.st_ino, opened.st_ino);
+    assert_int_equal(fcntl(NUMBER, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(fcntl(COMMANDS + 1, F_GETFD), -1);
+    assert_int_equal(dup(STDERR_FILENO), lowest); /* nothing else stays open */
+    close(lowest);
+}
+
+static void
 object__number_is_the_only_free_one__opened_again(void **state)
 {
     char *const environment[] = {asks, NULL};
@@ -263,6 +292,8 @@ main(void)
         WITH_OBJECT(object__was_closed_and_environment_asks_for_none__stays_closed),
         WITH_OBJECT(object__command_has_another_file__does_not_load),
         WITH_OBJECT(object__command_closes_it_meanwhile__what_is_opened_is_closed),
+        WITH_OBJECT(
+            object__program_opens_the_number_meanwhile__that_is_kept_and_not_loaded),
         WITH_OBJECT(object__number_is_the_only_free_one__opened_again),
         WITH_OBJECT(object__number_is_of_another_file__that_is_kept_and_not_loaded),
         WITH_OBJECT(remove__alone__list_is_empty),
