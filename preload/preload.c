@@ -173,6 +173,14 @@ set_leaving(uint32_t process, uint32_t leaving)
                      __ATOMIC_RELAXED);
 }
 
+/* The last exec that failed in a child of vfork, and the number of the child's record,
+ * which it keeps for its next exec: one that looks for a program in each folder of PATH
+ * would take a record each time. A child has these of the thread that made it. */
+static _Thread_local struct {
+    pid_t pid; /* 0: none */
+    uint32_t process;
+} failed_exec __attribute__((tls_model("initial-exec")));
+
 uint32_t
 preload_begin_exec(void)
 {
@@ -185,6 +193,8 @@ preload_begin_exec(void)
         process = state.process;
         preload_end_process();
         thread_timer_pause(&state.timer);
+    } else if (failed_exec.pid == getpid()) {
+        process = failed_exec.process;
     } else {
         process = record_process(state.shared, PRELOAD_FORKED, getpid(), state.program);
     }
@@ -202,6 +212,9 @@ preload_end_exec(uint32_t process)
     if (state.pid == getpid()) {
         record()->end_ns = 0;
         thread_timer_resume(&state.timer);
+    } else {
+        failed_exec.pid = getpid();
+        failed_exec.process = process;
     }
 }
 

@@ -184,6 +184,10 @@ class Counted(TimerTest):
         report = self.timer_json("/bin/sh", "-c", f"{program('shares')} 50; exec {program('shares')} 50")
         self.assertEqual(report["gaps"], "")
 
+    def test_child_of_vfork_whose_exec_fails_often__has_one_record(self):
+        report = self.timer_json(program("process_scenarios"), "vfork-failing-execs")
+        self.assertEqual(report["gaps"], "")
+
     def test_loaded_library__is_named(self):
         shares = self.shares(self.timer_json(program("loader"), program("hot_library.so"), "20"))
         self.assertGreater(shares.get("hot_constructor", 0), 0.3, shares)

@@ -152,6 +152,26 @@ vfork_children(void)
     }
 }
 
+/* As a child does that tries each folder of PATH, but more often than the profiler
+ * has records of processes. */
+static void
+vfork_child_with_failing_execs(void)
+{
+    pid_t child;
+
+    burn(10);
+    child = vfork();
+    must(child >= 0, "vfork");
+    if (child == 0) {
+        for (int i = 0; i < 40000; i++) {
+            execl("/nonexistent/sh", "sh", (char *)NULL);
+        }
+        execl("/bin/sh", "sh", "-c", "exit 5", (char *)NULL);
+        _exit(6);
+    }
+    print_end(child);
+}
+
 static void
 spawn_children(void)
 {
@@ -449,6 +469,7 @@ static const struct scenario scenarios[] = {
     {"nested-forks", fork_in_turn},
     {"fork-with-threads", fork_with_threads},
     {"vfork", vfork_children},
+    {"vfork-failing-execs", vfork_child_with_failing_execs},
     {"posix_spawn", spawn_children},
     {"shell", shell_children},
     {"raw-fork", raw_fork},
