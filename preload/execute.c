@@ -3,8 +3,10 @@
  * preload/execute.c - functions that execute another program.
  *
  * The shared memory gets a record before, so that the command notices if the other
- * program loads no preload object. Timers are paused meanwhile: one that expires during
- * exec would end the process. A child of vfork writes only into the shared memory.
+ * program loads no preload object. Of system() and popen(), whose child only libc
+ * knows, it gets a count where the environment shows this in advance. Timers are paused
+ * during exec: one that expires then would end the process. A child of vfork writes
+ * only into the shared memory, and into its thread's failed_exec (preload.c).
  */
 #include "preload/preload.h"
 
@@ -311,7 +313,15 @@ posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, in
 
 /* ---- Shells ---- */
 
-/* libc executes these with the process's own environment. */
+/* libc executes these with the process's own environment. Count the shell as unloaded
+ * if that does not lead to the object and the memory. */
+static void
+check_shell(void)
+{
+    if (!own_file_check_own_environment() || getenv(PRELOAD_VARIABLE) == NULL) {
+        preload_record_unloaded();
+    }
+}
 
 REPLACES int
 system(const char *command)
@@ -319,7 +329,7 @@ system(const char *command)
     if (!find_originals()) {
         return refuse_exec();
     }
-    own_file_check_own_environment();
+    check_shell();
     return libc.system(command);
 }
 
@@ -330,6 +340,6 @@ popen(const char *command, const char *mode)
         errno = ENOSYS;
         return NULL;
     }
-    own_file_check_own_environment();
+    check_shell();
     return libc.popen(command, mode);
 }

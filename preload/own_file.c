@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/own_file.c - the object's own file, where LD_PRELOAD names a descriptor.
+ * preload/own_file.c - the object's name in LD_PRELOAD, and its own file, where that
+ * names a descriptor.
  *
  * A command that is one file (docs/decisions/0026) has no object on disk. Its programs
  * inherit a sealed memfd, which LD_PRELOAD names /proc/self/fd/N. A program may close
@@ -27,8 +28,8 @@ static const char folder[] = "/proc/self/fd/";
 enum { MOST_BYTES = 8192 };
 
 static struct {
-    char path[RECORD_PATH_BYTES];
-    unsigned fd; /* 0: the object is no descriptor */
+    char path[PRELOAD_PATH_MAX]; /* as LD_PRELOAD names it; "": unknown */
+    unsigned fd;                 /* 0: the object is no descriptor */
     dev_t device;
     ino_t inode;
 } own;
@@ -40,26 +41,39 @@ name_length(const char *list)
     return strcspn(list, ": ");
 }
 
+/* Return the descriptor that a path in /proc/self/fd names; 0: none. */
+static unsigned
+read_descriptor(const char *path)
+{
+    unsigned fd = 0;
+
+    if (strncmp(path, folder, sizeof(folder) - 1) != 0) {
+        return 0;
+    }
+    for (const char *at = path + sizeof(folder) - 1; *at != '\0'; at++) {
+        if (*at < '0' || *at > '9' || fd > 99999999) {
+            return 0;
+        }
+        fd = fd * 10 + (unsigned)(*at - '0');
+    }
+    return fd;
+}
+
 void
 own_file_begin(void)
 {
     const char *const list = getenv("LD_PRELOAD");
     const size_t length = list != NULL ? name_length(list) : 0;
     struct stat status;
-    unsigned fd = 0;
+    unsigned fd;
 
-    if (length < sizeof(folder) || length >= sizeof(own.path) ||
-        memcmp(list, folder, sizeof(folder) - 1) != 0) {
+    if (length >= sizeof(own.path)) {
         return;
     }
-    for (size_t i = sizeof(folder) - 1; i < length; i++) {
-        if (list[i] < '0' || list[i] > '9' || fd > 99999999) {
-            return;
-        }
-        fd = fd * 10 + (unsigned)(list[i] - '0');
-    }
-    memcpy(own.path, list, length);
-    if (stat(own.path, &status) == 0) {
+    memcpy(own.path, length != 0 ? list : "", length);
+    own.path[length] = '\0';
+    fd = read_descriptor(own.path);
+    if (fd != 0 && stat(own.path, &status) == 0) {
         own.device = status.st_dev;
         own.inode = status.st_ino;
         own.fd = fd;
@@ -134,7 +148,7 @@ find_name(char *const *environment, size_t *index)
     const char *name = NULL;
 
     *index = 0;
-    if (own.fd == 0 || environment == NULL) {
+    if (length == 0 || environment == NULL) {
         return NULL;
     }
     for (size_t i = 0; environment[i] != NULL && name == NULL; i++) {
@@ -178,7 +192,7 @@ own_file_loads(char *const *environment)
     size_t index;
     bool loads = true;
 
-    if (find_name(environment, &index) != NULL) {
+    if (own.fd != 0 && find_name(environment, &index) != NULL) {
         loads = keep_open() && fcntl((int)own.fd, F_SETFD, 0) == 0;
     }
     errno = saved_errno;
@@ -228,14 +242,15 @@ own_file_remove(char *const *environment, void *memory)
     return copy;
 }
 
-void
+bool
 own_file_check_own_environment(void)
 {
     const int saved_errno = errno;
     size_t index;
     const char *const name = find_name(environ, &index);
+    const bool loads = name != NULL && own_file_loads(environ);
 
-    if (name != NULL && !own_file_loads(environ)) {
+    if (name != NULL && !loads) {
         const char *const names = environ[index] + sizeof(variable) - 1;
         char *const list = malloc(strlen(names) + 1);
 
@@ -246,4 +261,5 @@ own_file_check_own_environment(void)
         }
     }
     errno = saved_errno;
+    return loads || own.path[0] == '\0';
 }

@@ -226,6 +226,14 @@ preload_record_spawned(pid_t pid)
     }
 }
 
+void
+preload_record_unloaded(void)
+{
+    if (state.shared != NULL) {
+        (void)__atomic_fetch_add(&state.shared->unloaded, 1, __ATOMIC_RELAXED);
+    }
+}
+
 /* Make the timers, without one for any thread yet. Returns false if no signal is
  * free. */
 static bool

@@ -80,6 +80,10 @@ void preload_end_exec(uint32_t process);
  * program, which may load no preload object. */
 void preload_record_spawned(pid_t pid);
 
+/* preload_record_unloaded - count a program that libc executes by a call of its own,
+ * and that will load no preload object. */
+void preload_record_unloaded(void);
+
 /* ---- images.c: the code of this process ---- */
 
 /*
@@ -141,9 +145,9 @@ uint32_t record_segment(struct preload_shared *shared,
  * no allocation. */
 void record_hit(struct preload_shared *shared, uint64_t key);
 
-/* ---- own_file.c: the object's own file, where it is a descriptor ---- */
+/* ---- own_file.c: the object's own file, above all where it is a descriptor ---- */
 
-/* own_file_begin - find out whether LD_PRELOAD names a descriptor. If not,
+/* own_file_begin - find the object's name, the first in LD_PRELOAD. If no descriptor,
  * own_file_loads always returns true, and own_file_descriptor -1. After record_open. */
 void own_file_begin(void);
 
@@ -170,8 +174,9 @@ size_t own_file_remove_bytes(char *const *environment);
 char *const *own_file_remove(char *const *environment, void *memory);
 
 /* own_file_check_own_environment - the same for programs that are executed with this
- * process's own environment: take the object out of that. */
-void own_file_check_own_environment(void);
+ * process's own environment: take the object out of that. Returns false if it is not in
+ * there, also as the program took it out. Keeps errno. */
+bool own_file_check_own_environment(void);
 
 /* ---- stacks.c: copies of stacks ---- */
 

@@ -114,7 +114,10 @@ struct preload_shared {
     /* of the ring of each process: stack_ring.h; 0: there are none */
     uint32_t ring_slots;
     uint32_t stack_bytes; /* of a copy, at most */
-    uint32_t unused[2];
+    /* Programs that system() or popen() executed and that cannot load a preload object:
+     * they have no record, as libc tells nobody their pids. */
+    uint32_t unloaded;
+    uint32_t unused;
     /* Number 0 of either is of nobody: what has no place of its own. */
     struct preload_process processes[PRELOAD_PROCESSES];
     struct preload_segment segments[PRELOAD_SEGMENTS];

@@ -184,6 +184,13 @@ class Counted(TimerTest):
         report = self.timer_json("/bin/sh", "-c", f"{program('shares')} 50; exec {program('shares')} 50")
         self.assertEqual(report["gaps"], "")
 
+    def test_shells_without_the_environment_of_the_preload_object__said_as_not_counted(self):
+        for change in ("os.environ.clear()", "del os.environ['LD_PRELOAD']", "del os.environ['NTPROF_AGENT']"):
+            with self.subTest(change):
+                report = self.timer_json("/usr/bin/python3", "-S", "-c",
+                                         f"import os; os.system('true'); {change}; os.system('true')")
+                self.assertIn("1 process executed a program that loaded no preload object", report["gaps"])
+
     def test_child_of_vfork_whose_exec_fails_often__has_one_record(self):
         report = self.timer_json(program("process_scenarios"), "vfork-failing-execs")
         self.assertEqual(report["gaps"], "")

@@ -57,6 +57,12 @@ preload_record_spawned(pid_t pid)
 }
 
 void
+preload_record_unloaded(void)
+{
+    fail();
+}
+
+void
 record_put_command_path(char path[RECORD_PATH_BYTES], unsigned fd)
 {
     snprintf(path, RECORD_PATH_BYTES, "/proc/none/fd/%u", fd);

@@ -86,6 +86,20 @@ object__is_an_installed_file__environments_stay(void **state)
     setenv("LD_PRELOAD", "/usr/lib/ntprof/libntprof-agent.so", 1);
     own_file_begin();
     assert_true(own_file_loads(environment));
+    assert_true(own_file_check_own_environment());
+    setenv("LD_PRELOAD", "/usr/lib/ntprof/libntprof-agent.so.1:last.so", 1);
+    assert_false(own_file_check_own_environment());
+    unsetenv("LD_PRELOAD");
+    assert_false(own_file_check_own_environment());
+}
+
+static void
+object__name_is_unknown__environment_is_believed(void **state)
+{
+    (void)state;
+    unsetenv("LD_PRELOAD");
+    own_file_begin();
+    assert_true(own_file_check_own_environment());
 }
 
 static void
@@ -271,11 +285,11 @@ static void
 own_environment__cannot_load__object_is_taken_out(void **state)
 {
     (void)state;
-    own_file_check_own_environment();
+    assert_true(own_file_check_own_environment());
     assert_string_equal(getenv("LD_PRELOAD"), NAME ":last.so");
     close(NUMBER);
     close(COMMANDS);
-    own_file_check_own_environment();
+    assert_false(own_file_check_own_environment());
     assert_string_equal(getenv("LD_PRELOAD"), "last.so");
 }
 
@@ -286,6 +300,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(object__is_an_installed_file__environments_stay),
+        cmocka_unit_test(object__name_is_unknown__environment_is_believed),
         WITH_OBJECT(object__is_open__loads),
         WITH_OBJECT(object__would_be_closed_by_exec__loads),
         WITH_OBJECT(object__was_closed__opened_again),

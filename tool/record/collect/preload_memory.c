@@ -312,3 +312,9 @@ preload_memory_lost(const struct preload_memory *memory)
 {
     return read_32(&memory->shared->lost);
 }
+
+uint64_t
+preload_memory_unloaded(const struct preload_memory *memory)
+{
+    return read_32(&memory->shared->unloaded);
+}

@@ -96,4 +96,7 @@ bool preload_memory_take(struct preload_memory *memory, preload_memory_hits *tak
 /* Return how many hits had no slot, so far. */
 uint64_t preload_memory_lost(const struct preload_memory *memory);
 
+/* Return how many programs without a record cannot have loaded a preload object. */
+uint64_t preload_memory_unloaded(const struct preload_memory *memory);
+
 #endif

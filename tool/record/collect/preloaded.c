@@ -619,7 +619,7 @@ preloaded_describe(const struct preloaded *preloaded, struct collector_gaps *gap
 
     gaps->running = sums.running;
     gaps->unarmed = sums.unarmed;
-    gaps->unloaded = sums.unloaded;
+    gaps->unloaded = sums.unloaded + preload_memory_unloaded(preloaded->memory);
     gaps->refusals = preload_memory_refusals(preloaded->memory);
     gaps->unbelieved = preloaded->memory->refused;
     gaps->lost_rings = preloaded->memory->lost_rings;
