@@ -3,14 +3,15 @@
  * preload/interpose.c - functions that the program calls instead of libc's.
  *
  * Each does what libc's does, and what the preload object needs beside it. The program
- * does not see the signal of the timers: when it asks for that signal, the timers take
- * another.
+ * does not see the signal of the timers: when it asks for the action of that signal, it
+ * is told the default one; when it sets an action, the timers take another signal.
  */
 #include "preload/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
@@ -176,29 +177,62 @@ dlclose(void *handle)
 
 /* ---- Signals ---- */
 
-void
-preload_leave_signal(int number)
+bool
+preload_leave_signals(const sigset_t *signals)
 {
     struct thread_timer *const timer = preload_timer();
 
-    if (timer != NULL && thread_timer_signal(timer) == number &&
-        thread_timer_move_signal(timer) != 0) {
-        thread_timer_finish(timer);
+    return timer == NULL || thread_timer_leave_signals(timer, signals) != -EAGAIN;
+}
+
+static bool
+is_timers(int number)
+{
+    struct thread_timer *const timer = preload_timer();
+
+    return timer != NULL && thread_timer_signal(timer) == number;
+}
+
+/* Prepare that the program sets the action of a signal. Returns false if nothing is to
+ * be done: the timers go on with it, and it has the default action to the program.
+ * Keeps errno. */
+static bool
+prepare_action(int number, sighandler_t handler)
+{
+    const int saved_errno = errno;
+    bool is_left;
+    sigset_t one;
+
+    /* Programs reset all signals, which does not make each their own. */
+    if (handler == SIG_DFL && !is_timers(number)) {
+        return true;
     }
+    sigemptyset(&one);
+    (void)sigaddset(&one, number); /* fails for a wrong number */
+    is_left = preload_leave_signals(&one);
+    if (!is_left && handler != SIG_DFL) {
+        preload_end_timers();
+        is_left = true;
+    }
+    errno = saved_errno;
+    return is_left;
 }
 
 REPLACES int
 sigaction(int number, const struct sigaction *action, struct sigaction *previous)
 {
-    const int saved_errno = errno;
-
     if (!libc_is_found()) {
         errno = ENOSYS;
         return -1;
     }
-    preload_leave_signal(number);
-    errno = saved_errno;
-    return libc.shared.sigaction(number, action, previous);
+    if (action == NULL ? !is_timers(number)
+                       : prepare_action(number, action->sa_handler)) {
+        return libc.shared.sigaction(number, action, previous);
+    }
+    if (previous != NULL) {
+        memset(previous, 0, sizeof(*previous)); /* SIG_DFL */
+    }
+    return 0;
 }
 
 /* Set a handler by libc's function *set, signal() or a variant. set points to a member
@@ -207,15 +241,11 @@ static sighandler_t
 set_handler(sighandler_t (*const *set)(int, sighandler_t), int number,
             sighandler_t handler)
 {
-    const int saved_errno = errno;
-
     if (!libc_is_found() || *set == NULL) {
         errno = ENOSYS;
         return SIG_ERR;
     }
-    preload_leave_signal(number);
-    errno = saved_errno;
-    return (*set)(number, handler);
+    return prepare_action(number, handler) ? (*set)(number, handler) : SIG_DFL;
 }
 
 REPLACES sighandler_t

@@ -5,7 +5,10 @@
  * Programs block all signals and let one thread wait for them. The signal of the timers
  * must then neither stay pending nor be what that thread gets, so it is taken out of
  * such sets: it is never blocked. A set with some real-time signals only names them for
- * the program's own use, and the timers take another one.
+ * the program's own use, and the timers never use one of them again. But one to be
+ * blocked is as good as all if it has most of them, as the program may yet handle those
+ * outside, or if none is free outside of it. A program that waits for such a set gets
+ * the signal, and nothing more is counted.
  */
 #include "preload/preload.h"
 
@@ -43,40 +46,78 @@ preload_find_masks(void)
     return find_originals();
 }
 
+/* Stands a set for all real-time signals? One to wait for has all, but perhaps ours,
+ * which is not in what the program reads back of what it has blocked; one to be blocked
+ * has more than half of them. */
 static bool
-has_all_realtime(const sigset_t *set)
+is_for_all(const sigset_t *set, int ours, bool waits)
 {
+    const int others = SIGRTMAX - SIGRTMIN; /* all but ours */
+    int count = 0;
+
     for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
-        if (sigismember(set, number) != 1) {
-            return false;
-        }
+        count += number != ours && sigismember(set, number) == 1;
     }
-    return true;
+    return waits ? count >= others : count > others / 2;
+}
+
+/* Block a signal in the calling thread, which waits for it, and so has blocked it with
+ * others; it was left out of these while the timers used it. */
+static void
+block_signal(int number)
+{
+    sigset_t one;
+
+    sigemptyset(&one);
+    (void)sigaddset(&one, number);
+    (void)libc.pthread_sigmask(SIG_BLOCK, &one, NULL);
 }
 
 /* Return a set without the signal of the timers: in copy, or the set itself if that
- * signal is not in it. Keeps errno. */
+ * signal is not in it. Keeps errno.
+ *
+ *   waits  in: for the signals; false: blocks them
+ */
 static const sigset_t *
-without_ours(const sigset_t *set, sigset_t *copy)
+without_ours(const sigset_t *set, sigset_t *copy, bool waits)
 {
     const int saved_errno = errno;
     struct thread_timer *const timer = preload_timer();
-    int number = timer != NULL ? thread_timer_signal(timer) : 0;
+    int before;
+    int number;
 
-    if (set == NULL || number == 0 || sigismember(set, number) != 1) {
-        errno = saved_errno;
+    if (set == NULL || timer == NULL) {
         return set;
     }
-    if (!has_all_realtime(set)) {
-        preload_leave_signal(number);
-        number = thread_timer_signal(timer);
+    before = thread_timer_signal(timer); /* 0: none any more */
+    if (!is_for_all(set, before, waits) && !preload_leave_signals(set) && waits) {
+        preload_end_timers();
     }
-    *copy = *set;
-    if (number != 0) {
+    number = thread_timer_signal(timer);
+    if (waits && number != before && sigismember(set, before) == 1) {
+        block_signal(before);
+    }
+    if (number != 0 && sigismember(set, number) == 1) {
+        *copy = *set;
         (void)sigdelset(copy, number);
+        set = copy;
     }
     errno = saved_errno;
-    return copy;
+    return set;
+}
+
+/* The same for the arguments of sigprocmask, and for a set to wait for. */
+
+static const sigset_t *
+to_block(int how, const sigset_t *set, sigset_t *copy)
+{
+    return how == SIG_UNBLOCK ? set : without_ours(set, copy, /* waits */ false);
+}
+
+static const sigset_t *
+to_wait_for(const sigset_t *set, sigset_t *copy)
+{
+    return without_ours(set, copy, /* waits */ true);
 }
 
 /* ---- What the program calls ---- */
@@ -90,8 +131,7 @@ sigprocmask(int how, const sigset_t *set, sigset_t *previous)
         errno = ENOSYS;
         return -1;
     }
-    return libc.sigprocmask(how, how == SIG_UNBLOCK ? set : without_ours(set, &copy),
-                            previous);
+    return libc.sigprocmask(how, to_block(how, set, &copy), previous);
 }
 
 REPLACES int
@@ -102,8 +142,7 @@ pthread_sigmask(int how, const sigset_t *set, sigset_t *previous)
     if (!find_originals()) {
         return ENOSYS;
     }
-    return libc.pthread_sigmask(
-        how, how == SIG_UNBLOCK ? set : without_ours(set, &copy), previous);
+    return libc.pthread_sigmask(how, to_block(how, set, &copy), previous);
 }
 
 REPLACES int
@@ -111,7 +150,7 @@ sigwait(const sigset_t *set, int *number)
 {
     sigset_t copy;
 
-    return find_originals() ? libc.sigwait(without_ours(set, &copy), number) : ENOSYS;
+    return find_originals() ? libc.sigwait(to_wait_for(set, &copy), number) : ENOSYS;
 }
 
 REPLACES int
@@ -123,7 +162,7 @@ sigwaitinfo(const sigset_t *set, siginfo_t *info)
         errno = ENOSYS;
         return -1;
     }
-    return libc.sigwaitinfo(without_ours(set, &copy), info);
+    return libc.sigwaitinfo(to_wait_for(set, &copy), info);
 }
 
 REPLACES int
@@ -135,7 +174,7 @@ sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeou
         errno = ENOSYS;
         return -1;
     }
-    return libc.sigtimedwait(without_ours(set, &copy), info, timeout);
+    return libc.sigtimedwait(to_wait_for(set, &copy), info, timeout);
 }
 
 REPLACES int
@@ -147,5 +186,5 @@ signalfd(int fd, const sigset_t *set, int flags)
         errno = ENOSYS;
         return -1;
     }
-    return libc.signalfd(fd, without_ours(set, &copy), flags);
+    return libc.signalfd(fd, to_wait_for(set, &copy), flags);
 }

@@ -111,6 +111,12 @@ preload_begin_thread(void)
     count_armed(thread_timer_arm(&state.timer, 0));
 }
 
+void
+preload_end_timers(void)
+{
+    thread_timer_finish(&state.timer);
+}
+
 /* ---- Processes ---- */
 
 /* The function that glibc's pthread_atfork calls. glibc exports only this one, other
@@ -250,16 +256,16 @@ start_timers(struct preload_shared *shared)
     return thread_timer_init(&state.timer, &options) == 0;
 }
 
-/* Unblock the timers' signal: the program that executed this one may have left all
- * signals blocked. */
+/* Treat the signals that this program was executed with blocked as if it blocked them
+ * itself: the timers' is unblocked if all are, or they leave it to the program. */
 static void
-unblock_signal(void)
+take_over_mask(void)
 {
-    sigset_t ours;
+    sigset_t blocked;
 
-    sigemptyset(&ours);
-    sigaddset(&ours, thread_timer_signal(&state.timer));
-    (void)state.libc.pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+    if (state.libc.pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0) {
+        (void)pthread_sigmask(SIG_SETMASK, &blocked, NULL); /* that of masks.c */
+    }
 }
 
 /* Arm a timer for each thread: the program's first one, and perhaps some that libraries
@@ -300,7 +306,7 @@ start(void)
             stacks_open(state.process);
             /* From here on hits are made, and state is complete. */
             state.shared = shared;
-            unblock_signal();
+            take_over_mask();
             arm_threads();
         } else {
             /* Report a thread without a timer: all signals are in use (EBUSY).

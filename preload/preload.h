@@ -34,10 +34,13 @@ struct preload_libc {
  * then the preload object cannot work. */
 bool preload_find_libc(struct preload_libc *libc);
 
-/* preload_leave_signal - leave a signal to the program: if the timers use it, they use
- * another one from now on. If no other is free, they are deleted, and nothing more is
- * counted. */
-void preload_leave_signal(int number);
+/* preload_leave_signals - leave signals to the program: the timers do not use them from
+ * now on. Returns false if they go on with one of these, as no other is free. */
+bool preload_leave_signals(const sigset_t *signals);
+
+/* preload_end_timers - delete the timers, as the program wants the last signal that
+ * they could use: nothing more is counted. */
+void preload_end_timers(void);
 
 /* preload_timer - return the timers of this process. NULL: there are none, or this
  * process is a child of vfork, which shares the memory of its parent. */

@@ -232,6 +232,13 @@ class Counted(TimerTest):
         words = ["/usr/bin/python3", "-S", "-c", script]
         self.assertEqual(self.profile("--hal", "timer", "-q", "--", *words).stdout, self.run_bare(words).stdout)
 
+    def test_signals_blocked__later_work_is_seen(self):
+        for scenario in ("all-but-one", "all-but-handled", "all-but-handled-next", "all-and-handled"):
+            with self.subTest(scenario):
+                report = self.timer_json(program("signal_scenarios"), scenario)
+                self.assertGreater(self.shares(report).get("work_later", 0), 0.3, report["rows"])
+                self.assertEqual(report["gaps"], "")
+
     def test_python__is_seen(self):
         report = self.timer_json("/usr/bin/python3", "-S", "-c",
                                  "import time\nwhile time.process_time() < 0.5: sum(range(20000))")

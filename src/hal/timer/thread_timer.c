@@ -68,6 +68,9 @@ struct claim {
     _Atomic pid_t owner;
     _Atomic(struct thread_timer *) timer;
     atomic_uint in_flight; /* handlers that are running */
+    /* The program has named it for its own use. That may not show: a signal that it
+     * blocks and waits for has its default action. */
+    atomic_bool left;
 };
 
 static struct claim claims[SIGNALS]; /* by signal */
@@ -171,8 +174,9 @@ drop_pending(const struct thread_timer *timer, int signal)
     (void)timer->options.sigaction(signal, &action, NULL);
 }
 
-/* Take a signal if nobody uses it: it has its default action, or still our handler from
- * a parent that forked this process. Returns false if it is in use. */
+/* Take a signal if nobody uses it: it was not left to the program, and has its default
+ * action, or still our handler from a parent that forked this process. Returns false if
+ * it is in use. */
 static bool
 claim_signal(struct thread_timer *timer, int signal)
 {
@@ -180,7 +184,8 @@ claim_signal(struct thread_timer *timer, int signal)
     pid_t owner = atomic_load(&claim->owner);
     struct sigaction action;
 
-    if (owner == timer->owner || timer->options.sigaction(signal, NULL, &action) != 0 ||
+    if (owner == timer->owner || atomic_load(&claim->left) ||
+        timer->options.sigaction(signal, NULL, &action) != 0 ||
         !(is_default(&action) || (owner != 0 && has_our_handler(&action))) ||
         !atomic_compare_exchange_strong(&claim->owner, &owner, timer->owner)) {
         return false;
@@ -735,25 +740,55 @@ thread_timer_resume(struct thread_timer *timer)
     unlock(timer, &held);
 }
 
+/* Has the program all of these signals already? */
+static bool
+is_left_already(const struct thread_timer *timer, const sigset_t *left)
+{
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX && signal < SIGNALS; signal++) {
+        if (sigismember(left, signal) == 1 &&
+            (signal == timer->signal || !atomic_load(&claims[signal].left))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Use another signal. Returns 0, or -EAGAIN if no other is free. */
+static int
+move_signal(struct thread_timer *timer)
+{
+    const int old = timer->signal;
+    const int taken = claim_some_signal(timer);
+
+    if (taken == 0) {
+        return -EAGAIN;
+    }
+    timer->signal = taken;
+    renew_all(timer);
+    release_signal(timer, old);
+    return 0;
+}
+
 int
-thread_timer_move_signal(struct thread_timer *timer)
+thread_timer_leave_signals(struct thread_timer *timer, const sigset_t *left)
 {
     struct held held;
-    int old;
-    int taken;
+    int result;
 
+    if (is_left_already(timer, left)) {
+        return 0;
+    }
     if (!lock(timer, &held)) {
         return -ESRCH;
     }
-    old = timer->signal;
-    taken = claim_some_signal(timer);
-    if (taken != 0) {
-        timer->signal = taken;
-        renew_all(timer);
-        release_signal(timer, old);
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX && signal < SIGNALS; signal++) {
+        if (sigismember(left, signal) == 1) {
+            atomic_store(&claims[signal].left, true);
+        }
     }
+    result = sigismember(left, timer->signal) == 1 ? move_signal(timer) : 0;
     unlock(timer, &held);
-    return taken != 0 ? 0 : -EAGAIN;
+    return result;
 }
 
 int

@@ -16,7 +16,7 @@
  * Execve: the kernel deletes the timers and drops their pending signals, and a handler
  * becomes the default action. A program that replaces the handler of the signal would
  * get the signals itself: a caller that sees the call in advance (the preload object)
- * calls thread_timer_move_signal first. A thread that blocks the signal makes no hits
+ * calls thread_timer_leave_signals first. A thread that blocks the signal makes no hits
  * until it unblocks it; one that waits for all signals with sigwait gets it.
  *
  * Threads: any, except where a function says otherwise. In a child of vfork, and in a
@@ -131,10 +131,15 @@ void thread_timer_pause(struct thread_timer *timer);
 void thread_timer_resume(struct thread_timer *timer);
 
 /*
- * thread_timer_move_signal - use another signal. The signal used so far has its default
- * action afterwards, and is not pending. -EAGAIN: no other is free; nothing changed.
+ * thread_timer_leave_signals - leave signals to the program: no timers of this process
+ * take one of them any more, and if timer uses one, it uses another signal from now on.
+ * The signal used so far has its default action then, and is not pending.
+ *
+ *   left  in: of those that are no real-time signals nothing is done
+ *
+ * -EAGAIN: timer uses one, and goes on with it, as no other is free.
  */
-int thread_timer_move_signal(struct thread_timer *timer);
+int thread_timer_leave_signals(struct thread_timer *timer, const sigset_t *left);
 
 /* thread_timer_signal - return the number of the signal; 0 if this process uses none.
  */

@@ -222,6 +222,178 @@ suspend_until_signal(void)
     printf("%d alarms\n", (int)seen);
 }
 
+/* Block some signals, the numbers of which a 0 ends. */
+static sigset_t
+block(const int *numbers)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (; *numbers != 0; numbers++) {
+        sigaddset(&set, *numbers);
+    }
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    return set;
+}
+
+/* Say what comes of these signals, soon. */
+static void
+print_next(const sigset_t *set)
+{
+    const struct timespec shortly = {.tv_nsec = 5000000};
+    const int number = sigtimedwait(set, NULL, &shortly);
+
+    must(number > 0 || errno == EAGAIN, "sigtimedwait");
+    printf("%s\n", number > 0 ? strsignal(number) : "none");
+}
+
+/* The highest numbers: a profiler may use one of them until the program does. */
+
+static void
+block_two_realtime_signals(void)
+{
+    const sigset_t both = block((int[]){SIGRTMAX - 1, SIGRTMAX, 0});
+
+    for (int number = SIGRTMAX - 1; number <= SIGRTMAX; number++) {
+        burn(15);
+        must(kill(getpid(), number) == 0, "kill");
+        print_next(&both);
+    }
+}
+
+static void
+block_two_realtime_signals_in_turn(void)
+{
+    const sigset_t highest = block((int[]){SIGRTMAX, 0});
+
+    burn(10);
+    block((int[]){SIGRTMAX - 1, 0});
+    burn(10);
+    must(kill(getpid(), SIGRTMAX) == 0, "kill");
+    print_next(&highest);
+}
+
+/* The next program begins with the signal blocked. */
+static void
+exec_with_realtime_signal_blocked(void)
+{
+    static char *const words[] = {"signal_scenarios", "blocked-before-exec", NULL};
+    static const char variable[] = "BLOCKED_BEFORE_EXEC";
+    sigset_t set;
+
+    if (getenv(variable) == NULL) {
+        block((int[]){SIGRTMAX, 0});
+        burn(10);
+        must(setenv(variable, "1", 1) == 0, "setenv");
+        execv("/proc/self/exe", words);
+        must(0, "execv");
+    }
+    burn(20);
+    must(kill(getpid(), SIGRTMAX) == 0, "kill");
+    burn(10);
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMAX);
+    print_next(&set);
+}
+
+static sigset_t
+all_but(int number)
+{
+    sigset_t set;
+
+    sigfillset(&set);
+    sigdelset(&set, number);
+    return set;
+}
+
+/* The work that a profiler has to see too, after the signals were blocked twice. */
+__attribute__((noinline)) static void
+work_later(void)
+{
+    for (volatile int i = 0; i < 200000000; i++) {
+    }
+}
+
+static void
+block_all_but_one_twice(void)
+{
+    const sigset_t set = all_but(SIGRTMIN + 2);
+
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    burn(20);
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    work_later();
+    print_next(&set);
+    for (int number = SIGRTMAX - 1; number <= SIGRTMAX; number++) {
+        must(kill(getpid(), number) == 0, "kill");
+        burn(10);
+        print_next(&set);
+    }
+}
+
+/* All real-time signals are the program's, but it handles or blocks each. */
+static void
+block_all_but_the_handled_one(void)
+{
+    const sigset_t set = all_but(SIGRTMIN + 2);
+
+    handle(SIGRTMIN + 2, count_signal, SA_RESTART);
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    burn(20);
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    work_later();
+    raise(SIGRTMIN + 2);
+    printf("%d signals\n", (int)seen);
+}
+
+/* The same in the other order. */
+static void
+block_all_but_the_one_handled_next(void)
+{
+    const sigset_t set = all_but(SIGRTMIN + 2);
+
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    burn(20);
+    handle(SIGRTMIN + 2, count_signal, SA_RESTART);
+    work_later();
+    raise(SIGRTMIN + 2);
+    printf("%d signals\n", (int)seen);
+}
+
+/* A profiler that used the highest one has to use another, which is blocked. */
+static void
+block_all_and_handle_one(void)
+{
+    sigset_t set;
+
+    sigfillset(&set);
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    burn(20);
+    handle(SIGRTMAX, count_signal, SA_RESTART);
+    work_later();
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMAX);
+    must(pthread_sigmask(SIG_UNBLOCK, &set, NULL) == 0, "pthread_sigmask");
+    raise(SIGRTMAX);
+    printf("%d signals\n", (int)seen);
+}
+
+static void
+wait_for_all_but_the_handled_one(void)
+{
+    const sigset_t set = all_but(SIGRTMIN + 2);
+
+    handle(SIGRTMIN + 2, count_signal, SA_RESTART);
+    burn(20);
+    must(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0, "pthread_sigmask");
+    print_next(&set);
+    for (int number = SIGRTMAX - 2; number <= SIGRTMAX; number++) {
+        must(kill(getpid(), number) == 0, "kill");
+        burn(10);
+        print_next(&set);
+    }
+}
+
 /* ---- timers ---- */
 
 static void
@@ -501,6 +673,14 @@ static const struct scenario scenarios[] = {
     {"wait-for-nothing", wait_for_nothing},
     {"signalfd", read_signalfd},
     {"sigsuspend", suspend_until_signal},
+    {"two-blocked", block_two_realtime_signals},
+    {"two-blocked-in-turn", block_two_realtime_signals_in_turn},
+    {"blocked-before-exec", exec_with_realtime_signal_blocked},
+    {"all-but-one", block_all_but_one_twice},
+    {"all-but-handled", block_all_but_the_handled_one},
+    {"all-but-handled-next", block_all_but_the_one_handled_next},
+    {"all-and-handled", block_all_and_handle_one},
+    {"wait-for-all-but-handled", wait_for_all_but_the_handled_one},
     {"setitimer", interval_timers},
     {"timer_create", posix_timers},
     {"waits", waits_without_signals},

@@ -563,6 +563,17 @@ forked_children__never_run_out_of_signals(void **state)
     assert_int_equal(result_of(child), 7);
 }
 
+/* Leave the timers' signal to the program. */
+static int
+leave_own_signal(struct thread_timer *timer)
+{
+    sigset_t left;
+
+    sigemptyset(&left);
+    sigaddset(&left, timer->signal);
+    return thread_timer_leave_signals(timer, &left);
+}
+
 static void
 vforked_child__changes_nothing_of_its_parent(void **state)
 {
@@ -577,7 +588,7 @@ vforked_child__changes_nothing_of_its_parent(void **state)
     child = vfork();
     if (child == 0) {
         armed = thread_timer_arm(&timer, 0);
-        moved = thread_timer_move_signal(&timer);
+        moved = leave_own_signal(&timer);
         thread_timer_pause(&timer);
         thread_timer_finish(&timer);
         _exit(5);
@@ -591,7 +602,7 @@ vforked_child__changes_nothing_of_its_parent(void **state)
 }
 
 static void
-moved_signal__old_one_is_free_and_hits_go_on(void **state)
+left_signal__has_default_action_and_hits_go_on(void **state)
 {
     struct thread_timer timer;
     int signal;
@@ -602,7 +613,7 @@ moved_signal__old_one_is_free_and_hits_go_on(void **state)
     assert_int_equal(thread_timer_arm_all(&timer), 0);
     for (int i = 0; i < 10; i++) {
         signal = thread_timer_signal(&timer);
-        assert_int_equal(thread_timer_move_signal(&timer), 0);
+        assert_int_equal(leave_own_signal(&timer), 0);
         assert_int_not_equal(thread_timer_signal(&timer), signal);
         assert_true(has_default_action(signal));
         assert_int_equal(thread_timer_count(&timer), THREADS + 1);
@@ -610,6 +621,32 @@ moved_signal__old_one_is_free_and_hits_go_on(void **state)
         burn_until(&record.hits, 3);
     }
     end_workers();
+    thread_timer_finish(&timer);
+}
+
+/* Each has its default action, also after the timers used it. */
+static void
+left_signals__never_used_again(void **state)
+{
+    struct thread_timer timer;
+    sigset_t left;
+
+    (void)state;
+    init(&timer);
+    sigemptyset(&left);
+    for (int i = 0; i < 4; i++) {
+        const int next = thread_timer_signal(&timer) - 1;
+
+        sigaddset(&left, next + 1);
+        if (i % 2 == 0) {
+            sigaddset(&left, next);
+        }
+        assert_int_equal(thread_timer_leave_signals(&timer, &left), 0);
+        assert_int_equal(thread_timer_signal(&timer), i % 2 == 0 ? next - 1 : next);
+    }
+    thread_timer_finish(&timer);
+    init(&timer);
+    assert_int_equal(sigismember(&left, thread_timer_signal(&timer)), 0);
     thread_timer_finish(&timer);
 }
 
@@ -637,7 +674,7 @@ no_free_signal__refused(void **state)
     }
     assert_int_equal(thread_timer_init(&another, &options), -EAGAIN);
     assert_int_equal(thread_timer_arm(&another, 0), -ESRCH);
-    assert_int_equal(thread_timer_move_signal(&timer), -EAGAIN);
+    assert_int_equal(leave_own_signal(&timer), -EAGAIN);
     assert_int_equal(thread_timer_arm(&timer, 0), 0);
     burn_until(&record.hits, 2);
     thread_timer_finish(&another);
@@ -860,7 +897,8 @@ main(int count, char **arguments)
         cmocka_unit_test(forked_child__inherits_no_timer_and_may_have_its_own),
         cmocka_unit_test(forked_children__never_run_out_of_signals),
         cmocka_unit_test(vforked_child__changes_nothing_of_its_parent),
-        cmocka_unit_test(moved_signal__old_one_is_free_and_hits_go_on),
+        cmocka_unit_test(left_signals__never_used_again),
+        cmocka_unit_test(left_signal__has_default_action_and_hits_go_on),
         cmocka_unit_test(no_free_signal__refused),
         cmocka_unit_test(handler_of_the_program__stays_after_finish),
         cmocka_unit_test(two_timers__signals_and_hits_of_their_own),
