@@ -181,8 +181,15 @@ bool
 preload_leave_signals(const sigset_t *signals)
 {
     struct thread_timer *const timer = preload_timer();
+    struct thread_timer_loss loss;
+    int result;
 
-    return timer == NULL || thread_timer_leave_signals(timer, signals) != -EAGAIN;
+    if (timer == NULL) {
+        return true;
+    }
+    result = thread_timer_leave_signals(timer, signals, &loss);
+    preload_count_loss(loss);
+    return result != -EAGAIN;
 }
 
 static bool

@@ -71,18 +71,26 @@ hit(void *context, uintptr_t pc, unsigned overrun, const ucontext_t *machine)
     }
 }
 
+void
+preload_count_loss(struct thread_timer_loss loss)
+{
+    struct preload_process *const process = record();
+
+    RTL_ASSERT((loss.threads == 0) == (loss.failure == 0));
+    if (loss.threads != 0) {
+        __atomic_store_n(&process->error, (uint32_t)-loss.failure, __ATOMIC_RELAXED);
+        (void)__atomic_fetch_add(&process->unarmed, (uint32_t)loss.threads,
+                                 __ATOMIC_RELAXED);
+    }
+}
+
 /* Count a thread, with a timer or without. failure: 0, or the negative errno for which
  * it has none. */
 static void
 count_armed(int failure)
 {
-    struct preload_process *const process = record();
-
-    (void)__atomic_fetch_add(&process->threads, 1, __ATOMIC_RELAXED);
-    if (failure != 0) {
-        __atomic_store_n(&process->error, (uint32_t)-failure, __ATOMIC_RELAXED);
-        (void)__atomic_fetch_add(&process->unarmed, 1, __ATOMIC_RELAXED);
-    }
+    (void)__atomic_fetch_add(&record()->threads, 1, __ATOMIC_RELAXED);
+    preload_count_loss((struct thread_timer_loss){failure != 0, failure});
 }
 
 /* ---- Threads ---- */
@@ -114,7 +122,9 @@ preload_begin_thread(void)
 void
 preload_end_timers(void)
 {
-    thread_timer_finish(&state.timer);
+    const size_t armed = thread_timer_finish(&state.timer);
+
+    preload_count_loss((struct thread_timer_loss){armed, armed != 0 ? -EBUSY : 0});
 }
 
 /* ---- Processes ---- */
@@ -217,7 +227,7 @@ preload_end_exec(uint32_t process)
     set_leaving(process, 0);
     if (state.pid == getpid()) {
         record()->end_ns = 0;
-        thread_timer_resume(&state.timer);
+        preload_count_loss(thread_timer_resume(&state.timer));
     } else {
         failed_exec.pid = getpid();
         failed_exec.process = process;

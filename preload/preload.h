@@ -38,8 +38,11 @@ bool preload_find_libc(struct preload_libc *libc);
  * now on. Returns false if they go on with one of these, as no other is free. */
 bool preload_leave_signals(const sigset_t *signals);
 
+/* preload_count_loss - count threads that have lost their timers as unarmed. */
+void preload_count_loss(struct thread_timer_loss loss);
+
 /* preload_end_timers - delete the timers, as the program wants the last signal that
- * they could use: nothing more is counted. */
+ * they could use: nothing more is counted, and the threads count as unarmed. */
 void preload_end_timers(void);
 
 /* preload_timer - return the timers of this process. NULL: there are none, or this

@@ -90,8 +90,9 @@ struct preload_process {
     uint32_t missed; /* expirations that made no hit */
     uint32_t plain;  /* hits with PRELOAD_KEY_PLAIN */
     uint32_t threads;
-    uint32_t unarmed; /* threads without a timer */
-    uint32_t error;   /* errno of the last of them */
+    uint32_t unarmed; /* threads without a timer, or that lost it */
+    /* errno of the last of them; ESRCH and EBUSY: no real-time signal is free */
+    uint32_t error;
     uint32_t leaving; /* 1: it executes another program */
     /* pid as in the command's PID namespace; 0: unknown, as it always is in a record by
      * the parent. Of a process whose number is unknown, each hit updates end_ns. */

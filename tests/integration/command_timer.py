@@ -191,6 +191,16 @@ class Counted(TimerTest):
                                          f"import os; os.system('true'); {change}; os.system('true')")
                 self.assertIn("1 process executed a program that loaded no preload object", report["gaps"])
 
+    def test_threads_without_timers__counted_by_cause(self):
+        limit = ("import os, resource; resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0)); "
+                 f"os.execv('{program('shares_threads')}', ['shares', '10'])")
+        for words, told in (
+                ([program("signal_scenarios"), "all-realtime-in-a-thread"],
+                 "3 threads got no timer or lost it, so hits are missing: the program has to leave a real-time signal"),
+                (["/usr/bin/python3", "-S", "-c", limit], "threads got no timer, so hits are missing: raise RLIMIT_")):
+            with self.subTest(told):
+                self.assertIn(told, self.timer_json(*words)["gaps"])
+
     def test_child_of_vfork_whose_exec_fails_often__has_one_record(self):
         report = self.timer_json(program("process_scenarios"), "vfork-failing-execs")
         self.assertEqual(report["gaps"], "")
@@ -327,7 +337,7 @@ class Refused(TimerTest):
     def test_no_timers__said_with_what_is_missing(self):
         result = self.refused("timer_create", errno.EPERM, "run", "--hal", "timer", "--", program("shares"), "100")
         self.assertEqual(result.returncode, 0, text(result.stderr))
-        self.assertIn("1 thread got no timer", text(result.stderr))
+        self.assertIn("1 thread got no timer, so hits are missing: a system call filter", text(result.stderr))
 
 
 if __name__ == "__main__":

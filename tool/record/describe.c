@@ -208,6 +208,27 @@ put_kernel(FILE *out, bool *first, const struct profile *profile)
     }
 }
 
+/* Describe threads without timers. */
+static void
+put_unarmed(FILE *out, bool *first, const struct collector_gaps *gaps)
+{
+    static const char *const texts[UNARMED_CAUSES] = {
+        [UNARMED_LIMIT] = ", so hits are missing: raise RLIMIT_SIGPENDING",
+        [UNARMED_SIGNALS] = (" or lost it, so hits are missing: the program has to "
+                             "leave a real-time signal unused"),
+        [UNARMED_REFUSED] =
+            ", so hits are missing: a system call filter refuses timer_create",
+        [UNARMED_OTHER] = ", so hits are missing",
+    };
+
+    for (size_t i = 0; i < UNARMED_CAUSES; i++) {
+        if (gaps->unarmed[i] != 0) {
+            add(out, first, "%" PRIu64 " thread%s got no timer%s", gaps->unarmed[i],
+                plural(gaps->unarmed[i], "", "s"), texts[i]);
+        }
+    }
+}
+
 /* Describe what preload objects could not do, and what cannot be believed of them. */
 static void
 put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
@@ -226,13 +247,7 @@ put_preloaded(FILE *out, bool *first, const struct collector_gaps *gaps)
             "environment): not counted",
             gaps->unloaded, plural(gaps->unloaded, "", "es"));
     }
-    if (gaps->unarmed != 0) {
-        add(out, first,
-            "%" PRIu64
-            " thread%s got no timer and ha%s no hits: raise RLIMIT_SIGPENDING",
-            gaps->unarmed, plural(gaps->unarmed, "", "s"),
-            plural(gaps->unarmed, "s", "ve"));
-    }
+    put_unarmed(out, first, gaps);
     if (gaps->refusals != 0) {
         add(out, first,
             "%" PRIu64

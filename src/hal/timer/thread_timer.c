@@ -502,18 +502,28 @@ arm(struct thread_timer *timer, pid_t tid)
 }
 
 /* Replace all timers by new ones, as a timer's signal cannot be changed; while timers
- * are paused, only delete them. Entries of exited threads are removed. */
-static void
+ * are paused, only delete them. Entries of exited threads are removed, and of those for
+ * which this fails, which are returned. */
+static struct thread_timer_loss
 renew_all(struct thread_timer *timer)
 {
+    struct thread_timer_loss loss = {0, 0};
+
     for (size_t i = timer->count; i-- > 0;) {
         struct thread_timer_armed *const armed = &timer->armed[i];
+        int result;
 
         delete_timer(armed->timer);
-        if (create_timer(timer, armed->tid, &armed->timer) != 0) {
+        result = create_timer(timer, armed->tid, &armed->timer);
+        if (result != 0) {
             forget(timer, i);
         }
+        if (result != 0 && result != -ESRCH) { /* -ESRCH: it has exited */
+            loss.threads++;
+            loss.failure = result;
+        }
     }
+    return loss;
 }
 
 /* Remove the entries of threads that have exited. */
@@ -614,14 +624,16 @@ thread_timer_init(struct thread_timer *timer,
     return 0;
 }
 
-void
+size_t
 thread_timer_finish(struct thread_timer *timer)
 {
     struct held held;
+    size_t count;
 
     if (!lock(timer, &held)) {
-        return;
+        return 0;
     }
+    count = timer->count;
     while (timer->count > 0) {
         remove_at(timer, timer->count - 1);
     }
@@ -632,6 +644,7 @@ thread_timer_finish(struct thread_timer *timer)
     timer->owner = 0;
     /* The lock stays: other threads may be waiting for it. */
     unlock(timer, &held);
+    return count;
 }
 
 int
@@ -716,7 +729,7 @@ thread_timer_pause(struct thread_timer *timer)
         return;
     }
     if (timer->pauses++ == 0) {
-        renew_all(timer); /* creates no timers while pauses is not 0 */
+        (void)renew_all(timer); /* creates no timers while pauses is not 0 */
         if (timer->options.sigaction(timer->signal, NULL, &action) == 0 &&
             has_our_handler(&action)) {
             drop_pending(timer, timer->signal); /* replaces the handler */
@@ -726,36 +739,25 @@ thread_timer_pause(struct thread_timer *timer)
     unlock(timer, &held);
 }
 
-void
+struct thread_timer_loss
 thread_timer_resume(struct thread_timer *timer)
 {
+    struct thread_timer_loss loss = {0, 0};
     struct held held;
 
     if (!lock(timer, &held)) {
-        return;
+        return loss;
     }
     if (timer->pauses != 0 && --timer->pauses == 0) {
-        renew_all(timer);
+        loss = renew_all(timer);
     }
     unlock(timer, &held);
-}
-
-/* Has the program all of these signals already? */
-static bool
-is_left_already(const struct thread_timer *timer, const sigset_t *left)
-{
-    for (int signal = SIGRTMIN; signal <= SIGRTMAX && signal < SIGNALS; signal++) {
-        if (sigismember(left, signal) == 1 &&
-            (signal == timer->signal || !atomic_load(&claims[signal].left))) {
-            return false;
-        }
-    }
-    return true;
+    return loss;
 }
 
 /* Use another signal. Returns 0, or -EAGAIN if no other is free. */
 static int
-move_signal(struct thread_timer *timer)
+move_signal(struct thread_timer *timer, struct thread_timer_loss *loss)
 {
     const int old = timer->signal;
     const int taken = claim_some_signal(timer);
@@ -764,29 +766,50 @@ move_signal(struct thread_timer *timer)
         return -EAGAIN;
     }
     timer->signal = taken;
-    renew_all(timer);
+    *loss = renew_all(timer);
     release_signal(timer, old);
     return 0;
 }
 
+/* Mark signals as the program's. Returns whether one was not yet. */
+static bool
+mark_left(const sigset_t *left)
+{
+    bool is_new = false;
+
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX && signal < SIGNALS; signal++) {
+        if (sigismember(left, signal) == 1 && !atomic_load(&claims[signal].left)) {
+            atomic_store(&claims[signal].left, true);
+            is_new = true;
+        }
+    }
+    return is_new;
+}
+
 int
-thread_timer_leave_signals(struct thread_timer *timer, const sigset_t *left)
+thread_timer_leave_signals(struct thread_timer *timer, const sigset_t *left,
+                           struct thread_timer_loss *loss)
 {
     struct held held;
-    int result;
+    int result = 0;
 
-    if (is_left_already(timer, left)) {
+    *loss = (struct thread_timer_loss){0, 0};
+    if (!is_ours(timer)) {
+        return -ESRCH;
+    }
+    /* Not new: whoever marked them has the timers move, too. */
+    if (!mark_left(left) && sigismember(left, timer->signal) != 1) {
         return 0;
     }
     if (!lock(timer, &held)) {
         return -ESRCH;
     }
-    for (int signal = SIGRTMIN; signal <= SIGRTMAX && signal < SIGNALS; signal++) {
-        if (sigismember(left, signal) == 1) {
-            atomic_store(&claims[signal].left, true);
-        }
+    if (sigismember(left, timer->signal) == 1) {
+        result = move_signal(timer, loss);
+        /* A thread that has blocked all signals has only the one used so far open. The
+         * program blocks the new one with others only: it would have left it. */
+        (void)sigdelset(&held.mask, timer->signal);
     }
-    result = sigismember(left, timer->signal) == 1 ? move_signal(timer) : 0;
     unlock(timer, &held);
     return result;
 }

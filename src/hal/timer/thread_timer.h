@@ -74,6 +74,12 @@ struct thread_timer {
     size_t capacity;
 };
 
+/* Threads that were armed and are no more, since no new timer could be made. */
+struct thread_timer_loss {
+    size_t threads;
+    int failure; /* of one of them, as of thread_timer_arm; 0: none */
+};
+
 /* thread_timer_tick_ns - return the kernel's tick, the shortest interval. */
 uint64_t thread_timer_tick_ns(void);
 
@@ -92,9 +98,10 @@ int thread_timer_init(struct thread_timer *timer,
  * thread_timer_finish - delete all timers, drop their pending signals, and give the
  * signal its default action if it still has our handler. When it returns, no hit is
  * being made and none will be. It must not be called within a hit, and does nothing if
- * timer is all zeros.
+ * timer is all zeros. Returns how many threads were armed: 0 if another thread was
+ * first.
  */
-void thread_timer_finish(struct thread_timer *timer);
+size_t thread_timer_finish(struct thread_timer *timer);
 
 /*
  * thread_timer_arm - arm one thread of this process; nothing if it is armed.
@@ -125,21 +132,25 @@ uint64_t thread_timer_set_interval(struct thread_timer *timer, uint64_t interval
 /*
  * thread_timer_pause, thread_timer_resume - delete all timers, make them anew. The
  * preload object calls them before exec and, as that returns only if it failed, after
- * it: in between no timer expires and no signal is pending. Pauses nest.
+ * it: in between no timer expires and no signal is pending. Pauses nest. resume returns
+ * which threads have lost their timer.
  */
 void thread_timer_pause(struct thread_timer *timer);
-void thread_timer_resume(struct thread_timer *timer);
+struct thread_timer_loss thread_timer_resume(struct thread_timer *timer);
 
 /*
  * thread_timer_leave_signals - leave signals to the program: no timers of this process
  * take one of them any more, and if timer uses one, it uses another signal from now on.
- * The signal used so far has its default action then, and is not pending.
+ * The signal used so far has its default action then, and is not pending. The calling
+ * thread does not block the new one; another that does makes no hits.
  *
  *   left  in: of those that are no real-time signals nothing is done
+ *   loss  out
  *
  * -EAGAIN: timer uses one, and goes on with it, as no other is free.
  */
-int thread_timer_leave_signals(struct thread_timer *timer, const sigset_t *left);
+int thread_timer_leave_signals(struct thread_timer *timer, const sigset_t *left,
+                               struct thread_timer_loss *loss);
 
 /* thread_timer_signal - return the number of the signal; 0 if this process uses none.
  */

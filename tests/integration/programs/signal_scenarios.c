@@ -70,6 +70,39 @@ all_realtime_signals(void)
            value_sum == count * (count + 1) / 2 ? "right" : "wrong");
 }
 
+static void *
+wait_at_barrier(void *argument)
+{
+    burn(5);
+    pthread_barrier_wait(argument);
+    return NULL;
+}
+
+static void *
+burn_shortly(void *argument)
+{
+    burn(20);
+    return argument;
+}
+
+/* The profiler may lose its signal: then each of the three threads counts as such. */
+static void
+all_realtime_signals_in_a_thread(void)
+{
+    static pthread_barrier_t end;
+    pthread_t threads[2];
+
+    must(pthread_barrier_init(&end, NULL, 2) == 0, "pthread_barrier_init");
+    must(pthread_create(&threads[0], NULL, wait_at_barrier, &end) == 0,
+         "pthread_create");
+    all_realtime_signals();
+    must(pthread_create(&threads[1], NULL, burn_shortly, NULL) == 0, "pthread_create");
+    pthread_barrier_wait(&end);
+    for (int i = 0; i < 2; i++) {
+        must(pthread_join(threads[i], NULL) == 0, "pthread_join");
+    }
+}
+
 static void
 count_plain(int number)
 {
@@ -667,6 +700,7 @@ die_by_fault(void)
 static const struct scenario scenarios[] = {
     {"raise", raise_signals},
     {"all-realtime", all_realtime_signals},
+    {"all-realtime-in-a-thread", all_realtime_signals_in_a_thread},
     {"all-realtime-in-plain-c", all_realtime_signals_in_plain_c},
     {"at-start", signals_at_start},
     {"sigwait", sigwait_thread},

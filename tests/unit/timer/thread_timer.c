@@ -143,6 +143,19 @@ result_of(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
+/* Run a test in a child: signals that it leaves to the program are so for ever. */
+static void
+run_in_child(void (*test)(void))
+{
+    const pid_t child = fork();
+
+    if (child == 0) {
+        test();
+        _exit(0);
+    }
+    assert_int_equal(result_of(child), 0);
+}
+
 /* ---- Threads that work until told to end ---- */
 
 struct workers {
@@ -567,11 +580,17 @@ forked_children__never_run_out_of_signals(void **state)
 static int
 leave_own_signal(struct thread_timer *timer)
 {
+    struct thread_timer_loss loss;
     sigset_t left;
+    int result;
 
     sigemptyset(&left);
     sigaddset(&left, timer->signal);
-    return thread_timer_leave_signals(timer, &left);
+    result = thread_timer_leave_signals(timer, &left, &loss);
+    if (loss.threads != 0 || loss.failure != 0) {
+        return -EINVAL; /* no assertion in a child of vfork */
+    }
+    return result;
 }
 
 static void
@@ -602,12 +621,11 @@ vforked_child__changes_nothing_of_its_parent(void **state)
 }
 
 static void
-left_signal__has_default_action_and_hits_go_on(void **state)
+move_often(void)
 {
     struct thread_timer timer;
     int signal;
 
-    (void)state;
     init(&timer);
     start_workers();
     assert_int_equal(thread_timer_arm_all(&timer), 0);
@@ -624,14 +642,21 @@ left_signal__has_default_action_and_hits_go_on(void **state)
     thread_timer_finish(&timer);
 }
 
+static void
+left_signal__has_default_action_and_hits_go_on(void **state)
+{
+    (void)state;
+    run_in_child(move_often);
+}
+
 /* Each has its default action, also after the timers used it. */
 static void
-left_signals__never_used_again(void **state)
+leave_several(void)
 {
+    struct thread_timer_loss loss;
     struct thread_timer timer;
     sigset_t left;
 
-    (void)state;
     init(&timer);
     sigemptyset(&left);
     for (int i = 0; i < 4; i++) {
@@ -641,7 +666,7 @@ left_signals__never_used_again(void **state)
         if (i % 2 == 0) {
             sigaddset(&left, next);
         }
-        assert_int_equal(thread_timer_leave_signals(&timer, &left), 0);
+        assert_int_equal(thread_timer_leave_signals(&timer, &left, &loss), 0);
         assert_int_equal(thread_timer_signal(&timer), i % 2 == 0 ? next - 1 : next);
     }
     thread_timer_finish(&timer);
@@ -651,19 +676,129 @@ left_signals__never_used_again(void **state)
 }
 
 static void
+left_signals__never_used_again(void **state)
+{
+    (void)state;
+    run_in_child(leave_several);
+}
+
+/* All but the timers' own, as of a thread that blocked all where that was left out. */
+static void
+leave_while_others_are_blocked(void)
+{
+    struct thread_timer timer;
+    sigset_t all;
+
+    init(&timer);
+    assert_int_equal(thread_timer_arm(&timer, 0), 0);
+    sigfillset(&all);
+    sigdelset(&all, thread_timer_signal(&timer));
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    assert_int_equal(leave_own_signal(&timer), 0);
+    atomic_store(&record.hits, 0);
+    burn_until(&record.hits, 3);
+    pthread_sigmask(SIG_BLOCK, NULL, &all);
+    assert_int_equal(sigismember(&all, thread_timer_signal(&timer) - 1), 1);
+    thread_timer_finish(&timer);
+}
+
+static void
+left_signal__new_one_blocked__hits_go_on(void **state)
+{
+    (void)state;
+    run_in_child(leave_while_others_are_blocked);
+}
+
+/* A limit that came after the timer was made allows no new one. */
+static void
+move_without_timers(void)
+{
+    const struct rlimit none = {0, 0};
+    struct thread_timer_loss loss;
+    struct thread_timer timer;
+    sigset_t left;
+
+    init(&timer);
+    assert_int_equal(thread_timer_arm(&timer, 0), 0);
+    sigemptyset(&left);
+    sigaddset(&left, thread_timer_signal(&timer));
+    setrlimit(RLIMIT_SIGPENDING, &none);
+    assert_int_equal(thread_timer_leave_signals(&timer, &left, &loss), 0);
+    assert_int_equal(loss.threads, 1);
+    assert_int_equal(loss.failure, -EAGAIN);
+    assert_int_equal(thread_timer_count(&timer), 0);
+    thread_timer_finish(&timer);
+}
+
+static void
+left_signal__no_new_timer__thread_returned(void **state)
+{
+    (void)state;
+    run_in_child(move_without_timers);
+}
+
+static void
+resume_without_timers(void)
+{
+    const struct rlimit none = {0, 0};
+    struct thread_timer_loss loss;
+    struct thread_timer timer;
+
+    init(&timer);
+    assert_int_equal(thread_timer_arm(&timer, 0), 0);
+    thread_timer_pause(&timer);
+    setrlimit(RLIMIT_SIGPENDING, &none);
+    loss = thread_timer_resume(&timer);
+    assert_int_equal(loss.threads, 1);
+    assert_int_equal(loss.failure, -EAGAIN);
+    thread_timer_finish(&timer);
+}
+
+static void
+resume__no_new_timer__thread_returned(void **state)
+{
+    (void)state;
+    run_in_child(resume_without_timers);
+}
+
+static void *
+finish(void *timer)
+{
+    return (void *)thread_timer_finish(timer);
+}
+
+static void
+finish__two_threads__one_has_the_timers(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 50; round++) {
+        struct thread_timer timer;
+        pthread_t other;
+        size_t deleted;
+        void *count;
+
+        init(&timer);
+        assert_int_equal(thread_timer_arm(&timer, 0), 0);
+        assert_int_equal(pthread_create(&other, NULL, finish, &timer), 0);
+        deleted = thread_timer_finish(&timer);
+        assert_int_equal(pthread_join(other, &count), 0);
+        assert_int_equal(deleted + (size_t)count, 1);
+    }
+}
+
+static void
 ignore(int signal)
 {
     (void)signal;
 }
 
 static void
-no_free_signal__refused(void **state)
+leave_the_last(void)
 {
     const struct thread_timer_options options = {.hit = note_hit, .context = &record};
     struct thread_timer timer;
     struct thread_timer another;
 
-    (void)state;
     init(&timer);
     for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++) {
         if (signal != thread_timer_signal(&timer)) {
@@ -677,13 +812,15 @@ no_free_signal__refused(void **state)
     assert_int_equal(leave_own_signal(&timer), -EAGAIN);
     assert_int_equal(thread_timer_arm(&timer, 0), 0);
     burn_until(&record.hits, 2);
-    thread_timer_finish(&another);
-    thread_timer_finish(&timer);
-    for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++) {
-        struct sigaction action = {.sa_handler = SIG_DFL};
+    assert_int_equal(thread_timer_finish(&another), 0);
+    assert_int_equal(thread_timer_finish(&timer), 1);
+}
 
-        sigaction(signal, &action, NULL);
-    }
+static void
+no_free_signal__refused(void **state)
+{
+    (void)state;
+    run_in_child(leave_the_last);
 }
 
 static void
@@ -899,6 +1036,10 @@ main(int count, char **arguments)
         cmocka_unit_test(vforked_child__changes_nothing_of_its_parent),
         cmocka_unit_test(left_signals__never_used_again),
         cmocka_unit_test(left_signal__has_default_action_and_hits_go_on),
+        cmocka_unit_test(left_signal__new_one_blocked__hits_go_on),
+        cmocka_unit_test(left_signal__no_new_timer__thread_returned),
+        cmocka_unit_test(resume__no_new_timer__thread_returned),
+        cmocka_unit_test(finish__two_threads__one_has_the_timers),
         cmocka_unit_test(no_free_signal__refused),
         cmocka_unit_test(handler_of_the_program__stays_after_finish),
         cmocka_unit_test(two_timers__signals_and_hits_of_their_own),

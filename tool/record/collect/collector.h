@@ -73,6 +73,15 @@ struct collector_options {
     bool endless;
 };
 
+/* Why threads have no timer of a preload object. */
+enum {
+    UNARMED_LIMIT,   /* of RLIMIT_SIGPENDING */
+    UNARMED_SIGNALS, /* the program uses all real-time signals */
+    UNARMED_REFUSED, /* by a system call filter */
+    UNARMED_OTHER,
+    UNARMED_CAUSES
+};
+
 /* collector_gaps - what a profile lacks or may attribute wrongly. */
 struct collector_gaps {
     uint64_t failures; /* mappings without a profile object; their hits are outside */
@@ -104,7 +113,7 @@ struct collector_gaps {
     /* images some of whose names or lines would have cost too much */
     uint64_t bounded_images;
     /* of preload objects: */
-    uint64_t unarmed;    /* threads without a timer: they have no hits */
+    uint64_t unarmed[UNARMED_CAUSES]; /* threads without a timer, or that lost it */
     uint64_t unloaded;   /* processes whose last program has loaded no preload object */
     uint64_t refusals;   /* processes and code that had no place in the memory */
     uint64_t unbelieved; /* records that make no sense: a program wrote there */

@@ -18,8 +18,10 @@
 #include "record/collect/collectorp.h"
 #include "record/collect/preloadedp.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A preload object may report this much more processor time than passed between two
@@ -514,11 +516,30 @@ struct sums {
     uint64_t cpu_ns;
     uint64_t missed;
     uint64_t threads;
-    uint64_t unarmed; /* threads without a timer */
+    uint64_t unarmed[UNARMED_CAUSES]; /* threads without a timer */
     uint64_t processes;
     uint64_t running;
     uint64_t unloaded; /* processes whose last program loaded no preload object */
 };
+
+/* Return why a thread got no timer (UNARMED_LIMIT ...). error: of preload_process. */
+static size_t
+cause_of(uint32_t error)
+{
+    switch (error) {
+    case EAGAIN:
+        return UNARMED_LIMIT;
+    case EBUSY:
+    case ESRCH:
+        return UNARMED_SIGNALS;
+    case EPERM:
+    case EACCES:
+    case ENOSYS:
+        return UNARMED_REFUSED;
+    default:
+        return UNARMED_OTHER;
+    }
+}
 
 /* Add up what is known of all processes that loaded a preload object. */
 static struct sums
@@ -543,7 +564,7 @@ add_up(const struct preloaded *preloaded)
         sums.missed +=
             record.missed < cpu_ns / interval_ns ? record.missed : cpu_ns / interval_ns;
         sums.threads += record.threads;
-        sums.unarmed += record.unarmed;
+        sums.unarmed[cause_of(record.error)] += record.unarmed;
         sums.unloaded += record.leaving != 0 && !process->preload_loaded;
     }
     return sums;
@@ -618,7 +639,7 @@ preloaded_describe(const struct preloaded *preloaded, struct collector_gaps *gap
     const struct sums sums = add_up(preloaded);
 
     gaps->running = sums.running;
-    gaps->unarmed = sums.unarmed;
+    memcpy(gaps->unarmed, sums.unarmed, sizeof(gaps->unarmed));
     gaps->unloaded = sums.unloaded + preload_memory_unloaded(preloaded->memory);
     gaps->refusals = preload_memory_refusals(preloaded->memory);
     gaps->unbelieved = preloaded->memory->refused;
