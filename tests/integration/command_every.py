@@ -159,19 +159,34 @@ class Files(Every):
         self.assertGreater(named, 0)
         self.assert_nothing_left(FILE)
 
+    def assert_statistics_of_rows(self, content):
+        """Each source's rows are its statistics' counted hits."""
+        report = self.read(content, "--by", "source")
+        self.assert_statistics(report)
+        hits = {row["source"]: row["hits"] for row in report["rows"]}
+        for source in report["sources"]:
+            self.assertEqual(hits.get(source["name"], 0), source["counted"], source["name"])
+
     def test_two_sources__each_has_its_own_statistics_at_each_time(self):
-        child = self.start_profile("--every", "100ms", "-e", "time,page-faults", "-c", "1", "--",
-                                   "/usr/bin/python3", "-S", "-c", "import os\n"
-                                   f"while os.path.exists({str(self.go)!r}): b'x' * 3000000")
-        contents = self.versions(child, self.folder / FILE, 5)
-        self.assertEqual(child.returncode, 0, text(child.stderr.read()))
-        self.assertGreaterEqual(len(contents), 6)
-        for content in contents:
-            report = self.read(content, "--by", "source")
-            self.assert_statistics(report)
-            hits = {row["source"]: row["hits"] for row in report["rows"]}
-            for source in report["sources"]:
-                self.assertEqual(hits.get(source["name"], 0), source["counted"], source["name"])
+        for options in ([], ["--threads"]):
+            with self.subTest(options):
+                self.go.touch()
+                child = self.start_profile("--every", "100ms", "-e", "time,page-faults", "-c", "1", *options, "--",
+                                           "/usr/bin/python3", "-S", "-c", "import os\n"
+                                           f"while os.path.exists({str(self.go)!r}): b'x' * 3000000")
+                contents = self.versions(child, self.folder / FILE, 5)
+                self.assertEqual(child.returncode, 0, text(child.stderr.read()))
+                self.assertGreaterEqual(len(contents), 6)
+                for content in contents:
+                    self.assert_statistics_of_rows(content)
+
+    def test_two_sources_and_threads__a_pause_divides_rows_and_statistics_at_the_same_hit(self):
+        for _ in range(5):
+            result = self.profile("--threads", "-e", "time,page-faults", "-F", "10k", "--duration", "0.2s", "--",
+                                  "/usr/bin/python3", "-S", "-c", "import time\n"
+                                  "while time.process_time() < 0.5: b'x' * 3000000")
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+            self.assert_statistics_of_rows((self.folder / FILE).read_bytes())
 
     def test_old_file__kept_once_not_at_every_rewrite(self):
         self.profile("-q", "--", "true")

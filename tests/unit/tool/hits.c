@@ -36,6 +36,8 @@ make_collector(bool threads)
                                                     .kernel = true,
                                                     .threads = threads};
     collector->cpu_count = 1;
+    collector->late = calloc(1, sizeof(*collector->late));
+    assert_non_null(collector->late);
     collector->programs.max = PROGRAM_SET_MAX;
     collector->kernel_range = (struct kernel_range){kernel_base, BYTES};
     image_set_init(&collector->images, 1, BUCKET_LOG2);
@@ -69,6 +71,7 @@ delete_collector(struct collector *collector)
     image_set_finish(&collector->images);
     program_set_finish(&collector->programs);
     thread_set_finish(&collector->threads);
+    free(collector->late);
     free(collector);
 }
 
@@ -297,6 +300,68 @@ notify_end__code_without_a_file__is_not_folded(void **state)
     delete_collector(collector);
 }
 
+/* Hits that reach rows after the statistics of their source were read. */
+static void
+late__moved_or_unmapped__counted(void **state)
+{
+    struct collector *const collector = make_collector(false);
+    const ntprof_notification map = {.size = sizeof(map),
+                                     .kind = NTPROF_IMAGE_MAP,
+                                     .pid = 7,
+                                     .name = "//anon",
+                                     .image_flags = NTPROF_IMAGE_ANONYMOUS};
+    struct image *const image = image_set_find(&collector->images, &map, NULL, 0);
+    const struct image_segment *segment;
+
+    (void)state;
+    notify(collector, NTPROF_PROCESS_START, 7, "seven");
+    hit(collector, 7, 7, 0);
+    assert_int_equal(collector->late[0], 1);
+    assert_non_null(image);
+    segment = image_segment_find(&collector->images, image, 0, BYTES, 0);
+    assert_non_null(segment);
+    *image_segment_counter(segment, 0, 0) += 3;
+    image->users = 1;
+    collector->machine.mappings[0].image = image;
+    mapping_remove(collector, &collector->machine, 0);
+    assert_int_equal(image->fresh.count, 1);
+    assert_int_equal(collector->late[0], 4);
+    delete_collector(collector);
+}
+
+static void
+late__statistics_set__counted_in_a_pause_too(void **state)
+{
+    struct collector *const collector = make_collector(false);
+    ntprof_source_info in_session = {
+        .size = sizeof(in_session), .expected = 10, .taken = 10, .counted = 9};
+    ntprof_source_info set = {0};
+    struct pause pause = {.paused = false};
+
+    (void)state;
+    collector->session_statistics = &in_session;
+    collector->statistics = &set;
+    collector->pauses = &pause;
+    collector->late[0] = 3;
+    collector_set_statistics(collector);
+    assert_int_equal(set.taken, 13);
+    assert_int_equal(set.counted, 12);
+    assert_int_equal(set.expected, 13);
+    assert_int_equal(in_session.taken, 13);
+    assert_int_equal(collector->late[0], 0);
+    pause_begin(&pause, &in_session);
+    collector->late[0] = 2;
+    collector_set_statistics(collector);
+    assert_int_equal(set.taken, 13); /* hits of the pause are in no row */
+    assert_int_equal(in_session.taken, 15);
+    pause_end(&pause, &in_session);
+    collector_set_statistics(collector);
+    assert_int_equal(set.taken, 13);
+    assert_int_equal(set.counted, 12);
+    assert_int_equal(set.expected, 13);
+    delete_collector(collector);
+}
+
 int
 main(void)
 {
@@ -309,6 +374,8 @@ main(void)
             notify_hit__without_memory_for_rows__hits_stay_and_are_counted_once),
         cmocka_unit_test(notify_hit__with_threads__each_has_its_rows),
         cmocka_unit_test(notify_end__code_without_a_file__is_not_folded),
+        cmocka_unit_test(late__moved_or_unmapped__counted),
+        cmocka_unit_test(late__statistics_set__counted_in_a_pause_too),
     };
 
     return cmocka_run_group_tests_name("hits", tests, NULL, NULL);

@@ -218,9 +218,11 @@ collector_new(const struct collector_options *options)
         calloc(options->source_count + 1, sizeof(*collector->statistics));
     collector->session_statistics =
         calloc(options->source_count + 1, sizeof(*collector->session_statistics));
+    collector->late = calloc(options->source_count + 1, sizeof(*collector->late));
     collector->pauses = calloc(options->source_count + 1, sizeof(*collector->pauses));
     if (collector->naming == NULL || collector->statistics == NULL ||
-        collector->session_statistics == NULL || collector->pauses == NULL) {
+        collector->session_statistics == NULL || collector->late == NULL ||
+        collector->pauses == NULL) {
         collector_delete(collector);
         return NULL;
     }
@@ -271,6 +273,7 @@ collector_delete(struct collector *collector)
     naming_delete(collector->naming);
     free(collector->statistics);
     free(collector->session_statistics);
+    free(collector->late);
     free(collector->pauses);
     free(collector->cpus);
     program_set_finish(&collector->programs);
@@ -336,43 +339,60 @@ get_statistics(struct collector *collector, size_t source, ntprof_source_info *i
         ntprof_source_get(options->session, options->sources[source], info));
 }
 
-/* Read the statistics of one source into session_statistics, and into statistics
- * without the time of pauses. Returns false if the session is closed. */
+/* Read the statistics of one source into session_statistics, and fold its counters,
+ * which agree with them. Returns false if memory runs out or the session is closed. */
 static bool
 collector_read_source(struct collector *collector, uint32_t source)
 {
     ntprof_source_info *const info = &collector->session_statistics[source];
+    bool complete;
 
-    if (!get_statistics(collector, source, info)) {
-        return false;
+    if (collector->preloaded != NULL) {
+        /* Preload objects never stop: their statistics are those of what was folded. */
+        complete = collector_fold_source(collector, source) &&
+                   get_statistics(collector, source, info);
+    } else {
+        complete = get_statistics(collector, source, info) &&
+                   collector_fold_source(collector, source);
     }
-    collector->statistics[source] = *info;
-    pause_apply(&collector->pauses[source], &collector->statistics[source]);
-    return true;
+    collector->late[source] = 0;
+    return complete;
+}
+
+void
+collector_set_statistics(struct collector *collector)
+{
+    for (size_t i = 0; i < collector->options.source_count; i++) {
+        ntprof_source_info *const info = &collector->session_statistics[i];
+
+        info->expected += collector->late[i];
+        info->taken += collector->late[i];
+        info->counted += collector->late[i];
+        collector->late[i] = 0;
+        collector->statistics[i] = *info;
+        pause_apply(&collector->pauses[i], &collector->statistics[i]);
+    }
 }
 
 /* ntprof_source_get delivers everything up to its call, so each source is folded before
- * the next one is read. The one with stacks is the last: then no hit has been delivered
- * since its counters were folded, and counters and callers are of the same moment. */
+ * the next one is read. Hits of the sources before it that are delivered then are late
+ * if they leave their counters, and otherwise wait there for the next fold. The source
+ * with stacks is the last: then no hit has been delivered since its counters were
+ * folded, and counters and callers are of the same moment. */
 bool
 collector_read(struct collector *collector)
 {
     const size_t first = collector->callers != NULL ? collector->stack_source + 1 : 0;
 
-    if (collector->preloaded != NULL) {
-        /* Preload objects never stop: their statistics are those of what was folded. */
-        return collector_fold_source(collector, 0) &&
-               collector_read_source(collector, 0);
-    }
     for (size_t i = 0; i < collector->options.source_count; i++) {
         const uint32_t source =
             (uint32_t)((first + i) % collector->options.source_count);
 
-        if (!collector_read_source(collector, source) ||
-            !collector_fold_source(collector, source)) {
+        if (!collector_read_source(collector, source)) {
             return false;
         }
     }
+    collector_set_statistics(collector);
     return true;
 }
 

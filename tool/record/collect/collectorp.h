@@ -134,7 +134,10 @@ struct collector {
     bool deleting;      /* nobody reads counters any more */
     ntprof_source_info *statistics; /* one for each source; final once ended is set */
     ntprof_source_info *session_statistics; /* the same, with the time of pauses */
-    struct pause *pauses;                   /* one for each source */
+    /* One for each source: hits that have left their counters, other than by the fold
+     * of collector_read, since the statistics of their source were read. */
+    uint64_t *late;
+    struct pause *pauses;       /* one for each source */
     bool ended;                 /* statistics and fresh counts do not change any more */
     struct collector_gaps gaps; /* except running, which a snapshot counts */
 };
@@ -150,6 +153,10 @@ void collector_measure_sometimes(struct collector *collector);
 /* Read the statistics, and fold the counters that belong to them into fresh counts.
  * Returns false if memory runs out or the session is closed. */
 bool collector_read(struct collector *collector);
+
+/* For collector_read: add the late hits to the statistics of their sources, as they are
+ * in fresh counts, or dropped during a pause. Then set statistics. */
+void collector_set_statistics(struct collector *collector);
 
 /* Count a mapping without profile objects in gaps.failures. */
 void collector_fail(struct collector *collector, NTSTATUS status);

@@ -109,6 +109,7 @@ move_hit(struct collector *collector, const struct mapping *mapping,
     count->hits = 1;
     __atomic_fetch_sub(counter, 1, __ATOMIC_RELAXED);
     counts_add(&image->fresh, count);
+    collector->late[count->source]++;
     collector->moved = (struct moved){true, *count};
     return true;
 }

@@ -529,7 +529,7 @@ image_segment_find(struct image_set *set, struct image *image, uint64_t begin,
  * if set->discarding. Room for an entry is made before the counter is reset, so no hit
  * is lost. Returns false if memory runs out. */
 static bool
-fold_counter(const struct image_set *set, struct image *image,
+fold_counter(struct image_set *set, struct image *image,
              const struct image_segment *segment, uint32_t source, size_t at)
 {
     ULONG *const counter = &segment->counters[source][at];
@@ -540,7 +540,7 @@ fold_counter(const struct image_set *set, struct image *image,
     };
 
     if (set->discarding) {
-        __atomic_store_n(counter, 0, __ATOMIC_RELAXED);
+        set->folded += __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
         return true;
     }
     if (!counts_make_room(&image->fresh)) {
@@ -548,6 +548,7 @@ fold_counter(const struct image_set *set, struct image *image,
     }
     count.hits = __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
     counts_add(&image->fresh, &count);
+    set->folded += count.hits;
     return true;
 }
 
@@ -565,7 +566,7 @@ is_pair_zero(const ULONG *counter)
  * [at, end) of the segment's buffer. Returns false if memory runs out; counters that
  * were not folded keep their hits. */
 static bool
-fold_counters(const struct image_set *set, struct image *image,
+fold_counters(struct image_set *set, struct image *image,
               const struct image_segment *segment, uint32_t source, size_t at,
               size_t end)
 {
@@ -590,7 +591,7 @@ fold_counters(const struct image_set *set, struct image *image,
 /* Call fold_counters for each page of the buffer in [at, end) that may have hits.
  * Reading another page would allocate it. Returns false if memory runs out. */
 static bool
-fold_hit_pages(const struct image_set *set, struct image *image,
+fold_hit_pages(struct image_set *set, struct image *image,
                const struct image_segment *segment, uint32_t source, size_t at,
                size_t end)
 {
@@ -628,7 +629,7 @@ map_bucket_was_hit(ULONG *bucket)
 /* Fold the kernel's counters in segment, except those parts for which the kernel map
  * has no hits. Returns false if memory runs out. */
 static bool
-fold_mapped(const struct image_set *set, struct image *image,
+fold_mapped(struct image_set *set, struct image *image,
             const struct image_segment *segment, uint32_t source,
             const struct image_segment *map)
 {

@@ -105,6 +105,7 @@ struct image_set {
     bool full;
     uint64_t segments_made; /* so far */
     bool discarding;        /* counting is paused: folds drop the hits */
+    uint64_t folded;        /* hits that folds have moved or dropped so far */
     /* requests for counters or images that were refused because of full */
     uint64_t refused;
 };

@@ -181,7 +181,10 @@ mapping_release_counters(struct collector *collector, struct image *image)
     bool complete = true;
 
     for (size_t i = 0; i < collector->options.source_count; i++) {
+        const uint64_t before = collector->images.folded;
+
         complete = image_fold(&collector->images, image, (uint32_t)i) && complete;
+        collector->late[i] += collector->images.folded - before;
     }
     if (complete) { /* else the hits that are left are in the next fold */
         image_release(&collector->images, image);
