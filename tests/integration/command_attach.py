@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import subprocess
 import time
@@ -393,9 +394,9 @@ class Children(Attach):
 
 @for_each_user
 class Names(Attach):
-    def copy(self, name):
+    def copy(self, name, program=None):
         path = self.folder / name
-        path.write_bytes(pathlib.Path(harness.program("shares")).read_bytes())
+        path.write_bytes(pathlib.Path(program or harness.program("shares")).read_bytes())
         path.chmod(0o755)
         return path
 
@@ -432,6 +433,20 @@ class Names(Attach):
         said, _ = self.attach_all("nt-has-a-long-name")
         self.assertIn("1 process:", said)
         self.assertIn("no running process", text(self.attach("nt-has-a-long-n?").stderr))
+
+    def attach_sleepers(self, limits, *words):
+        """What attach does about 12 processes with these limits of descriptors."""
+        self.copy("nt-asleep", "/bin/sleep")
+        for _ in range(12):
+            self.start([self.folder / "nt-asleep", "300"])
+        return self.attach("nt-asleep", *words, env=harness.without_leak_check(harness.bare_environment()),
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limits))
+
+    def test_processes_that_cannot_be_opened__refused_with_the_reason(self):
+        result = self.attach_sleepers((10, 10), "--duration", "10s")
+        self.assertEqual(result.returncode, 125)
+        self.assertRegex(text(result.stderr), "nt-asleep: cannot be profiled: process [0-9]+: pidfd_open: too many "
+                                              "open files; raise RLIMIT_NOFILE")
 
     def test_other_users_processes__left_out_and_said(self):
         if not harness.is_root():

@@ -22,6 +22,9 @@ enum { CHILD_ROUNDS_MAX = 20 };
 /* Numbers of processes in a line; the others are counted. */
 enum { PIDS_SHOWN = 10, CHILDREN_SHOWN = 3 };
 
+static const char all_ended[] =
+    "all that were called so ended before they could be attached to";
+
 /* --- finding --- */
 
 /* Read a number from /proc/PID/status; format is a scanf format of its line. */
@@ -59,7 +62,7 @@ fail_to_find(const struct targets *targets, uint32_t pid, int failure)
     } else if (failure == ESRCH) {
         cmd_fail(command, "-p %" PRIu32 ": no such process", pid);
     } else {
-        cmd_fail(command, "-p %" PRIu32 ": pidfd_open: %s", pid, strerror(failure));
+        cmd_fail(command, "-p %" PRIu32 ": pidfd_open: %s", pid, text_errno(failure));
     }
     return false;
 }
@@ -145,14 +148,38 @@ add_number(struct targets *targets, uint32_t pid)
     return true;
 }
 
-/* Add a process that was found by its name; one that has ended since then is left out.
- * Returns false after an error line if memory runs out. */
+/* Print why no process of a name can be profiled. Returns false. */
 static bool
-add_name(struct targets *targets, uint32_t pid, const char *name)
+refuse_name(const struct targets *targets, const char *name, const char *why)
+{
+    char shown[200];
+
+    cmd_fail(targets->options->command, "%s: cannot be profiled: %s",
+             text_show(shown, sizeof(shown), name), why);
+    return false;
+}
+
+/* Add a process that was found by its name; one that has ended since then is left out.
+ * last is that of the name. Returns false after an error line, also if all of the name
+ * have ended. */
+static bool
+add_name(struct targets *targets, uint32_t pid, const char *name, bool last)
 {
     const struct target target = {.pid = pid, .kind = TARGET_NAME, .name = name};
+    char why[200];
 
-    return add_target(targets, &target) || errno != 0;
+    if (!add_target(targets, &target)) {
+        const int failure = errno;
+
+        if (failure != ESRCH) {
+            snprintf(why, sizeof(why), "process %" PRIu32 ": pidfd_open: %s", pid,
+                     text_errno(failure));
+            return failure != 0 && refuse_name(targets, name, why);
+        }
+    }
+    return !last ||
+           (targets->count > 0 && targets->items[targets->count - 1].name == name) ||
+           refuse_name(targets, name, all_ended);
 }
 
 bool
@@ -161,8 +188,10 @@ targets_open(struct targets *targets, const struct record_options *options)
     *targets = (struct targets){.options = options};
     for (size_t i = 0; i < options->pid_count; i++) {
         const char *const name = options->pid_names[i];
+        const bool last =
+            i + 1 == options->pid_count || options->pid_names[i + 1] != name;
 
-        if (!(name != NULL ? add_name(targets, options->pids[i], name)
+        if (!(name != NULL ? add_name(targets, options->pids[i], name, last)
                            : add_number(targets, options->pids[i]))) {
             return false;
         }
@@ -281,11 +310,7 @@ watch_name(struct targets *targets, struct recording *recording, size_t *at)
         }
     }
     if (watched.count == 0) {
-        cmd_fail(targets->options->command, "%s: cannot be profiled: %s", shown,
-                 refused.count > 0 ? why
-                                   : "all that were called so ended before they could "
-                                     "be attached to");
-        return false;
+        return refuse_name(targets, name, refused.count > 0 ? why : all_ended);
     }
     say(targets, "%s: %zu process%s: %s", shown, watched.count,
         watched.count > 1 ? "es" : "", watched.pids);
@@ -363,7 +388,11 @@ watch_round(struct targets *targets, struct recording *recording,
             if (errno == 0) {
                 return false; /* no memory */
             }
-            continue; /* it cannot be opened, mostly since it has ended */
+            if (errno != ESRCH) {
+                snprintf(why, why_size, "pidfd_open: %s", text_errno(errno));
+                note_process(refused, child.pid);
+            }
+            continue;
         }
         if (!watch_next(targets, recording, &at, refused, why, why_size)) {
             return false;

@@ -36,7 +36,8 @@ struct targets {
 };
 
 /* Find the processes of options. Returns false after an error line about the first that
- * cannot be attached to. targets_close must be called in any case. */
+ * cannot be attached to, or the first name whose processes have all ended.
+ * targets_close must be called in any case. */
 bool targets_open(struct targets *targets, const struct record_options *options);
 
 /* Watch all targets and, with options->children, their descendants. Says which

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* Watch the targets, or the whole machine if there are none. Returns false
- * after an error line. */
+/* Watch the targets, or the whole machine if none were named. Returns false after an
+ * error line. */
 static bool
 watch(struct recording *recording, struct targets *targets)
 {
     const char *why;
 
-    if (targets->count > 0) {
+    if (recording->options->pid_count > 0) {
         return targets_watch(targets, recording);
     }
     if (!NT_SUCCESS(recording_watch_all(recording, &why))) {
@@ -47,7 +47,8 @@ record(struct recording *recording, struct targets *targets, struct ending *endi
     bool waited;
     bool delivered;
 
-    if (!recording_open(recording, recording->options, targets->count == 0) ||
+    if (!recording_open(recording, recording->options,
+                        recording->options->pid_count == 0) ||
         !watch(recording, targets) || !recording_begin(recording, words)) {
         return false;
     }
