@@ -448,6 +448,11 @@ class Names(Attach):
         self.assertRegex(text(result.stderr), "nt-asleep: cannot be profiled: process [0-9]+: pidfd_open: too many "
                                               "open files; raise RLIMIT_NOFILE")
 
+    def test_low_soft_limit_of_descriptors__raised_before_processes_are_opened(self):
+        result = self.attach_sleepers((9, 4096), "--duration", "100ms")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertIn("nt-asleep: 12 processes", text(result.stderr))
+
     def test_other_users_processes__left_out_and_said(self):
         if not harness.is_root():
             self.skipTest("another user's process needs root")

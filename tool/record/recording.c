@@ -156,18 +156,6 @@ spare_close(int *spare)
     *spare = -1;
 }
 
-/* Raise the limit of descriptors: each event and each image needs one. */
-static void
-raise_file_limit(void)
-{
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
-}
-
 /* With --threads, check that the back end reports whose each hit is. */
 static bool
 check_threads(const struct recording *recording)
@@ -220,6 +208,17 @@ recording_make_collector(struct recording *recording, bool machine)
     return recording->collector != NULL;
 }
 
+void
+recording_raise_file_limit(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 bool
 recording_open(struct recording *recording, const struct record_options *given,
                bool machine)
@@ -241,7 +240,7 @@ recording_open(struct recording *recording, const struct record_options *given,
                     given->quiet)) {
         return false;
     }
-    raise_file_limit();
+    recording_raise_file_limit();
     pace_choose(&recording->pace, given);
     if (!recording_find_functions(recording) || !recording_find_region(recording) ||
         !recording_open_session(recording) || !check_threads(recording)) {

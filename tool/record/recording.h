@@ -63,6 +63,10 @@ struct recording {
     uint64_t duration_ns;
 };
 
+/* Raise the limit of descriptors: each target, event and image needs one.
+ * recording_open does so too. */
+void recording_raise_file_limit(void);
+
 /* Open everything that can fail before anything is profiled. machine: all processes
  * will be watched. options must outlive the recording, and recording_close must be
  * called in any case. Returns false after printing an error. */

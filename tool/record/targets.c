@@ -186,6 +186,7 @@ bool
 targets_open(struct targets *targets, const struct record_options *options)
 {
     *targets = (struct targets){.options = options};
+    recording_raise_file_limit();
     for (size_t i = 0; i < options->pid_count; i++) {
         const char *const name = options->pid_names[i];
         const bool last =
