@@ -282,6 +282,18 @@ class Times(Control):
         self.end(child)
         self.assertEqual(self.report()["sources"][0]["expected"], 0)
 
+    def test_duration__start_after_a_stop_does_not_cancel_it(self):
+        for duration_s in (1, 10, 60):
+            child = self.start_worker("--duration", f"{duration_s}s", "--control", "ctl")
+            self.say(b"stop\n", "stop: ")
+            self.say(b"start\n", "start: counting")
+            over = "--duration: profile of" in self.errors.read_text()
+            wait_for(lambda: "--duration: profile of" in self.errors.read_text(), "the end of the time")
+            self.end(child)
+            if not over:
+                break
+        self.assertFalse(over, "no line is obeyed before the end of --duration")
+
     def test_delay_and_duration__a_part_is_counted_and_the_command_runs_on(self):
         for duration_s in (0.3, 3, 30):
             child = self.start_worker("--delay", "0.2", "--duration", f"{duration_s}s", "-F", "5k")

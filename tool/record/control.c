@@ -175,15 +175,17 @@ counted_s(const struct control *control)
 
 /* --- commands --- */
 
-/* Note that hits count from now on, stop the timer of --delay and, the first time,
- * start that of --duration. */
+/* Note that hits count from now on, stop the timer of --delay if it runs and, the first
+ * time, start that of --duration, which then runs until its end. */
 static void
 start_counting(struct control *control)
 {
     control->counting = true;
     control->since_ns = clock_now_ns();
-    control->delayed = false;
-    set_timer(control->timer_fd, 0);
+    if (control->delayed) {
+        control->delayed = false;
+        set_timer(control->timer_fd, 0);
+    }
     if (control->limited) {
         control->limited = false;
         set_timer(control->timer_fd, control->recording->options->duration_ns);
