@@ -562,16 +562,19 @@ recording_control(void *context)
     control_handle(&recording->control);
 }
 
-/* Have the session use the interval of the pace. */
+/* Have the session use the interval of a pace, which becomes that of the recording if
+ * the session takes it. */
 static bool
-recording_apply_pace(struct recording *recording, uint64_t *granted_100ns)
+recording_apply_pace(struct recording *recording, const struct pace *pace,
+                     uint64_t *granted_100ns)
 {
     const size_t at = recording_time_source(recording);
 
-    if (!collector_set_interval(recording->collector, at,
-                                recording->pace.interval_100ns, granted_100ns)) {
+    if (!collector_set_interval(recording->collector, at, pace->interval_100ns,
+                                granted_100ns)) {
         return false;
     }
+    recording->pace = *pace;
     recording->interval_changes++;
     return true;
 }
@@ -580,18 +583,24 @@ bool
 recording_set_interval(struct recording *recording, uint64_t interval_100ns,
                        uint64_t *granted_100ns)
 {
+    struct pace pace = recording->pace;
+
     if (recording_time_source(recording) == recording->options->source_count) {
         return false;
     }
+    pace_change(&pace, interval_100ns);
+    if (!recording_apply_pace(recording, &pace, granted_100ns)) {
+        return false;
+    }
     recording->asked_100ns = interval_100ns;
-    pace_change(&recording->pace, interval_100ns);
-    return recording_apply_pace(recording, granted_100ns);
+    return true;
 }
 
 void
 recording_adapt(struct recording *recording)
 {
     ntprof_source_info time = {.size = sizeof(time)};
+    struct pace pace = recording->pace;
     struct pace_sample now;
     uint64_t granted;
 
@@ -601,8 +610,10 @@ recording_adapt(struct recording *recording)
     }
     now = (struct pace_sample){
         .expected = time.expected, .taken = time.taken, .missed = time.missed};
-    if (pace_adapt(&recording->pace, &now)) {
-        (void)recording_apply_pace(recording, &granted);
+    if (!pace_adapt(&pace, &now)) {
+        recording->pace = pace;
+    } else { /* if it is refused, the next adaptation tries again */
+        (void)recording_apply_pace(recording, &pace, &granted);
     }
 }
 
