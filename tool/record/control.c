@@ -166,6 +166,16 @@ answer(const struct control *control, const char *format, ...)
     cmd_fail(control->recording->command, "%s", text);
 }
 
+/* Print why something cannot be done, unless the recording has ended: the keeper's
+ * thread goes on a while after that. */
+static void
+refuse(const struct control *control, const char *what, const char *why)
+{
+    if (!collector_has_ended(control->recording->collector)) {
+        cmd_fail(control->recording->command, "%s: %s", what, why);
+    }
+}
+
 /* Return for how many seconds hits were counted so far. */
 static double
 counted_s(const struct control *control)
@@ -192,7 +202,7 @@ start_counting(struct control *control)
     }
 }
 
-/* Resume counting. Returns false if memory runs out. */
+/* Resume counting. Returns false if memory runs out or the recording has ended. */
 static bool
 resume(struct control *control)
 {
@@ -203,7 +213,8 @@ resume(struct control *control)
     return true;
 }
 
-/* Pause counting. Returns false if memory runs out; counting goes on then. */
+/* Pause counting. Returns false if memory runs out, counting goes on then, or the
+ * recording has ended. */
 static bool
 pause_counting(struct control *control)
 {
@@ -225,8 +236,7 @@ obey_start(struct control *control)
     } else if (resume(control)) {
         answer(control, "--control: start: counting");
     } else {
-        cmd_fail(control->recording->command,
-                 "--control: start: counting cannot start: memory ran out");
+        refuse(control, "--control: start", "counting cannot start: memory ran out");
     }
 }
 
@@ -243,8 +253,7 @@ obey_stop(struct control *control)
     } else if (pause_counting(control)) {
         answer(control, "--control: stop: counted for %.3f s", counted_s(control));
     } else {
-        cmd_fail(control->recording->command,
-                 "--control: stop: counting goes on: memory ran out");
+        refuse(control, "--control: stop", "counting goes on: memory ran out");
     }
 }
 
@@ -282,13 +291,15 @@ obey_interval(struct control *control, const char *text)
     const char *const command = control->recording->command;
     uint64_t ns;
     uint64_t granted;
+    char what[CONTROL_LINE_MAX + 32];
 
     if (!number_parse_ns(text, &ns) || ns < 100) {
         cmd_refuse_value(command, "--control: interval", text,
                          "not a time of 100ns or more; such as 1ms or 250us");
     } else if (!recording_set_interval(control->recording, ns / 100, &granted)) {
-        cmd_refuse_value(command, "--control: interval", text,
-                         "source time is not recorded, or has no other interval");
+        /* text is a number, which needs no escapes */
+        snprintf(what, sizeof(what), "--control: interval %s", text);
+        refuse(control, what, "source time is not recorded, or has no other interval");
     } else {
         adapt_later(control, pace_adapts_ns(&control->recording->pace));
         answer(control, "--control: interval: %.1f us, %.0f Hz", (double)granted / 10,
@@ -363,14 +374,12 @@ handle_time(struct control *control)
 {
     if (control->delayed) {
         if (!resume(control)) {
-            cmd_fail(control->recording->command,
-                     "--delay: counting cannot start: memory ran out");
+            refuse(control, "--delay", "counting cannot start: memory ran out");
         }
         return;
     }
     if (control->counting && !pause_counting(control)) {
-        cmd_fail(control->recording->command,
-                 "--duration: counting goes on: memory ran out");
+        refuse(control, "--duration", "counting goes on: memory ran out");
         return;
     }
     if (recording_can_snapshot(control->recording)) {

@@ -427,6 +427,17 @@ collector_stop(struct collector *collector)
 }
 
 bool
+collector_has_ended(struct collector *collector)
+{
+    bool ended;
+
+    delivery_lock(&collector->delivery);
+    ended = collector->ended;
+    delivery_unlock(&collector->delivery);
+    return ended;
+}
+
+bool
 collector_set_interval(struct collector *collector, size_t source, uint64_t interval,
                        uint64_t *granted)
 {

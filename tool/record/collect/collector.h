@@ -147,6 +147,9 @@ int collector_start(struct collector *collector);
  * making a snapshot. */
 void collector_stop(struct collector *collector);
 
+/* Return whether collector_stop has stopped it. Any thread may call it. */
+bool collector_has_ended(struct collector *collector);
+
 /*
  * Pause and resume counting. The session continues to take hits during a pause, but
  * profiles contain neither rows nor statistics of them. Both functions return false if
