@@ -173,10 +173,11 @@ class Limits(CommandTest):
         self.assertEqual([limit for limit in limits if limit >= enough and statuses[limit] != 0], [])
 
     def test_too_few_descriptors_to_watch__timers_and_says_why(self):
-        """What the events of a thread on all processors need depends on the machine: this finds such a limit."""
-        limits = range(8, 24 + 2 * os.cpu_count())
-        refused = (limit for limit in limits
-                   if "cannot watch" in self.run_with_descriptors(limit, "--hal", "perf", "--", "true")[1])
+        """What the events of a thread on all processors need depends on the machine: this finds the highest such
+        limit, where a session can still measure what a hit costs."""
+        limits = reversed(range(8, 24 + 2 * os.cpu_count()))
+        perf = ["--hal", "perf", "-o", "/dev/null", "--", "true"]
+        refused = (limit for limit in limits if "cannot watch" in self.run_with_descriptors(limit, *perf)[1])
         limit = next(refused, None)
         if limit is None:
             self.skipTest("back end perf watches nothing here")
@@ -185,6 +186,10 @@ class Limits(CommandTest):
         self.assertRegex(said, f"ntprof: timer \\(perf: .*RLIMIT_NOFILE is {limit}; raise the limit on open files")
         self.assertTrue((self.folder / "started").exists())
         (self.folder / "started").unlink()
+        (self.folder / FILE).unlink()
+        status, said = self.run_with_descriptors(limit, "-F", "max", "--", "true")
+        self.assertEqual(status, 0, said)
+        self.assertIn("what a hit costs cannot be measured here", said)
         (self.folder / FILE).unlink()
         status, said = self.run_with_descriptors(limit, "-e", "page-faults", "--", "touch", "started")
         self.assertEqual(status, 125, said)

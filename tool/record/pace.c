@@ -55,7 +55,7 @@ apply_guard(struct pace *pace)
         return;
     }
     if (pace->hit_ns == 0) {
-        pace->hit_ns = rate_measure(pace->options->hal);
+        pace->hit_ns = rate_measure(pace->hal);
     }
     if (pace->hit_ns == 0) {
         pace->interval_100ns = GUARD_BELOW_100NS;
@@ -79,18 +79,18 @@ has_time(const struct record_options *options)
 }
 
 void
-pace_choose(struct pace *pace, const struct record_options *options)
+pace_choose(struct pace *pace, const struct record_options *options, const char *hal)
 {
     /* With --no-guard, -F max is the interval of the options: the shortest. */
     const bool maximum = options->rate_max && !options->no_guard;
 
-    *pace =
-        (struct pace){.options = options, .interval_100ns = options->interval_100ns};
+    *pace = (struct pace){
+        .options = options, .hal = hal, .interval_100ns = options->interval_100ns};
     if (!has_time(options)) {
         return;
     }
     if (maximum || options->overhead_percent > 0) {
-        pace->hit_ns = rate_measure(options->hal);
+        pace->hit_ns = rate_measure(hal);
     }
     if (pace->hit_ns != 0 && options->overhead_percent > 0) {
         pace->reason = PACE_OVERHEAD;
@@ -102,7 +102,7 @@ pace_choose(struct pace *pace, const struct record_options *options)
         pace->reason = PACE_UNMEASURED;
     } else { /* the interval is as given, unless the guard lengthens it */
         if (pace->interval_100ns <= SAID_FROM_100NS) {
-            pace->hit_ns = rate_measure(options->hal);
+            pace->hit_ns = rate_measure(hal);
         }
         apply_guard(pace);
     }
@@ -149,7 +149,7 @@ static bool
 adapt_overhead(struct pace *pace)
 {
     const uint64_t interval = pace->interval_100ns;
-    const uint64_t hit_ns = rate_measure(pace->options->hal);
+    const uint64_t hit_ns = rate_measure(pace->hal);
 
     if (hit_ns == 0) {
         return false;

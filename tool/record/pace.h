@@ -31,15 +31,17 @@ struct pace_sample {
 
 struct pace {
     const struct record_options *options;
+    const char *hal; /* the back end whose hits are measured; NULL: the default one */
     enum pace_reason reason;
     uint64_t interval_100ns;   /* in effect */
     uint64_t hit_ns;           /* what a hit takes from a thread; 0: not measured */
     struct pace_sample before; /* when pace_adapt last had enough hits */
 };
 
-/* Choose the interval of source time, and measure the cost of a hit if the
- * choice depends on it. */
-void pace_choose(struct pace *pace, const struct record_options *options);
+/* Choose the interval of source time, and measure the cost of a hit over back end hal
+ * if the choice depends on it. */
+void pace_choose(struct pace *pace, const struct record_options *options,
+                 const char *hal);
 
 /* Set another interval that is asked for while the recording runs; the
  * guard may lengthen it. */

@@ -241,7 +241,7 @@ recording_open(struct recording *recording, const struct record_options *given,
         return false;
     }
     recording_raise_file_limit();
-    pace_choose(&recording->pace, given);
+    pace_choose(&recording->pace, given, given->hal);
     if (!recording_find_functions(recording) || !recording_find_region(recording) ||
         !recording_open_session(recording) || !check_threads(recording)) {
         return false;

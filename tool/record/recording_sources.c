@@ -51,6 +51,10 @@ recording_open_preload(struct recording *recording, const char *better)
     char why[512] = "";
     size_t used;
 
+    if (recording->pace.hit_ns != 0) {
+        /* What was measured is the cost of another back end's hits. */
+        pace_choose(&recording->pace, recording->options, "timer");
+    }
     snprintf(refusals, sizeof(refusals), "%s", better);
     if (preload_open(&recording->preload, recording->options,
                      recording->pace.interval_100ns, why, sizeof(why))) {
