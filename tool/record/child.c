@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -328,9 +329,12 @@ child_pass_on(const struct child *child)
         return WEXITSTATUS(child->status);
     }
     signal_number = WTERMSIG(child->status);
-    setrlimit(RLIMIT_CORE, &no_core); /* the command had its own core dump */
     (void)fflush(NULL);
     apart_finish(); /* as at any other end */
+    /* The command had its own core dump. A program that core_pattern names gets one of
+     * ntprof too, whatever the limit is, unless ntprof is not dumpable. */
+    setrlimit(RLIMIT_CORE, &no_core);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     signal(signal_number, SIG_DFL);
     sigemptyset(&one);
     sigaddset(&one, signal_number);
