@@ -371,6 +371,18 @@ class File(CommandTest):
                                 *self.arguments("run")])
         self.assertRegex(text(result.stdout), harness.SUMMARY)
 
+    def test_report__whose_reader_has_gone__is_no_error(self):
+        worker = self.start(["sleep", "300"], user=self.user)
+        for words in (["--json", "--rows", "0"], ["--report", "-"], ["--report", "/dev/stdout"]):
+            with self.subTest(words):
+                read, write = os.pipe()
+                os.close(read)
+                result = self.run_bare(self.arguments("attach", *words, "--duration", "100ms", worker.pid),
+                                       capture_output=False, stdout=write, stderr=subprocess.PIPE)
+                os.close(write)
+                self.assertEqual(result.returncode, 0, text(result.stderr))
+                self.assertNotIn("Broken pipe", text(result.stderr))
+
     def test_folder_that_becomes_unwritable__table_still_comes(self):
         (self.folder / "place").mkdir()
         if self.user is not None:

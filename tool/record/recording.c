@@ -724,12 +724,15 @@ recording_fail_report(const struct recording *recording)
 }
 
 /* Rename the report into place if it is a file and was printed completely; otherwise
- * the old one stays. */
+ * the old one stays. EPIPE is no error: the reader closed the pipe. */
 static bool
 recording_end_report(struct recording *recording, bool printed)
 {
     struct whole_file_error error;
 
+    if (!printed && errno == EPIPE) {
+        return true;
+    }
     if (!printed) {
         recording_fail_report(recording);
     }
@@ -739,7 +742,8 @@ recording_end_report(struct recording *recording, bool printed)
     spare_close(&recording->spare);
     recording->replaces_report = false;
     recording->report = NULL;
-    if (!whole_file_replace(&recording->report_file, /* keep_it */ false, &error)) {
+    if (!whole_file_replace(&recording->report_file, /* keep_it */ false, &error) &&
+        errno != EPIPE) {
         cmd_fail(recording->command, "--report: %s", error.text);
         return false;
     }
