@@ -9,6 +9,7 @@ import pathlib
 import re
 import resource
 import signal
+import socket
 import subprocess
 
 import harness
@@ -115,6 +116,17 @@ class Table(CommandTest):
             self.assertEqual(line.startswith("ntprof: complete: "), source["complete"], line)
             self.assertNotIn("asked", said)
             self.assertEqual("ntprof: perf: kernel.perf_event_paranoid" in said, self.is_user())
+
+    def test_standard_error__has_the_table_in_one_piece(self):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with ours, theirs:
+            self.run_bare(self.arguments("run", "--", *BURN), capture_output=False, stdout=subprocess.DEVNULL,
+                          stderr=theirs)
+            theirs.close()
+            pieces = [text(piece) for piece in iter(lambda: ours.recv(1 << 20), b"")]
+        self.assertRegex(pieces[-1], "^profile in ")
+        self.assertRegex(pieces[-2], "%")
+        self.assertRegex(pieces[-2], harness.SUMMARY)
 
     def test_few_hits__are_warned_of(self):
         result = self.profile("-F", "10", "--", "true")  # which may take long on a slow machine

@@ -40,7 +40,7 @@ recorded_print(const struct recording *recording, const struct profile *profile)
         .members_context = &region,
     };
 
-    terminal_fit(recording->report, &options);
+    terminal_fit(recording->report_end, &options);
     errno = 0; /* terminal_fit sets it if the output is no terminal */
     if (recording->options->region != NULL && !recording->options->json) {
         return region_report_print(recording->report, &region) &&

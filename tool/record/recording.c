@@ -692,6 +692,38 @@ recording_print_path(const struct recording *recording)
     }
 }
 
+/* Print the report. Standard error has no buffer, so that what goes there is put into
+ * memory and written at once: other programs' lines cannot come between. Returns what
+ * print does. */
+static bool
+recording_print_report(struct recording *recording, const struct profile *profile,
+                       recording_print *print)
+{
+    FILE *const end = recording->report;
+    char *text = NULL;
+    size_t size;
+    bool printed;
+    int failure;
+
+    recording->report_end = end;
+    if (end != stderr) {
+        return print(recording, profile) && fflush(end) == 0;
+    }
+    recording->report = open_memstream(&text, &size);
+    if (recording->report == NULL) {
+        recording->report = end;
+        return false;
+    }
+    printed = print(recording, profile);
+    printed = fclose(recording->report) == 0 && printed;
+    recording->report = end;
+    printed = printed && whole_file_write(STDERR_FILENO, text, size);
+    failure = errno;
+    free(text);
+    errno = failure;
+    return printed;
+}
+
 bool
 recording_conclude(struct recording *recording, recording_print *print)
 {
@@ -702,7 +734,7 @@ recording_conclude(struct recording *recording, recording_print *print)
         cmd_fail(recording->command, "out of memory: the hits cannot be reported");
         return false;
     }
-    printed = print(recording, profile) && fflush(recording->report) == 0;
+    printed = recording_print_report(recording, profile, print);
     profile_delete(profile);
     return printed;
 }
@@ -797,7 +829,7 @@ recording_deliver(struct recording *recording, recording_print *print)
     written = recording_write(recording, profile, &error);
     /* A file named by --report is written even with --quiet. */
     if (!recording->options->quiet || recording->options->report != NULL) {
-        printed = print(recording, profile) && fflush(recording->report) == 0;
+        printed = recording_print_report(recording, profile, print);
     }
     if (written && printed && !recording->options->quiet && !recording->options->json) {
         recording_print_path(recording);

@@ -42,6 +42,7 @@ struct recording {
     struct control control;
     struct names names;
     FILE *report;
+    FILE *report_end; /* the stream to which report leads, while it is in memory */
     struct whole_file report_file; /* the stream of report, if replaces_report */
     bool replaces_report;
     /* descriptor reserved for the file, in case images use all others; or -1 */
