@@ -334,6 +334,13 @@ static bool
 has_more_detail(const struct profile *profile, const struct names *a,
                 const struct names *b)
 {
+    /* Code of which only the bounds are known is a function, without a name. */
+    const bool a_named = profile->functions[a->function].name[0] != '\0';
+    const bool b_named = profile->functions[b->function].name[0] != '\0';
+
+    if (a_named != b_named) {
+        return a_named;
+    }
     if ((a->function != 0) != (b->function != 0)) {
         return a->function != 0;
     }
@@ -369,12 +376,19 @@ has_other_buckets(const struct profile *sum, const struct profile *added)
 }
 
 /* Whether both have functions that differ, as buckets of two widths may have at one
- * address. */
+ * address. The same first byte is the same function, of which one may have no name. */
 static bool
-has_other_function(const struct profile_row *row, const struct profile_place *place)
+has_other_function(const struct profile *sum, const struct profile_row *row,
+                   const struct profile_place *place)
 {
-    return row->function != 0 && place->function != 0 &&
-           row->function != place->function;
+    const struct profile_function *const a = &sum->functions[row->function];
+    const struct profile_function *const b = &sum->functions[place->function];
+
+    if (row->function == 0 || place->function == 0 || a == b) {
+        return false;
+    }
+    return (a->name[0] != '\0') == (b->name[0] != '\0') || !a->has_address ||
+           !b->has_address || a->address != b->address;
 }
 
 /* Add a row to the sum. In an image of a known build a bucket has one name, of which
@@ -402,7 +416,7 @@ add_row(struct profile_merger *merger, const struct profile *profile,
     struct profile_row *row = profile_row_at(sum, &place, !is_build);
 
     if (row != NULL && is_build && has_other_buckets(sum, profile) &&
-        has_other_function(row, &place)) {
+        has_other_function(sum, row, &place)) {
         row = profile_row_at(sum, &place, true);
     }
     if (row == NULL) {

@@ -690,6 +690,45 @@ merge__several_buckets_at_an_address__each_keeps_its_function(void **state)
     profile_delete(sum);
 }
 
+/* A profile with 10 hits of a function of a known build, and a call by it. A function
+ * whose bounds only are known has no name. */
+static struct profile *
+of_bounds(uint32_t bucket_bytes, const char *name)
+{
+    struct profile *const profile = at_interval(10000, bucket_bytes, 0x1080, 1);
+    const struct profile_function function = {
+        .name = name, .system_name = name, .has_address = true, .address = 0x1040};
+    struct profile_place place = {.image = profile->rows[0].image, .address = 0x1040};
+    struct profile_call call = {.image = place.image, .address = 0x1044};
+
+    assert_true(profile_add_function(profile, &function, &place.function));
+    call.function = place.function;
+    call.caller = fixture_end(profile, PROFILE_STACK_WHOLE);
+    assert_true(profile_add_call(profile, &call, &place.stack));
+    assert_true(profile_add_hits_at(profile, &place, 0, 10));
+    return profile;
+}
+
+/* The name stays, whichever file comes first. */
+static void
+merge__bounds_without_name__named_by_the_other_file(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        const uint32_t second_bytes = i < 2 ? 4 : 64;
+        struct profile *const sum =
+            add(of_bounds(4, i % 2 == 0 ? "" : "named"),
+                of_bounds(second_bytes, i % 2 == 0 ? "named" : ""));
+
+        assert_int_equal(sum->row_count, 2);
+        assert_int_equal(sum->rows[1].hits[0], 20);
+        assert_string_equal(sum->functions[sum->rows[1].function].name, "named");
+        assert_string_equal(
+            sum->functions[sum->calls[sum->rows[1].stack].function].name, "named");
+        profile_delete(sum);
+    }
+}
+
 static void
 join__numbers_beyond_64_bits__refused(void **state)
 {
@@ -869,6 +908,7 @@ main(void)
         cmocka_unit_test(merge__several_intervals__each_a_column_and_values_add_up),
         cmocka_unit_test(merge__several_buckets__rows_keep_theirs_and_widest_is_known),
         cmocka_unit_test(merge__several_buckets_at_an_address__each_keeps_its_function),
+        cmocka_unit_test(merge__bounds_without_name__named_by_the_other_file),
         cmocka_unit_test(join__numbers_beyond_64_bits__refused),
         cmocka_unit_test(join__second_source_too_large__named),
         cmocka_unit_test(merge__as_many_sources_as_a_file_holds__no_more),
