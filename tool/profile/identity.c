@@ -531,6 +531,12 @@ identity_function(const struct identities *identities, uint32_t number,
 }
 
 bool
+identity_is_inlined(const struct identities *identities, uint32_t number)
+{
+    return identities->finder->parts[number].kind == PART_INLINED;
+}
+
+bool
 identity_is_end(const struct identities *identities, uint32_t number)
 {
     return identities->finder->parts[number].kind == PART_END;

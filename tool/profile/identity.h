@@ -56,6 +56,9 @@ const struct profile_function *identity_function(const struct identities *identi
                                                  uint32_t number,
                                                  const struct profile_image **image);
 
+/* Return whether a number is that of a function where it was inlined. */
+bool identity_is_inlined(const struct identities *identities, uint32_t number);
+
 /* Return whether a number is that of an end. */
 bool identity_is_end(const struct identities *identities, uint32_t number);
 

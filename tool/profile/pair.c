@@ -27,10 +27,10 @@ struct pair_side {
     struct row_filter filter;
     /* the other profile has this build, so equal addresses mean equal code */
     bool *comparable;
-    uint32_t *images, *processes, *threads, *units, *columns;
-    uint32_t *functions;
-    uint32_t *frames, *calls; /* only with stacks */
-    uint64_t *outside;        /* counters as those of a row */
+    uint32_t *processes, *threads, *units, *columns;
+    uint32_t *images, *functions, *calls; /* of the pair; calls only with stacks */
+    uint32_t *frames;                     /* only with stacks */
+    uint64_t *outside;                    /* counters as those of a row */
 };
 
 /* --- sources --- */
@@ -477,15 +477,18 @@ side_init(struct pair_side *side, const struct report_grouping *grouping)
     const struct profile *profile = side->profile;
 
     side->comparable = calloc(profile->image_count + 1, sizeof(*side->comparable));
-    side->images = calloc(profile->image_count + 1, sizeof(*side->images));
-    side->functions = calloc(profile->function_count + 1, sizeof(*side->functions));
     side->processes = calloc(profile->process_count + 1, sizeof(*side->processes));
     side->threads = calloc(profile->thread_count + 1, sizeof(*side->threads));
     side->units = calloc(profile->unit_count + 1, sizeof(*side->units));
     side->columns = calloc(side->pair->source_count + 1, sizeof(*side->columns));
     side->outside = calloc(profile_width(profile) + 1, sizeof(*side->outside));
     side->frames = calloc(profile->frame_count + 1, sizeof(*side->frames));
+    side->images = calloc(profile->image_count + 1, sizeof(*side->images));
+    side->functions = calloc(profile->function_count + 1, sizeof(*side->functions));
     side->calls = calloc(profile->call_count + 1, sizeof(*side->calls));
+    side->pair->images[side->side] = side->images;
+    side->pair->functions[side->side] = side->functions;
+    side->pair->calls[side->side] = side->calls;
     if (side->comparable == NULL || side->images == NULL || side->functions == NULL ||
         side->processes == NULL || side->threads == NULL || side->units == NULL ||
         side->columns == NULL || side->outside == NULL || side->frames == NULL ||
@@ -504,15 +507,12 @@ side_finish(struct pair_side *side)
 {
     row_filter_finish(&side->filter);
     free(side->comparable);
-    free(side->images);
-    free(side->functions);
     free(side->processes);
     free(side->threads);
     free(side->units);
     free(side->columns);
     free(side->outside);
     free(side->frames);
-    free(side->calls);
 }
 
 /* Add the rows of one side that pass to the joined profile. */
@@ -588,4 +588,9 @@ pair_finish(struct pair *pair)
 {
     profile_delete(pair->joined);
     free(pair->sources);
+    for (int side = 0; side < PAIR_SIDES; side++) {
+        free(pair->images[side]);
+        free(pair->functions[side]);
+        free(pair->calls[side]);
+    }
 }

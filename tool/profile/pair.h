@@ -36,6 +36,9 @@ struct pair {
     struct pair_source *sources;
     size_t source_count; /* 0: the profiles have no source in common */
     bool stacks;         /* joined has those of both */
+    /* By side and by its own index: the indexes in joined. Those of calls are set with
+     * stacks only. */
+    uint32_t *images[PAIR_SIDES], *functions[PAIR_SIDES], *calls[PAIR_SIDES];
 };
 
 /* Join two profiles and apply the filters of grouping. Returns false if memory runs

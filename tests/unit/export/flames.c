@@ -105,6 +105,60 @@ read__older_profile__beside_the_new_hits(void **state)
     profile_delete(profile);
 }
 
+/* A profile of a program in a folder: main calls the static functions of one name of
+ * two files; the second one is left out without both. */
+static struct profile *
+with_helpers(const char *path, uint32_t line, bool both)
+{
+    struct profile *profile = profile_new();
+    const uint32_t time = fixture_source(profile, "time", "100ns", 10000);
+    const uint32_t process = fixture_process(profile, "app");
+    uint32_t library, image, caller;
+
+    library = fixture_image(profile, "/lib/libwork.so.6", "");
+    image = fixture_image(profile, path, "");
+    assert_int_equal(library, 0);
+    caller = fixture_call(profile, 0x1100, fixture_function(profile, "main", "main"),
+                          fixture_end(profile, PROFILE_STACK_WHOLE));
+    for (unsigned i = 0; i < (both ? 2 : 1); i++) {
+        const struct profile_function helper = {.name = "helper",
+                                                .system_name = "helper",
+                                                .file = i == 0 ? "a.c" : "b.c",
+                                                .start_line = line};
+        struct profile_place place = {.image = image,
+                                      .process = process,
+                                      .address = 0x1200 + 0x100 * i,
+                                      .stack = caller};
+
+        assert_true(profile_add_function(profile, &helper, &place.function));
+        assert_true(profile_add_hits_at(profile, &place, time, 10));
+    }
+    return profile;
+}
+
+/* Builds have folders of their own, lines of definitions move, and one function may
+ * have no name in common with others any more. */
+static void
+read__other_build__same_functions_by_name_and_file(void **state)
+{
+    struct profile *const profile = with_helpers("/new/app", 12, true);
+    struct profile *const same = with_helpers("/old/app", 10, true);
+    struct profile *const one = with_helpers("/new/app", 12, false);
+
+    (void)state;
+    assert_tree(profile, same,
+                "main 0/20 0/20\n"
+                " helper (a.c:12) 10/10 10/10\n"
+                " helper (b.c:12) 10/10 10/10\n");
+    assert_tree(one, same,
+                "main 0/10 0/20\n"
+                " helper (a.c:12) 10/10 10/10\n"
+                " helper (b.c:10) 0/0 10/10\n");
+    profile_delete(profile);
+    profile_delete(same);
+    profile_delete(one);
+}
+
 static void
 read__few_hits__one_node_for_each_caller(void **state)
 {
@@ -171,6 +225,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read__stacks__those_with_the_most_hits_first),
         cmocka_unit_test(read__older_profile__beside_the_new_hits),
+        cmocka_unit_test(read__other_build__same_functions_by_name_and_file),
         cmocka_unit_test(read__few_hits__one_node_for_each_caller),
         cmocka_unit_test(change__of_shares__beyond_chance_or_not),
     };

@@ -18,29 +18,27 @@
 
 /* Find or add a function. Returns NONE if memory runs out. */
 static uint32_t
-find_frame(struct flame_frames *frames, const char *name, const char *full,
-           const char *image)
+find_frame(struct flame_frames *frames, const struct flame_function *function)
 {
-    struct flame_frame frame = {.name =
-                                    string_set_add(&frames->names, name, strlen(name))};
+    const char *const image = function->image;
+    const uint32_t hash = hash_mix(0, function->number);
+    struct flame_frame frame = {.number = function->number};
     size_t probe = 0;
-    uint32_t hash;
     uint32_t at;
 
-    frame.full = string_set_add(&frames->names, full, strlen(full));
+    while ((at = hash_index_find(&frames->index, hash, &probe)) != NONE) {
+        if (frames->items[at].number == function->number) {
+            return at;
+        }
+    }
+    frame.name = string_set_add(&frames->names, function->name, strlen(function->name));
+    frame.full = string_set_add(&frames->names, function->full, strlen(function->full));
     if (image != NULL) {
         frame.image_plus_1 = string_set_add(&frames->images, image, strlen(image)) + 1;
     }
     if (frame.name == NONE || frame.full == NONE ||
         (image != NULL && frame.image_plus_1 == 0)) {
         return NONE;
-    }
-    hash = hash_mix(hash_mix(0, frame.name), frame.image_plus_1);
-    while ((at = hash_index_find(&frames->index, hash, &probe)) != NONE) {
-        if (frames->items[at].name == frame.name &&
-            frames->items[at].image_plus_1 == frame.image_plus_1) {
-            return at;
-        }
     }
     if (!array_reserve((void **)&frames->items, frames->count, &frames->room,
                        sizeof(*frames->items), FLAME_REST) ||
@@ -84,8 +82,7 @@ bool
 flame_add(struct flame *flame, uint32_t parent, const struct flame_function *function,
           enum flame_side side, uint64_t hits, uint32_t *node)
 {
-    const uint32_t frame =
-        find_frame(flame->frames, function->name, function->full, function->image);
+    const uint32_t frame = find_frame(flame->frames, function);
     const uint32_t found = frame != NONE ? find_node(flame, parent, frame) : NONE;
 
     if (found == NONE) {

@@ -3,7 +3,8 @@
  * flame.h - the tree that a flame graph shows: who called whom with the hits of one
  * source, in a profile and in an older one that it is compared with.
  *
- * Two profiles have only names in common: a function is its name and that of its image.
+ * Functions have one numbering for all trees and both profiles; their names are only
+ * shown.
  */
 #ifndef VIEW_EXPORT_FLAME_H
 #define VIEW_EXPORT_FLAME_H
@@ -19,8 +20,9 @@ enum flame_side { FLAME_NEW, FLAME_OLD };
 enum { FLAME_SIDES = 2 };
 
 struct flame_frame {
-    uint32_t name; /* number in names; escaped, as a table has it */
-    uint32_t full; /* the same in full */
+    uint32_t number; /* of the function */
+    uint32_t name;   /* number in names; escaped, as a table has it */
+    uint32_t full;   /* the same in full */
     /* Number in images; 0: it is in none. */
     uint32_t image_plus_1;
 };
@@ -53,8 +55,10 @@ struct flame {
     struct hash_index index;
 };
 
-/* flame_function - names of a function; they are copied. */
+/* flame_function - a function. Its names, which are copied, are those with which it is
+ * added first. */
 struct flame_function {
+    uint32_t number;
     const char *name, *full; /* as in flame_frame */
     const char *image;       /* NULL: none */
 };
