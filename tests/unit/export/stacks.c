@@ -59,11 +59,63 @@ build__nameless_callers_of_two_images__each_has_its_image(void **state)
     profile_delete(profile);
 }
 
+static uint32_t
+add_helper(struct profile *profile, const char *file, uint64_t address)
+{
+    const struct profile_function function = {.name = "helper",
+                                              .system_name = "helper",
+                                              .file = file,
+                                              .start_line = 10,
+                                              .has_address = true,
+                                              .address = address};
+    uint32_t index;
+
+    assert_true(profile_add_function(profile, &function, &index));
+    return index;
+}
+
+/* Two static functions of one name are hit, and call. */
+static void
+build__callers_of_one_name__apart_and_named_as_rows(void **state)
+{
+    struct profile *profile = fixture_small();
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t helpers[] = {add_helper(profile, "a.c", 0x1500),
+                                add_helper(profile, "b.c", 0x1600)};
+    struct export_stacks stacks = {0};
+    struct buffer text = {0};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t address = profile->functions[helpers[i]].address;
+        const struct profile_place place = {.image = 1,
+                                            .address = address + 16,
+                                            .function = helpers[i],
+                                            .stack = whole};
+
+        assert_true(profile_add_hits_at(profile, &place, 0, 5));
+        fixture_stack_hits(profile,
+                           fixture_call(profile, address + 8, helpers[i], whole), 7);
+    }
+    assert_true(export_stacks_build(&stacks, profile, /* places */ false));
+    for (size_t i = 0; i < 4; i++) {
+        put_stack(&stacks, stacks.node_of_row[profile->row_count - 4 + i], &text);
+    }
+    assert_string_equal(buffer_text(&text), "work;helper (a.c:10)\n"
+                                            "work;helper (a.c:10);work(int)\n"
+                                            "work;helper (b.c:10)\n"
+                                            "work;helper (b.c:10);work(int)\n");
+    buffer_finish(&text);
+    export_stacks_finish(&stacks);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(build__nameless_callers_of_two_images__each_has_its_image),
+        cmocka_unit_test(build__callers_of_one_name__apart_and_named_as_rows),
     };
 
     return cmocka_run_group_tests_name("stacks", tests, NULL, NULL);

@@ -10,12 +10,12 @@
  */
 #include "view/export/callgrind_calls.h"
 #include "view/export/export.h"
+#include "view/export/function_names.h"
 #include "view/export/names.h"
 
 #include "base/arithmetic.h"
 #include "base/string_set.h"
 #include "base/text.h"
-#include "profile/display.h"
 
 #include <inttypes.h>
 #include <ntprof/ntprof.h>
@@ -55,40 +55,6 @@ compare_rows(const void *left, const void *right, void *context)
         order = compare_numbers(a->process, b->process);
     }
     return order != 0 ? order : compare_numbers(a->stack, b->stack);
-}
-
-/* Name all functions that have hits or call. Returns false if memory runs out. */
-static bool
-name_functions(struct writer *writer)
-{
-    const struct profile *const profile = writer->profile;
-    const struct identities *const identities = &writer->identities;
-    struct display_name *some;
-    size_t count = 0;
-    bool done;
-
-    writer->names = calloc(identities->count + 1, sizeof(*writer->names));
-    some = calloc(identities->count + 1, sizeof(*some));
-    done = writer->names != NULL && some != NULL;
-    for (size_t i = 0; done && i < profile->row_count + profile->call_count; i++) {
-        const uint32_t number = i < profile->row_count
-                                    ? identities->outer[i]
-                                    : identities->calls[i - profile->row_count];
-        struct display_name *const name = &writer->names[number];
-
-        if (number != IDENTITY_NONE && name->function == NULL) {
-            name->function = identity_function(identities, number, &name->image);
-            name->identity = number;
-            name->detail = DISPLAY_FULL;
-            some[count++] = *name;
-        }
-    }
-    done = done && display_tell_apart(some, count);
-    for (size_t i = 0; done && i < count; i++) {
-        writer->names[some[i].identity].detail = some[i].detail;
-    }
-    free(some);
-    return done;
 }
 
 static bool
@@ -361,10 +327,13 @@ export_callgrind(FILE *out, const struct profile *profile,
                  const struct export_options *options, struct export_messages *messages)
 {
     struct writer writer = {.out = out, .profile = profile};
-    bool done = identities_find(profile, &writer.identities) &&
-                name_functions(&writer) && sort_rows(&writer) &&
+    bool done = identities_find(profile, &writer.identities) && sort_rows(&writer) &&
                 callgrind_calls_find(profile, &writer.identities, &writer.calls);
 
+    if (done) {
+        writer.names = function_names_outer(profile, &writer.identities);
+        done = writer.names != NULL;
+    }
     (void)options;
     (void)messages;
     if (done) {

@@ -126,6 +126,39 @@ function_names_finish(struct function_names *names)
     free(names->inner);
 }
 
+struct display_name *
+function_names_outer(const struct profile *profile, const struct identities *identities)
+{
+    struct display_name *const names = calloc(identities->count + 1, sizeof(*names));
+    struct display_name *const some = calloc(identities->count + 1, sizeof(*some));
+    size_t count = 0;
+    bool done = names != NULL && some != NULL;
+
+    for (size_t i = 0; done && i < profile->row_count + profile->call_count; i++) {
+        const uint32_t number = i < profile->row_count
+                                    ? identities->outer[i]
+                                    : identities->calls[i - profile->row_count];
+
+        if (number != IDENTITY_NONE && names[number].function == NULL) {
+            struct display_name *const name = &names[number];
+
+            name->function = identity_function(identities, number, &name->image);
+            name->identity = number;
+            name->detail = DISPLAY_FULL;
+            some[count++] = *name;
+        }
+    }
+    done = done && display_tell_apart(some, count);
+    for (size_t i = 0; done && i < count; i++) {
+        names[some[i].identity].detail = some[i].detail;
+    }
+    free(some);
+    if (!done) {
+        free(names);
+    }
+    return done ? names : NULL;
+}
+
 /* --- short names --- */
 
 /* Append a name and its NUL; with cut it is shortened. */

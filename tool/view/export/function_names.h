@@ -46,6 +46,12 @@ enum { FUNCTION_NAME_COLUMNS = 100 };
 bool function_names_short(const struct function_names *names, struct buffer *out,
                           size_t *starts);
 
+/* function_names_outer - name, in full, all functions that have the machine code of
+ * rows and calls, and ends of stacks that are shown. Returns a table by number, for
+ * free(); NULL if memory runs out. */
+struct display_name *function_names_outer(const struct profile *profile,
+                                          const struct identities *identities);
+
 /* function_names_inlined - set, by index of the function in the profile, the detail
  * that distinguishes it where it was inlined, DISPLAY_FULL at least. Returns false
  * if memory runs out. */

@@ -25,11 +25,12 @@ struct builder {
     struct export_stacks *stacks;
     const struct profile *profile;
     bool places; /* frames get the source file and line of their functions */
-    struct function_names names;
+    struct identities identities;
+    struct display_name *names; /* by number of a function with machine code */
     enum display_detail
         *details; /* by function: that of its name where it was inlined */
     uint32_t *of_process, *of_image, *of_function;
-    uint32_t *of_outer;  /* by number of a function of names */
+    uint32_t *of_outer;  /* by number of a function with machine code */
     struct buffer text;  /* one name */
     struct buffer chain; /* frames of one place, innermost first; uint32_t */
     struct buffer path;  /* calls of one stack, innermost first; uint32_t */
@@ -143,12 +144,12 @@ frame_of_inlined(struct builder *builder, uint32_t index)
                     builder->details[index]);
 }
 
-/* Return the frame of the function in whose machine code a row is. */
+/* Return the frame of a function that has the machine code of a row or a call, or of
+ * the end of a stack. */
 static uint32_t
-frame_of_outer(struct builder *builder, const struct profile_row *row)
+frame_of_outer(struct builder *builder, uint32_t number)
 {
-    const uint32_t number = builder->names.outer[row - builder->profile->rows];
-    const struct display_name *const name = &builder->names.items[number];
+    const struct display_name *const name = &builder->names[number];
 
     return frame_of(builder, &builder->of_outer[number], name->function, name->image,
                     name->detail);
@@ -171,17 +172,22 @@ node_of_chain(struct builder *builder, uint32_t parent)
     return node;
 }
 
-/* Set builder->chain to the frames of a row's functions, innermost first. Returns false
- * if memory ran out. */
+/*
+ * Set builder->chain to the frames of the functions at a place, innermost first.
+ * Returns false if memory ran out.
+ *
+ *   inlined  index of the frame that function is inlined into, or 0
+ *   outer    number of the function that has the machine code
+ */
 static bool
-collect_chain(struct builder *builder, const struct profile_row *row)
+collect_chain(struct builder *builder, uint32_t function, uint32_t inlined,
+              uint32_t outer)
 {
     const struct profile_frame *frames = builder->profile->frames;
-    uint32_t function = row->function;
     uint32_t frame;
 
     builder->chain.size = 0;
-    for (uint32_t at = row->caller; at != 0; at = frames[at].caller) {
+    for (uint32_t at = inlined; at != 0; at = frames[at].caller) {
         frame = frame_of_inlined(builder, function);
         if (frame == NONE) {
             return false;
@@ -189,44 +195,22 @@ collect_chain(struct builder *builder, const struct profile_row *row)
         buffer_append(&builder->chain, &frame, sizeof(frame));
         function = frames[at].function;
     }
-    frame = frame_of_outer(builder, row);
+    frame = frame_of_outer(builder, outer);
     buffer_append(&builder->chain, &frame, sizeof(frame));
     return frame != NONE && !builder->chain.failed;
-}
-
-/* Return the frame of a function that called another one, or of the end of a stack.
- * NONE if memory runs out. */
-static uint32_t
-frame_of_caller(struct builder *builder, const struct profile_call *call,
-                uint32_t function)
-{
-    const struct profile_function *const called =
-        &builder->profile->functions[function];
-    uint32_t unnamed = NONE; /* without a name, what is shown depends on the image */
-
-    return frame_of(
-        builder, called->name[0] != '\0' ? &builder->of_function[function] : &unnamed,
-        called, &builder->profile->images[call->image], builder->details[function]);
 }
 
 /* Find or add the nodes of a call as descendants of parent: the function that has the
  * code, and what was inlined there. Returns the innermost; NONE if memory runs out. */
 static uint32_t
-node_of_call(struct builder *builder, uint32_t parent, const struct profile_call *call)
+node_of_call(struct builder *builder, uint32_t parent, uint32_t index)
 {
-    const struct profile_frame *frames = builder->profile->frames;
-    uint32_t function = call->function;
-    uint32_t frame;
+    const struct profile_call *const call = &builder->profile->calls[index];
 
-    builder->chain.size = 0;
-    for (uint32_t at = call->inlined; at != 0; at = frames[at].caller) {
-        frame = frame_of_caller(builder, call, function);
-        buffer_append(&builder->chain, &frame, sizeof(frame));
-        function = frames[at].function;
-    }
-    frame = frame_of_caller(builder, call, function);
-    buffer_append(&builder->chain, &frame, sizeof(frame));
-    return builder->chain.failed ? NONE : node_of_chain(builder, parent);
+    return collect_chain(builder, call->function, call->inlined,
+                         builder->identities.calls[index])
+               ? node_of_chain(builder, parent)
+               : NONE;
 }
 
 /* Find or add the nodes of a row's callers, outermost first, as descendants of parent.
@@ -251,7 +235,7 @@ node_of_callers(struct builder *builder, uint32_t parent, uint32_t stack)
     for (size_t left = path->size / sizeof(stack); node != NONE && left > 0; left--) {
         const uint32_t *const innermost = (const uint32_t *)(const void *)path->data;
 
-        node = node_of_call(builder, node, &calls[innermost[left - 1]]);
+        node = node_of_call(builder, node, innermost[left - 1]);
     }
     return node;
 }
@@ -274,8 +258,10 @@ node_of_row(struct builder *builder, const struct profile_row *row)
                                export_image_name(&profile->images[row->image]), "", 0);
         node = image != NONE ? find_node(stacks, node, image) : NONE;
     }
-    return node != NONE && collect_chain(builder, row) ? node_of_chain(builder, node)
-                                                       : NONE;
+    return node != NONE && collect_chain(builder, row->function, row->caller,
+                                         builder->identities.outer[row - profile->rows])
+               ? node_of_chain(builder, node)
+               : NONE;
 }
 
 /* --- the whole profile --- */
@@ -303,7 +289,7 @@ build(struct builder *builder)
     builder->of_process = new_table(profile->process_count);
     builder->of_image = new_table(profile->image_count);
     builder->of_function = new_table(profile->function_count);
-    builder->of_outer = new_table(builder->names.count);
+    builder->of_outer = new_table(builder->identities.count);
     builder->details = calloc(profile->function_count + 1, sizeof(*builder->details));
     stacks->node_of_row = calloc(profile->row_count + 1, sizeof(uint32_t));
     if (builder->of_outer == NULL || builder->details == NULL ||
@@ -331,10 +317,14 @@ export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
                     bool places)
 {
     struct builder builder = {.stacks = stacks, .profile = profile, .places = places};
-    const bool done =
-        function_names_find(profile, DISPLAY_FULL, &builder.names) && build(&builder);
+    bool done = identities_find(profile, &builder.identities);
 
-    function_names_finish(&builder.names);
+    if (done) {
+        builder.names = function_names_outer(profile, &builder.identities);
+        done = builder.names != NULL && build(&builder);
+    }
+    identities_finish(&builder.identities);
+    free(builder.names);
     free(builder.details);
     free(builder.of_outer);
     free(builder.of_process);
