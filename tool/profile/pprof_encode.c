@@ -171,7 +171,9 @@ put_sample_types(struct encoder *encoder)
         }
         if (has_time_column(encoder, i)) {
             put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_SAMPLES, "count");
-            put_value_type(encoder, PROFILE_SAMPLE_TYPE, COLUMN_CPU, "nanoseconds");
+            put_value_type(encoder, PROFILE_SAMPLE_TYPE,
+                           column_of_clock(encoder->sources[i].source->name),
+                           "nanoseconds");
         } else {
             const struct profile_source *const source = encoder->sources[i].source;
             /* Other units are those of values of other tools, such as bytes. */
@@ -189,24 +191,20 @@ put_sample_types(struct encoder *encoder)
 static void
 put_period(struct encoder *encoder)
 {
+    const bool is_time = encoder->time_source == 0;
     const struct profile_source *first;
+    const char *name;
 
     if (encoder->source_count == 0) {
         return;
     }
     first = encoder->sources[0].source;
-    if (encoder->time_source == 0) {
-        put_value_type(encoder, PROFILE_PERIOD_TYPE, COLUMN_CPU, "nanoseconds");
-        put_profile_number(encoder, PROFILE_PERIOD,
-                           multiply_int64(first->granted, 100));
-        put_profile_number(encoder, PROFILE_DEFAULT_SAMPLE_TYPE,
-                           add_string(encoder, COLUMN_CPU));
-    } else {
-        put_value_type(encoder, PROFILE_PERIOD_TYPE, first->name, "count");
-        put_profile_number(encoder, PROFILE_PERIOD, as_int64(first->granted));
-        put_profile_number(encoder, PROFILE_DEFAULT_SAMPLE_TYPE,
-                           add_string(encoder, first->name));
-    }
+    name = is_time ? column_of_clock(first->name) : first->name;
+    put_value_type(encoder, PROFILE_PERIOD_TYPE, name,
+                   is_time ? "nanoseconds" : "count");
+    put_profile_number(encoder, PROFILE_PERIOD,
+                       multiply_int64(first->granted, is_time ? 100 : 1));
+    put_profile_number(encoder, PROFILE_DEFAULT_SAMPLE_TYPE, add_string(encoder, name));
 }
 
 /* --- samples --- */

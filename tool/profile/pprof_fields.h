@@ -6,6 +6,8 @@
 #ifndef PROFILE_PPROF_FIELDS_H
 #define PROFILE_PPROF_FIELDS_H
 
+#include <string.h>
+
 enum {
     PROFILE_SAMPLE_TYPE = 1,
     PROFILE_SAMPLE = 2,
@@ -84,10 +86,18 @@ enum {
 #define LABEL_INTERVAL "interval" /* of sources with several */
 #define LABEL_STACK "stack"       /* how it ends, if there is one */
 
-/* ProfileTime has two columns: samples/count, followed by cpu/nanoseconds. */
+/* The first source of time has two columns: samples/count, followed by cpu/nanoseconds
+ * or, of source wall, wall/nanoseconds. */
 #define UNIT_100NS "100ns"
 #define COLUMN_SAMPLES "samples"
 #define COLUMN_CPU "cpu"
-#define COLUMN_WALL "wall" /* used by other tools */
+#define COLUMN_WALL "wall" /* of clocks that run while the program waits */
+
+/* Return the column that has the time of a source's clock. */
+static inline const char *
+column_of_clock(const char *source)
+{
+    return strcmp(source, COLUMN_WALL) == 0 ? COLUMN_WALL : COLUMN_CPU;
+}
 
 #endif

@@ -772,6 +772,41 @@ foreign__wall_clock_in_microseconds__a_source_of_its_own(void **state)
     assert_comes_back(profile);
 }
 
+/* Return whether a string table has a text. */
+static bool
+has_string(const struct buffer *bytes, const char *text)
+{
+    struct buffer wanted = {0};
+    bool found;
+
+    protobuf_put_bytes(&wanted, PROFILE_STRING_TABLE, text, strlen(text));
+    found = memmem(bytes->data, bytes->size, wanted.data, wanted.size) != NULL;
+    buffer_finish(&wanted);
+    return found;
+}
+
+/* Other tools read "cpu" as time that the program used. */
+static void
+encode__wall_clock__no_processor_time(void **state)
+{
+    static const char *const types[] = {"sample", "count", "wall", "microseconds"};
+    static const char *const period[] = {"wall", "microseconds"};
+    static const uint64_t values[] = {2, 20000};
+    struct profile *profile = foreign_columns(types, period, 10000, "wall", values);
+    struct buffer plain = {0};
+    void *bytes;
+    size_t size;
+
+    (void)state;
+    assert_true(pprof_encode(profile, &bytes, &size));
+    assert_null(gzip_expand(bytes, size, 1 << 20, &plain));
+    assert_true(has_string(&plain, "wall"));
+    assert_false(has_string(&plain, "cpu"));
+    buffer_finish(&plain);
+    free(bytes);
+    profile_delete(profile);
+}
+
 static void
 foreign__column_to_show_first__is_first_and_others_are_told(void **state)
 {
@@ -996,6 +1031,7 @@ main(void)
         cmocka_unit_test(foreign__other_names_at_one_address__stay_apart),
         cmocka_unit_test(foreign__time_alone__hits_by_the_period),
         cmocka_unit_test(foreign__wall_clock_in_microseconds__a_source_of_its_own),
+        cmocka_unit_test(encode__wall_clock__no_processor_time),
         cmocka_unit_test(foreign__column_to_show_first__is_first_and_others_are_told),
         cmocka_unit_test(foreign__two_columns_of_one_name__the_first_counts),
         cmocka_unit_test(foreign__mistakes__said_in_words),
