@@ -307,6 +307,21 @@ def check_values(ntprof, folder):
         expect(said in error, f"{arguments}: {error}")
 
 
+def check_rates(ntprof, folder):
+    """Trees have no place for both hits and what they stand for: a line says what their numbers are."""
+    for name, period in (("slow", 3000000), ("fast", 1000000)):
+        made = foreign_file.ForeignFile(("samples", "count"), ("cpu", "nanoseconds"))
+        made.sample(["a", "main"], 10, 10 * period)
+        made.period("cpu", "nanoseconds", period)
+        made.write(folder / f"{name}.pb.gz")
+    ntprof("merge", "-o", "rates.pb.gz", "slow.pb.gz", "fast.pb.gz")
+    for file, said in (("rates.pb.gz", "its numbers are hits of 1000 Hz\n"), ("slow.pb.gz", "")):
+        for words in (["--tree"], ["--tree", "--json"]):
+            done = subprocess.run([ntprof.program, "report", file, *words], cwd=folder, check=True,
+                                  capture_output=True, text=True)
+            expect(done.stderr.endswith(said) and bool(done.stderr) == bool(said), f"{file} {words}: {done.stderr}")
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     has_go = shutil.which("go") is not None
@@ -326,6 +341,7 @@ def main():
         check_without_samples(ntprof, folder)
         check_dropped_frames(ntprof, folder, has_go)
         check_values(ntprof, folder)
+        check_rates(ntprof, folder)
         if has_go:
             check_go_now(ntprof, folder)
     print(f"{len(KINDS)} files of other tools, {wrong} wrong"

@@ -36,10 +36,15 @@ class ForeignFile:
             self.body += field(4, field(1, at) + field(3, 0x1000 * at) + b"".join(lines))
         return self.locations[place]
 
-    def sample(self, stack, *values):
+    def sample(self, stack, *values, **labels):
         """A stack of locations, the leaf first."""
         ids = b"".join(varint(self.location(place)) for place in stack)
-        self.body += field(2, field(1, ids) + field(2, b"".join(map(varint, values))))
+        told = b"".join(field(3, field(1, self.text(key)) + field(2, self.text(text))) for key, text in labels.items())
+        self.body += field(2, field(1, ids) + field(2, b"".join(map(varint, values))) + told)
+
+    def period(self, name, unit, number):
+        """What is sampled, and every how many of the unit."""
+        self.body += field(11, field(1, self.text(name)) + field(2, self.text(unit))) + field(12, number)
 
     def texts_of(self, **fields):
         """Fields that are numbers of strings."""

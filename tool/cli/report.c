@@ -173,6 +173,9 @@ show(const struct arguments *arguments)
                      : report_check(profile, &options, why, sizeof(why)))) {
         status = cmd_fail("report", "%s", why);
     } else {
+        if (stacks->is_tree) {
+            input_report_units("report", profile);
+        }
         progress_report_file("adding up", arguments->file);
         errno = 0;
         status = terminal_status(

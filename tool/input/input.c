@@ -124,15 +124,21 @@ input_read_plain(const char *command, const char *word,
 }
 
 void
-input_make_plain(const char *command, struct profile *profile)
+input_report_units(const char *command, const struct profile *profile)
 {
     struct buffer lines = {0};
 
-    profile_join_buckets(profile);
     report_put_units(&lines, command, profile);
     if (lines.size > 0 && buffer_text(&lines) != NULL) {
         progress_end();
         fputs(buffer_text(&lines), stderr);
     }
     buffer_finish(&lines);
+}
+
+void
+input_make_plain(const char *command, struct profile *profile)
+{
+    profile_join_buckets(profile);
+    input_report_units(command, profile);
 }

@@ -46,6 +46,10 @@ struct profile *input_read_plain(const char *command, const char *word,
 /* Make that of what input_read returned. */
 void input_make_plain(const char *command, struct profile *profile);
 
+/* Print a line for each source with several intervals: what its numbers are in an
+ * output that has no place for both hits and what they stand for. */
+void input_report_units(const char *command, const struct profile *profile);
+
 /* As input_read, but leave the intervals apart. */
 struct profile *input_read_apart(const char *word, const struct input_options *options,
                                  struct pprof_error *error);
