@@ -276,6 +276,8 @@ def check_values(ntprof, folder):
     made.sample(["a"], 9, 4096, 1, 70)
     made.sample(["b"], 1, 65536, 16, 30)
     made.write(folder / "values.pb.gz")
+    made.sample(["a", "main"], 9, 4096, 1, 70)
+    made.write(folder / "called.pb.gz")
     for value, hits, unit in [("objects", (9, 1), "hits"), ("space", (4096, 65536), "bytes"),
                               ("space/pages", (1, 16), "pages"), ("delay", (70, 30), "nanoseconds")]:
         found = ntprof.hits("values.pb.gz", "--value", value)
@@ -288,12 +290,17 @@ def check_values(ntprof, folder):
         expect(f"; {2 * sum(hits)} {unit}; the file" in text, f"{value}, merged: {text}")
         found = json.loads(ntprof("diff", "--json", "--value", value, "values.pb.gz", "values.pb.gz"))
         expect(found["sources"][0]["unit"] == unit, f"{value}, JSON of diff: {found}")
+        text = ntprof("report", "--tree", "--value", value, "called.pb.gz")
+        expect(f"% of {sum(hits) + hits[0]} {unit} of {value.split('/')[0]}\n" in text, f"{value}, tree: {text}")
+        text = ntprof("export", "--format", "svg", "--value", value, "called.pb.gz")
+        expect(f", {sum(hits) + hits[0]} {unit}<" in text and f", {hits[0]} {unit}, self " in text, f"{value}: {text}")
+        text = ntprof("annotate", "--value", value, "a", "values.pb.gz")
+        expect(f": {hits[0]} of {sum(hits)} {unit} (" in text, f"{value}, annotate: {text}")
         unit = "events" if unit == "hits" else unit
         found = json.loads(ntprof("report", "--json", "--value", value, "values.pb.gz"))
         expect(found["sources"][0]["per_hit_unit"] == unit, f"{value}, JSON: {found}")
         text = ntprof("report", "--csv", "--value", value, "values.pb.gz")
         expect(text.count(f",{unit},") == 2, f"{value}, CSV: {text}")
-        ntprof("annotate", "--value", value, "a", "values.pb.gz")
         ntprof("export", "--value", value, "--format", "folded", "-o", "values.folded", "values.pb.gz")
         expect(f"a {hits[0]}\n" in (folder / "values.folded").read_text(), f"{value}, folded")
     for arguments, said in [

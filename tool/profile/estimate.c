@@ -22,6 +22,12 @@ report_is_value(const struct profile_source *source)
 }
 
 const char *
+report_numbers(const struct profile_source *source)
+{
+    return report_is_value(source) ? source->unit : "hits";
+}
+
+const char *
 report_unit(const struct profile_source *source)
 {
     return report_is_time(source) ? "ns" : source->unit;

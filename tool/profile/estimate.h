@@ -42,6 +42,10 @@ double report_interval(const struct profile_source *source);
  * source->unit. */
 bool report_is_value(const struct profile_source *source);
 
+/* Return what the numbers of a source are called: "hits" or, if report_is_value, its
+ * unit, which is to be escaped. */
+const char *report_numbers(const struct profile_source *source);
+
 /* Return the unit of estimates: "ns", "events" or, if report_is_value, source->unit. */
 const char *report_unit(const struct profile_source *source);
 

@@ -38,6 +38,7 @@ enum {
     NAME_COLUMNS_MIN = 3,
     TITLE_COLUMNS_MAX = 1000,
     HEAD_COLUMNS = 140,
+    NUMBERS_COLUMNS = 24,
     KEY_COLUMNS = 32
 };
 
@@ -61,12 +62,13 @@ struct svg {
     const struct flame *tree;
     const struct flames *flames;
     const struct flames_source *source;
+    const char *counted;       /* what its numbers are */
     struct image_hits *images; /* with the most own hits first */
     uint32_t *colours;         /* by image */
     uint64_t *next;            /* by node: hits left of the next that it called */
     uint32_t *depths;          /* by node */
     double change_max;
-    struct buffer text; /* one name */
+    struct buffer text;        /* one name */
 };
 
 /* --- text --- */
@@ -106,6 +108,14 @@ put_raw(struct svg *svg, const char *text, size_t columns)
     if (buffer_text(&svg->text) != NULL) {
         put_xml(svg->out, buffer_text(&svg->text), columns);
     }
+}
+
+/* Write a number of hits, or of another tool's values, with a blank before it. */
+static void
+put_count(struct svg *svg, uint64_t number)
+{
+    fprintf(svg->out, " %" PRIu64 " ", number);
+    put_raw(svg, svg->counted, NUMBERS_COLUMNS);
 }
 
 /* Return what a node is called. rest: room for what FLAME_REST is called. */
@@ -238,7 +248,8 @@ put_title(struct svg *svg, const struct flame_node *node)
                              source->counted[FLAME_NEW]);
         fprintf(svg->out, " ± %.2f%%", error * 100);
     }
-    fprintf(svg->out, ", %" PRIu64 " hits", node->total[FLAME_NEW]);
+    fputs(",", svg->out);
+    put_count(svg, node->total[FLAME_NEW]);
     if (node->self[FLAME_NEW] > 0 && all > 0) {
         fprintf(svg->out, ", self %.2f%%", (double)node->self[FLAME_NEW] / all * 100);
     }
@@ -387,10 +398,11 @@ put_head(struct svg *svg, const struct profile *profile, size_t source, double h
     put_raw(svg, profile->command, HEAD_COLUMNS);
     fprintf(out, "</text>\n<text x=\"%.0f\" y=\"43\">", MARGIN);
     put_raw(svg, profile->sources[source].name, HEAD_COLUMNS);
-    fprintf(out, ", %" PRIu64 " hits", svg->tree->nodes[0].total[FLAME_NEW]);
+    fputs(",", out);
+    put_count(svg, svg->tree->nodes[0].total[FLAME_NEW]);
     if (svg->flames->compared) {
-        fprintf(out, ", compared with %" PRIu64 " hits",
-                svg->tree->nodes[0].total[FLAME_OLD]);
+        fputs(", compared with", out);
+        put_count(svg, svg->tree->nodes[0].total[FLAME_OLD]);
     }
     fputs("</text>\n", out);
 }
@@ -442,6 +454,7 @@ export_svg(FILE *out, const struct profile *profile,
         return false;
     }
     svg.source = &flames->sources[options->source];
+    svg.counted = report_numbers(&profile->sources[options->source]);
     svg.tree = &svg.source->tree;
     done = svg_begin(&svg);
     if (done) {

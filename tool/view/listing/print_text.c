@@ -5,6 +5,7 @@
 #include "base/buffer.h"
 #include "base/path.h"
 #include "base/text.h"
+#include "profile/estimate.h"
 #include "view/listing/listingp.h"
 
 #include <inttypes.h>
@@ -453,8 +454,10 @@ print_head(struct printer *printer)
     if (source < listing->source_count) {
         const uint64_t total = listing->totals[source];
 
-        buffer_print(text, ": %" PRIu64 " of %" PRIu64 " hits (%.2f%%) of ",
-                     listing->own[source], total,
+        buffer_print(text, ": %" PRIu64 " of %" PRIu64 " ", listing->own[source],
+                     total);
+        text_escape(text, report_numbers(&printer->profile->sources[source]));
+        buffer_print(text, " (%.2f%%) of ",
                      total == 0 ? 0.0
                                 : (double)listing->own[source] / (double)total * 100);
         text_escape(text, printer->profile->sources[source].name);

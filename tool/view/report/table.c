@@ -71,7 +71,7 @@ put_number_title(const struct table *table, const struct grid_column *column,
     if (column->cell == HITS && !has_several_sources(table)) {
         const struct profile_source *source = &table->profile->sources[column->source];
 
-        text_escape(out, report_is_value(source) ? source->unit : "hits");
+        text_escape(out, report_numbers(source));
     } else if (column->cell == HITS &&
                has_estimate(&table->profile->sources[column->source])) {
         buffer_append_text(out, " hits");

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "profile/display.h"
+#include "profile/estimate.h"
 #include "profile/filter.h"
 #include "profile/join.h"
 #include "profile/relation.h"
@@ -265,8 +266,10 @@ print_text(struct printer *printer)
                 "%6.2f%%           + in images that are passed over only\n",
                 100 * share_of(printer, root->self));
     }
-    fprintf(printer->out, "ntprof: %.2f%% of %" PRIu64 " hits of ",
+    fprintf(printer->out, "ntprof: %.2f%% of %" PRIu64 " ",
             100 * share_of(printer, root->total), printer->hits);
+    text_escape(&line, report_numbers(&printer->profile->sources[0]));
+    buffer_append_text(&line, " of ");
     text_escape(&line, printer->profile->sources[0].name);
     buffer_append_text(&line, "\nntprof: stacks: ");
     stack_ends_put(&printer->ends, &printer->profile->sources[0], &line);

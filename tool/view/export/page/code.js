@@ -261,7 +261,8 @@ function showNumbers(chosen) {
     const part = make("div");
     if (hits > 0) part.append(make("b", "", percent(share)), make("span", "", errorText(share, total, i) + "  ·  "));
     const estimate = hits > 0 ? estimateText(hits, i) : "";
-    part.append(make("span", "", (hits > 0 ? hitsText(hits) : "no hits") + (estimate && "  ·  " + estimate)));
+    part.append(make("span", "",
+      (hits > 0 ? hitsText(hits, i) : `no ${numbersOf(i)}`) + (estimate && "  ·  " + estimate)));
     if (sources.length > 1) part.prepend(make("span", "", source.name.slice(0, NAME_SHOWN) + " "));
     numbers.append(part);
   });

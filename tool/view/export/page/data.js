@@ -159,7 +159,11 @@ function count(number) {
 }
 const exact = (text) => grouped.format(BigInt(text));
 const several = (number, one, many) => `${count(number)} ${number === 1 ? one : many}`;
-const hitsText = (hits) => several(hits, "hit", "hits");
+// What the numbers of a source are called: other tools' values, such as bytes, are no hits.
+const isValue = (source) => sources[source] !== undefined && !["100ns", "events"].includes(sources[source].unit);
+const numbersOf = (source) => isValue(source) ? sources[source].unit.slice(0, 24) : "hits";
+const hitsText = (hits, source = state.source) =>
+  isValue(source) ? `${count(hits)} ${numbersOf(source)}` : several(hits, "hit", "hits");
 function percent(share) {
   return share > 0 && share < 0.00005 ? "<0.01%" : (share * 100).toFixed(share < 0.0995 ? 2 : 1) + "%";
 }

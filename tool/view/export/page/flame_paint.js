@@ -187,7 +187,8 @@ Object.assign(flame, {
     if (this.found) {
       const { hits, functions } = this.sumMatches();
       parts.push(functions === 0 ? "nothing matches"
-        : `${percent(this.share(hits))} of the hits, ${several(functions, "function", "functions")}`);
+        : `${percent(this.share(hits))} of the ${numbersOf(state.source)}, ` +
+          several(functions, "function", "functions"));
     }
     $("flame-found").textContent = parts.join("  ·  ");
     this.showLegend();

@@ -20,7 +20,7 @@ function showHead() {
   }
   if (data.duration_ns !== "0") facts.push(secondsText(data.duration_ns));
   const buckets = bucketsOfRows().reduce((sum, first, row) => sum + (first === row ? 1 : 0), 0);
-  facts.push(sources.length === 1 ? `${exact(sources[0].total)} hits`
+  facts.push(sources.length === 1 ? `${exact(sources[0].total)} ${numbersOf(0)}`
     : sources.slice(0, 3).map((source) => `${exact(source.total)} ${source.name.slice(0, 40)}`).join(", "));
   facts.push(`${count(buckets)} ${buckets === 1 ? "bucket" : "buckets"} of ${bytesText(bucketBytes)}`);
   $("facts").textContent = facts.join("  ·  ");

@@ -82,13 +82,13 @@ Object.assign(picture, {
     to.fillStyle = this.colours.muted;
     to.textAlign = "left";
     to.fillText(most > 0 ? `${hitsText(most)} in a bar of ${bytesText(this.barBytes())}`
-      : "no hits of this source here", 10, 5);
+      : `no ${numbersOf(state.source)} of this source here`, 10, 5);
     const { view } = this;
     const hits = this.hitsIn(view.from, view.to);
     const { total } = hitsOf(state.source);
     to.textAlign = "right";
     const share = percent(total > 0 ? hits / total : 0);
-    to.fillText(`${bytesText(view.to - view.from)} in view, ${share} of all hits`, width - 10, 5);
+    to.fillText(`${bytesText(view.to - view.from)} in view, ${share} of all ${numbersOf(state.source)}`, width - 10, 5);
   },
   paintBars(to, width, bottom, bars, most) {
     const room = bottom - TOP;

@@ -204,7 +204,7 @@ function tellFound() {
   const more = sources.length > SOURCES_SHOWN ? `  ·  columns of ${SOURCES_SHOWN} of ${sources.length} sources` : "";
   $("found").textContent = (state.words.length === 0 ? `${count(all)} ${PLURAL[state.by]}`
     : `${count(order.length)} of ${count(all)} ${PLURAL[state.by]},` +
-      ` ${percent(total > 0 ? hits / total : 0)} of the hits`) + more;
+      ` ${percent(total > 0 ? hits / total : 0)} of the ${numbersOf(state.source)}`) + more;
   const empty = grid.querySelector(".empty");
   if (empty) empty.remove();
   if (order.length === 0) {
