@@ -77,8 +77,21 @@ def check_sums(name, picture):
         above = row
 
 
+def check_legend(program, folder):
+    """Each way has its own largest change."""
+    for name, hits in (("old", (5000, 5000, 0)), ("new", (8000, 1000, 1000))):
+        made = stacks.Stacks()
+        for function, number in zip("abc", hits):
+            made.add(["main", function], number)
+        made.profile.write(pathlib.Path(folder, f"{name}.pb.gz"))
+    done = subprocess.run([program, "export", "--format", "svg", "--old", "old.pb.gz", "new.pb.gz"], cwd=folder,
+                          capture_output=True, check=True, text=True)
+    for said in ("shrank, by up to 39.99%", "grew, by up to 29.99%"):
+        expect(said in done.stdout, f"legend: no {said}")
+
+
 def main():
-    program = sys.argv[1]
+    program = os.path.abspath(sys.argv[1])
     update = "--update" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         for name, profile, old in (("flame", stacks.known(), None), ("flame-change", stacks.known(0.5), stacks.known()),
@@ -105,6 +118,7 @@ def main():
                 expect("[3 functions below 0.02%]" in titles, "what is rare is one box")
             if name == "flame-change":
                 expect(titles["idle"][3].startswith("was 19.98%: +15.00% ± 0."), titles["idle"])
+        check_legend(program, folder)
     return 1 if wrong else 0
 
 

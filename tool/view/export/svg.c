@@ -67,7 +67,7 @@ struct svg {
     uint32_t *colours;         /* by image */
     uint64_t *next;            /* by node: hits left of the next that it called */
     uint32_t *depths;          /* by node */
-    double change_max;
+    double change_max[2];      /* the largest changes: less, more */
     struct buffer text;        /* one name */
 };
 
@@ -178,7 +178,9 @@ choose_colours(struct svg *svg)
             svg->images[image_of(svg, node) - 1].self += node->self[FLAME_NEW];
         }
         if (i > 0 && flames_change(svg->source, node, &change, &error)) {
-            svg->change_max = fmax(svg->change_max, fabs(change));
+            double *const most = &svg->change_max[change > 0];
+
+            *most = fmax(*most, fabs(change));
         }
     }
     if (count > 1) {
@@ -214,7 +216,7 @@ colour_of(const struct svg *svg, const struct flame_node *node)
     if (svg->flames->compared && node->frame != FLAME_ALL) {
         return flames_change(svg->source, node, &change, &error)
                    ? mix(NEUTRAL, CHANGE_COLOURS[change > 0],
-                         sqrt(fabs(change) / svg->change_max))
+                         sqrt(fabs(change) / svg->change_max[change > 0]))
                    : NEUTRAL;
     }
     /* Neighbours of one image differ a little, always in the same way. */
@@ -360,10 +362,11 @@ put_legend(struct svg *svg, double y)
     char text[64];
 
     if (svg->flames->compared) {
-        snprintf(text, sizeof(text), "shrank, by up to %.2f%%", svg->change_max * 100);
+        snprintf(text, sizeof(text), "shrank, by up to %.2f%%",
+                 svg->change_max[0] * 100);
         x = put_key(svg, x, y, CHANGE_COLOURS[0], text);
         x = put_key(svg, x, y, NEUTRAL, "no change beyond chance");
-        snprintf(text, sizeof(text), "grew, by up to %.2f%%", svg->change_max * 100);
+        snprintf(text, sizeof(text), "grew, by up to %.2f%%", svg->change_max[1] * 100);
         put_key(svg, x, y, CHANGE_COLOURS[1], text);
         return;
     }

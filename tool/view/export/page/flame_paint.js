@@ -23,9 +23,11 @@ Object.assign(flame, {
     this.hues = new Int32Array(sums.length).fill(-1);
     order.slice(0, FLAME_HUES.length).forEach((image, i) => { this.hues[image] = FLAME_HUES[i]; });
     this.order = order;
-    this.most = 0;
-    if (tree.old) {
-      for (let node = 1; node < tree.count; node++) this.most = Math.max(this.most, Math.abs(this.change(node).by));
+    this.most = [0, 0]; // the largest changes: less, more
+    for (let node = 1; tree.old && node < tree.count; node++) {
+      const { by, error } = this.change(node);
+      const way = by > 0 ? 1 : 0;
+      if (Math.abs(by) > error) this.most[way] = Math.max(this.most[way], Math.abs(by));
     }
   },
   // Neighbours differ a little, always in the same way.
@@ -41,8 +43,8 @@ Object.assign(flame, {
   colourOfChange(node) {
     const dark = isDark();
     const { by, error } = this.change(node);
-    if (Math.abs(by) <= error || this.most === 0) return dark ? "hsl(220 6% 27%)" : "hsl(40 10% 89%)";
-    const part = Math.sqrt(Math.abs(by) / this.most);
+    if (Math.abs(by) <= error) return dark ? "hsl(220 6% 27%)" : "hsl(40 10% 89%)";
+    const part = Math.sqrt(Math.abs(by) / this.most[by > 0 ? 1 : 0]);
     const hue = by > 0 ? 8 : 214;
     return dark ? `hsl(${hue} ${20 + 50 * part}% ${28 + 10 * part}%)`
       : `hsl(${hue} ${50 + 40 * part}% ${90 - 24 * part}%)`;
@@ -206,10 +208,10 @@ Object.assign(flame, {
     const legend = $("flame-legend");
     legend.textContent = "";
     if (this.compared) {
-      const most = percent(this.most);
-      this.addKey(isDark() ? "hsl(214 70% 38%)" : "hsl(214 90% 66%)", `shrank, by up to ${most} of all`);
+      const [less, more] = this.most.map(percent);
+      this.addKey(isDark() ? "hsl(214 70% 38%)" : "hsl(214 90% 66%)", `shrank, by up to ${less} of all`);
       this.addKey(isDark() ? "hsl(220 6% 27%)" : "hsl(40 10% 89%)", "no change beyond chance");
-      this.addKey(isDark() ? "hsl(8 70% 38%)" : "hsl(8 90% 66%)", `grew, by up to ${most}`);
+      this.addKey(isDark() ? "hsl(8 70% 38%)" : "hsl(8 90% 66%)", `grew, by up to ${more}`);
       const gone = this.sumGone();
       if (gone > 0) {
         legend.append(make("span", "flame-key", `only in the old profile: ${percent(this.oldShare(gone))}`));
