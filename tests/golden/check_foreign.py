@@ -10,6 +10,7 @@ program under gperftools, converted by `go tool pprof -proto` (positions as they
 a Node.js program by its pprof package (wall time, neither mappings nor addresses).
 """
 import base64
+import csv
 import gzip
 import json
 import os
@@ -22,7 +23,9 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "integration"))
 import foreign_file
+import validate_schema
 
+PROFILE_SCHEMA = json.loads((pathlib.Path(__file__).parents[2] / "docs/schema/profile.schema.json").read_text())
 FOREIGN = pathlib.Path(__file__).parent / "foreign"
 KINDS = ["go", "gperftools", "node"]
 FORMS = ["callgrind", "folded", "html", "json", "csv", "openmetrics", "speedscope", "svg"]
@@ -329,6 +332,22 @@ def check_rates(ntprof, folder):
             expect(done.stderr.endswith(said) and bool(done.stderr) == bool(said), f"{file} {words}: {done.stderr}")
 
 
+def check_units(ntprof, folder):
+    """Exports that hold all have the systemd units, too."""
+    made = foreign_file.ForeignFile(("samples", "count"))
+    made.sample(["a"], 3, unit="web.service")
+    made.sample(["a"], 4)
+    made.write(folder / "units.pb.gz")
+    whole = json.loads(ntprof("export", "--format", "json", "units.pb.gz"))
+    wrongs = list(validate_schema.check(whole, PROFILE_SCHEMA, PROFILE_SCHEMA, "profile"))
+    expect(not wrongs, f"units, JSON: {wrongs}")
+    expect(sorted((row["hits"], whole["units"][row.get("unit", 0)]) for row in whole["rows"]) ==
+           [([3], "web.service"), ([4], "")], f"units, JSON: {whole}")
+    rows = list(csv.DictReader(ntprof("export", "--format", "csv", "units.pb.gz").splitlines()))
+    expect(sorted((row["samples"], row["unit"]) for row in rows) == [("3", "web.service"), ("4", "")],
+           f"units, CSV: {rows}")
+
+
 def main():
     program = str(pathlib.Path(sys.argv[1]).resolve())
     has_go = shutil.which("go") is not None
@@ -349,6 +368,7 @@ def main():
         check_dropped_frames(ntprof, folder, has_go)
         check_values(ntprof, folder)
         check_rates(ntprof, folder)
+        check_units(ntprof, folder)
         if has_go:
             check_go_now(ntprof, folder)
     print(f"{len(KINDS)} files of other tools, {wrong} wrong"

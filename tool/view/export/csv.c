@@ -15,7 +15,8 @@
 struct writer {
     struct csv csv;
     const struct profile *profile;
-    bool pids; /* any row has a process id */
+    bool pids;  /* any row has a process id */
+    bool units; /* any row has a unit */
 };
 
 static void
@@ -86,6 +87,9 @@ put_line(struct writer *writer, const struct profile_row *row, size_t source,
     if (writer->pids) {
         csv_put_number(csv, row->pid, row->pid != 0);
     }
+    if (writer->units) {
+        csv_put_text(csv, profile->units[row->unit]);
+    }
     csv_end_line(csv);
 }
 
@@ -124,6 +128,7 @@ export_csv(FILE *out, const struct profile *profile,
     (void)messages;
     for (size_t i = 0; i < profile->row_count; i++) {
         writer.pids = writer.pids || profile->rows[i].pid != 0;
+        writer.units = writer.units || profile->rows[i].unit != 0;
     }
     csv_print(&writer.csv,
               "samples,share,source,module,build_id,function,file,line,address,process,"
@@ -131,6 +136,9 @@ export_csv(FILE *out, const struct profile *profile,
               "innermost_system_name,function_address");
     if (writer.pids) {
         csv_print(&writer.csv, "pid");
+    }
+    if (writer.units) {
+        csv_print(&writer.csv, "unit");
     }
     csv_end_line(&writer.csv);
     for (size_t source = 0; source < profile->source_count; source++) {

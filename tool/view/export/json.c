@@ -178,6 +178,9 @@ put_row(struct writer *writer, const struct profile_row *row)
     if (row->thread != 0) {
         json_put_number_member(json, "thread", row->thread);
     }
+    if (row->unit != 0) {
+        json_put_number_member(json, "unit", row->unit);
+    }
     if (row->pid != 0) {
         json_put_number_member(json, "pid", row->pid);
     }
@@ -219,6 +222,7 @@ export_json(FILE *out, const struct profile *profile,
     put_frames(&writer);
     put_names(&writer, "processes", profile->processes, profile->process_count);
     put_names(&writer, "threads", profile->threads, profile->thread_count);
+    put_names(&writer, "units", profile->units, profile->unit_count);
     put_rows(&writer);
     buffer_append_text(&writer.json, "}\n");
     return json_finish(&writer.json, out);
