@@ -166,6 +166,22 @@ read_sample_label(struct decoder *decoder, struct protobuf_reader bytes,
     return true;
 }
 
+/* Append a number to a buffer that each sample fills anew: it is charged for the most
+ * that it ever had. */
+static bool
+append_reused(struct decoder *decoder, struct buffer *buffer, uint64_t number,
+              size_t *most)
+{
+    if (buffer->size >= *most) {
+        if (!decoder_take_memory(decoder, sizeof(number))) {
+            return false;
+        }
+        *most += sizeof(number);
+    }
+    buffer_append(buffer, &number, sizeof(number));
+    return !buffer->failed || decoder_fail_memory(decoder);
+}
+
 /* Read locations of a stack: all of them where frames may be dropped, otherwise enough
  * to see that it is deeper than the bound. */
 static bool
@@ -178,7 +194,7 @@ read_stack(struct decoder *decoder, struct protobuf_field *field)
 
     while (protobuf_get_repeated(field, &location)) {
         if (decoder->drop.compiled) {
-            if (!decoder_append(decoder, stack, &location, sizeof(location))) {
+            if (!append_reused(decoder, stack, location, &decoder->stack_most)) {
                 return false;
             }
         } else if (COUNT(*stack, location) < most) {
@@ -207,8 +223,8 @@ read_sample_fields(struct decoder *decoder, struct protobuf_reader bytes,
             }
         } else if (field.number == SAMPLE_VALUE) {
             while (protobuf_get_repeated(&field, &number)) {
-                if (!decoder_append(decoder, &decoder->values, &number,
-                                    sizeof(number))) {
+                if (!append_reused(decoder, &decoder->values, number,
+                                   &decoder->values_most)) {
                     return false;
                 }
             }
@@ -339,24 +355,14 @@ add_value(struct decoder *decoder, struct profile_row *row, size_t column,
     return true;
 }
 
-/* Return how many counters each row has beyond one for each value of a sample. A file
- * could make rows with many counters out of few bytes, so they are charged. */
-static size_t
-hidden_counters(const struct decoder *decoder)
-{
-    const size_t columns = COUNT(decoder->types, struct value_type);
-    const size_t sources = decoder->profile->source_count;
-
-    return sources > columns ? sources - columns : 0;
-}
-
-/* Return the memory of a new row: of its own, and of what a tree of stacks needs for it
- * (call_tree.c), since a sample could name locations with many functions. */
+/* Return the memory of a new row: of its own, of its counters, and of what a tree of
+ * stacks needs for it (call_tree.c), since a sample could name locations with many
+ * functions. */
 static uint64_t
 row_bytes(const struct decoder *decoder, const struct sample *sample)
 {
     return ENTRY_BYTES + sizeof(struct profile_row) + ROW_NAMES_BYTES +
-           hidden_counters(decoder) * sizeof(uint64_t) +
+           decoder->profile->source_count * sizeof(uint64_t) +
            sample->functions * sizeof(uint32_t);
 }
 

@@ -129,6 +129,7 @@ struct decoder {
     struct buffer text;      /* the current string, terminated by NUL */
     struct buffer values;    /* uint64_t: of the current sample */
     struct buffer stack;     /* uint64_t: its locations, the innermost first */
+    size_t values_most, stack_most; /* bytes of these that were charged */
     struct value_type period_type;
     uint64_t period, time_ns, duration_ns, samples;
     uint64_t default_type; /* string: the column to show first; 0: unknown */

@@ -478,6 +478,52 @@ stack__many_functions_at_its_places__ends_before_them(void **state)
     buffer_finish(&file);
 }
 
+/* A sample is forgotten when it has been read, however many there are: together, these
+ * have more locations than the memory may hold. */
+static void
+samples__of_many_dropped_frames__one_at_a_time(void **state)
+{
+    enum { DEPTH = 100000, SAMPLES = 350 };
+    static uint8_t stack[DEPTH];
+    struct buffer sample = {0};
+    struct buffer plain = {0};
+    struct buffer file = {0};
+    struct gzip_writer writer;
+    struct pprof_error error;
+    struct profile *profile;
+
+    (void)state;
+    memset(stack, 1, sizeof(stack)); /* ids of locations */
+    stack[DEPTH - 1] = 2;
+    protobuf_put_bytes(&sample, SAMPLE_LOCATION_ID, stack, sizeof(stack));
+    protobuf_put_bytes(&sample, SAMPLE_VALUE, "\x01", 1);
+    protobuf_put_bytes(&plain, PROFILE_SAMPLE_TYPE, "", 0);
+    protobuf_put_bytes(&plain, PROFILE_STRING_TABLE, "", 0);
+    protobuf_put_bytes(&plain, PROFILE_STRING_TABLE, "dropped", 7);
+    protobuf_put_number(&plain, PROFILE_DROP_FRAMES, 1);
+    protobuf_put_bytes(&plain, PROFILE_FUNCTION, "\x08\x01\x10\x01", 4);
+    protobuf_put_bytes(&plain, PROFILE_LOCATION, "\x08\x01\x22\x02\x08\x01", 6);
+    protobuf_put_bytes(&plain, PROFILE_LOCATION, "\x08\x02", 2);
+    for (int i = 0; i < SAMPLES; i++) {
+        protobuf_put_bytes(&plain, PROFILE_SAMPLE, sample.data, sample.size);
+    }
+    assert_false(plain.failed);
+    assert_true(DEPTH * SAMPLES * sizeof(uint64_t) > PPROF_MEMORY_BASE);
+    assert_true(gzip_begin(&writer, &file));
+    gzip_put(&writer, plain.data, plain.size);
+    assert_true(gzip_end(&writer));
+    profile = decode_copy(file.data, file.size, &error);
+    if (profile == NULL) {
+        fail_msg("%s", error.text);
+    }
+    assert_int_equal(profile->row_count, 1);
+    assert_int_equal(profile->rows[0].hits[0], SAMPLES);
+    profile_delete(profile);
+    buffer_finish(&sample);
+    buffer_finish(&plain);
+    buffer_finish(&file);
+}
+
 /* Each sample is a few bytes of the file, and thousands in a tree of stacks. */
 static void
 stacks__many_of_many_functions__refused(void **state)
@@ -584,6 +630,7 @@ main(void)
             location__many_lines__innermost_and_outermost_stay_and_it_is_said),
         cmocka_unit_test(stack__many_functions_at_its_places__ends_before_them),
         cmocka_unit_test(stacks__many_of_many_functions__refused),
+        cmocka_unit_test(samples__of_many_dropped_frames__one_at_a_time),
         cmocka_unit_test(sums__beyond_the_format__refused),
         cmocka_unit_test(string__with_zero_inside__shown_escaped),
         cmocka_unit_test(varint__too_long_or_cut__broken),
