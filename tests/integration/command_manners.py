@@ -4,9 +4,11 @@
 import os
 import pty
 import resource
+import select
 import signal
 import subprocess
 import threading
+import time
 
 import harness
 from harness import CommandTest, for_each_user, for_each_user_if_long, text
@@ -53,6 +55,33 @@ class Streams(CommandTest):
         result = self.run_bare([*SHELL, f"{words} {closing}"])
         self.assertEqual(result.returncode, 0, text(result.stderr))
         return (self.folder / "list").read_text()
+
+    def test_closed_standard_error__our_messages_ask_for_no_snapshot(self):
+        """They would if the descriptor of SIGUSR2 had the number of standard error."""
+        os.mkfifo(self.folder / "ctl")
+        if self.user is not None:
+            os.chown(self.folder / "ctl", self.user, self.user)
+        fifo = os.open(self.folder / "ctl", os.O_RDWR)
+        self.addCleanup(os.close, fifo)
+        words = " ".join(self.arguments("run", "--control", "ctl", "-o", "out", "--", "cat"))
+        child = self.start([*SHELL, f"exec {words} 2>&-"], stdin=subprocess.PIPE)
+        for _ in range(3):  # what the first one caused shows when the last one was read
+            os.write(fifo, b"wrong\n")
+            harness.wait_for(lambda: not select.select([fifo], [], [], 0)[0], "a line was read")
+            time.sleep(0.1)
+        self.assertFalse((self.folder / "out").exists())
+        child.communicate()
+        self.assertEqual(child.returncode, 0)
+        self.assertTrue((self.folder / "out").exists())
+
+    def test_closed_standard_output__no_profile_there_and_nothing_runs(self):
+        for words in (["-o", "-"], ["-o", "/dev/stdout"]):
+            with self.subTest(words):
+                line = " ".join(self.arguments("run", *words, "--", "touch", "started"))
+                result = self.run_bare([*SHELL, f"{line} >&-"])
+                self.assertEqual(result.returncode, 125)
+                self.assertRegex(text(result.stderr), "Bad file descriptor|is a folder")
+                self.assert_nothing_left()
 
     def test_reader_of_the_report_gone__status_is_the_commands(self):
         read, write = os.pipe()

@@ -511,13 +511,20 @@ open_in_place(struct whole_file *file, bool check)
 static bool
 check_standard(const struct whole_file *file, struct whole_file_error *error)
 {
+    int flags;
+
     if (isatty(STDOUT_FILENO)) {
         return fail_text(error, file->path,
                          "is a terminal; a %s is not written there: name a file by -o, "
                          "or use a pipe",
                          file->noun);
     }
-    return fcntl(STDOUT_FILENO, F_GETFD) >= 0 || fail_write(file, error);
+    flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+        errno = EBADF; /* with O_PATH too, as a closed stream is */
+        flags = -1;
+    }
+    return flags >= 0 || fail_write(file, error);
 }
 
 /* Open what is written to, or check that this is possible. The file is to be finished

@@ -13,6 +13,7 @@
 #include "sandbox/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <locale.h>
@@ -20,6 +21,24 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+/* Fill each closed standard stream with a descriptor that cannot be read or written.
+ * Otherwise a descriptor of ours could get its number, and take our messages. It is a
+ * folder, so that /dev/stdout cannot be opened either. Commands get the stream closed,
+ * as before, by O_CLOEXEC. */
+static void
+fill_closed_streams(void)
+{
+    int fd;
+
+    do {
+        fd = open("/", O_PATH | O_CLOEXEC);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
 
 /* Flush standard output, end the processes of the command, and return the exit status.
  * A full disk shows only when output is flushed. EPIPE is no error: the reader closed
@@ -126,6 +145,7 @@ main(int argc, char **argv)
     const struct command *command;
     char shown[80];
 
+    fill_closed_streams();
     choose_encoding();
     cmd_begin();
     if (!log_begin()) {
