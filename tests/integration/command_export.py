@@ -567,6 +567,14 @@ class Manners(Export):
             with self.subTest(words):
                 self.assertIn(said, self.fail(*words))
 
+    def test_example_of_the_help_with_an_image__works(self):
+        self.make("image", "ntprof.pb.gz", "/usr/bin/app", 10000, "0x1000:5")
+        told = text(self.ntprof("help", "export").stdout)
+        example, = (line.split("  ")[0] for line in map(str.strip, told.splitlines()) if "--format gmon" in line)
+        result = self.ntprof(*example.split()[1:])
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertTrue((self.folder / "gmon.out").exists())
+
     def test_full_standard_output__said(self):
         self.make("image", "p", "/usr/bin/app", 10000, "0x1000:5")
         for form in FORMS:

@@ -12,7 +12,7 @@ static const char help[] =
     "Examples\n"
     "  ntprof export --format svg -o p.svg      a flame graph of a run with -g\n"
     "  ntprof export --format callgrind -o p.callgrind       for callgrind_annotate\n"
-    "  ntprof export --format gmon --image ./app -o gmon.out   for gprof -p -b ./app\n"
+    "  ntprof export --format gmon --image app -o gmon.out     for gprof -p -b ./app\n"
     "  ntprof export --format html -o p.html    a page for a browser, code and all\n"
     "  ntprof export --format llvm-sample --image app -o p.prof\n"
     "                                     for clang -fprofile-sample-use=p.prof\n"
