@@ -204,6 +204,14 @@ class Store(CommandTest):
                 self.assertEqual(sum(row["hits"] for row in rows), hits)
         rows = json.loads(self.succeed("report", URL + "?build=aa11", "--json", "--host", "*").stdout)["rows"]
         self.assertEqual(sum(row["hits"] for row in rows), 7)
+        for words, named in ((("--unit", "ssh.service"), "unit ssh.service"), (("--build-id", "zz"), "build-id zz"),
+                             (("--unit", "cron*", "--build-id", "bb"), "unit cron* and build-id bb")):
+            self.refuse(f"nothing selected has {named}", "report", URL, *words)
+        self.refuse("nothing selected has image busy", "report", URL + "?image=busy")
+        # The other side, or file, may have the rows.
+        self.succeed("diff", URL + "?build=aa11", URL + "?build=zz", "--all")
+        self.succeed("merge", "-q", "-o", "sum", URL + "?build=aa11", URL + "?build=zz")
+        self.refuse("select no row of either profile", "diff", URL, URL, "--unit", "none")
         self.make("a", "/bin/x", 10000, "0x1000:5")
         self.refuse("--since selects only in a store", "report", "a", "--since", "1h")
         self.refuse("write KEY=VALUE", "report", URL, "--label", "env")
@@ -330,11 +338,12 @@ class Store(CommandTest):
         rows = json.loads(self.succeed("report", URL, "--json", "--rows", "0").stdout)["rows"]
         image = next(row["image"] for row in rows if row["image"].startswith("/"))
         self.assertEqual(self.outside(f"{URL}?image={image}"), ({}, 90, 60))
-        for selected in ("image=/none", "unit=none", "build-id=00"):
+        for selected, named in (
+                ("image=/none", "image /none"), ("unit=none", "unit none"), ("build=00", "build-id 00")):
             with self.subTest(selected):
-                self.assertEqual(self.outside(f"{URL}?{selected}"), ({}, 90, 60))
-                self.succeed("store", "fold", URL)
-                self.assertEqual(self.outside(f"{URL}?{selected}"), ({}, 90, 60))
+                self.refuse(f"nothing selected has {named}\n", "report", f"{URL}?{selected}")
+        self.succeed("store", "fold", URL)
+        self.assertEqual(self.outside(f"{URL}?image={image}"), ({}, 90, 60))
 
     def test_user_mode_left_out__only_where_all_windows_left_it_out(self):
         self.make_outside("a", 90, 60, "--kernel")

@@ -112,6 +112,7 @@ annotate_file(struct annotate_arguments *arguments)
     int status;
 
     progress_report_file("reading", arguments->file);
+    arguments->input.selection.needs_row = true;
     profile = input_read_plain("annotate", arguments->file, &arguments->input, &error);
     if (profile == NULL) {
         return cmd_fail("annotate", "%s", error.text);

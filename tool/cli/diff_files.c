@@ -85,6 +85,13 @@ warn_of_other_command(const struct diff_arguments *arguments,
         text_show(new_shown, sizeof(new_shown), new_profile->command));
 }
 
+/* Whether no row of a store is of the unit, image and build-id that are selected. */
+static bool
+is_empty(const struct profile *profile)
+{
+    return profile->rows_selected && profile->row_count == 0;
+}
+
 /* Compare the profiles and print the difference. Returns the exit status. */
 static int
 compare(const struct diff_arguments *arguments, const struct profile *old_profile,
@@ -106,6 +113,9 @@ compare(const struct diff_arguments *arguments, const struct profile *old_profil
             "diff", arguments->files[1],
             "has no source that the old profile has in the same unit: ntprof report "
             "--by source lists what each has");
+    } else if (is_empty(old_profile) && is_empty(new_profile)) {
+        cmd_refuse("diff",
+                   "--unit, --build-id, image=", "select no row of either profile");
     } else if (arguments->view.report.by.filter_count > 0 &&
                diff_row_count(diff) == 0) {
         cmd_refuse("diff", "--image, --process, --symbol",

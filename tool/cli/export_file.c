@@ -172,6 +172,7 @@ export_file(struct export_arguments *arguments)
     progress_report_file("reading", arguments->file);
     arguments->input.stacks =
         arguments->format->has_stacks || arguments->format->has_flames;
+    arguments->input.selection.needs_row = true;
     profile = input_read(arguments->file, &arguments->input, &error);
     if (profile == NULL) {
         return cmd_fail("export", "%s", error.text);

@@ -192,7 +192,8 @@ cmd_report(int argc, char **argv)
 {
     struct arguments arguments = {.view.report.rows = CMD_ROWS_DEFAULT,
                                   .stacks = STACK_OPTIONS_DEFAULT,
-                                  .input.stacks = true};
+                                  .input.stacks = true,
+                                  .input.selection.needs_row = true};
     struct options_words words;
     int status;
 

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/text.h"
 #include "profile/image_join.h"
 #include "profile/uses.h"
 
@@ -193,9 +194,32 @@ join_selections(struct store_selection *selection, const struct store_selection 
     selection->until_ns = also->until_ns != 0 ? also->until_ns : selection->until_ns;
     selection->interval = also->interval != 0 ? also->interval : selection->interval;
     selection->rows_max = also->rows_max != 0 ? also->rows_max : selection->rows_max;
+    selection->needs_row = also->needs_row;
     if (also->label_count != 0) {
         memcpy(selection->labels, also->labels, sizeof(selection->labels));
         selection->label_count = also->label_count;
+    }
+}
+
+/* Set the error to the selection that no row passes. */
+static void
+fail_no_row(const struct store_selection *selection, struct pprof_error *error)
+{
+    const char *const chosen[][2] = {{"unit", selection->unit},
+                                     {"image", selection->image},
+                                     {"build-id", selection->build_id}};
+    const char *before = "nothing selected has";
+    size_t used = 0;
+
+    for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++) {
+        char shown[80];
+
+        if (chosen[i][1] != NULL) {
+            used += (size_t)snprintf(error->text + used, sizeof(error->text) - used,
+                                     "%s %s %s", before, chosen[i][0],
+                                     text_show(shown, sizeof(shown), chosen[i][1]));
+            before = " and";
+        }
     }
 }
 
@@ -215,6 +239,12 @@ store_read_url(const char *text, const struct store_selection *also,
             join_selections(&url.selection, also);
         }
         profile = store_read(store, &url.selection, error);
+    }
+    if (profile != NULL && url.selection.needs_row && profile->rows_selected &&
+        profile->row_count == 0) {
+        fail_no_row(&url.selection, error);
+        profile_delete(profile);
+        profile = NULL;
     }
     store_close(store);
     store_url_finish(&url);

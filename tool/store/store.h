@@ -46,6 +46,7 @@ struct store_selection {
     const char *image;    /* glob of the path; NULL: all images */
     const char *build_id; /* prefix of the build-id; NULL: all builds */
     size_t rows_max;      /* reading more rows fails; 0: any number */
+    bool needs_row; /* store_read_url fails if no row has unit, image and build-id */
 };
 
 /* store_stop - how a caller ends a call that takes long: asked returns whether to give
@@ -213,7 +214,9 @@ struct profile *store_read(struct store *store, const struct store_selection *se
                            struct pprof_error *error);
 
 /* store_read_url - parse a URL, open the store, read the selection. What also selects
- * wins over the URL; it may be NULL. Returns as store_read does. */
+ * wins over the URL; it may be NULL. Returns as store_read does, and NULL with the
+ * error set if no row is of the unit, image and build-id that are selected and the
+ * selection needs one. */
 struct profile *store_read_url(const char *text, const struct store_selection *also,
                                struct pprof_error *error);
 
