@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Characters of names. */
+/* Characters of the names of long options. */
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyz-"
 
 struct parser {
@@ -67,9 +67,10 @@ static bool
 parse_line(struct parser *parser, const char *line)
 {
     const char *const name = line + strspn(line, " \t\r");
-    const size_t name_size = strspn(name, NAME_CHARACTERS);
+    const size_t name_size = strcspn(name, " \t\r=");
     const char *value = name + name_size;
     size_t value_size;
+    char word[40];
     char shown[60];
 
     if (*name == '\0' || *name == '#') {
@@ -79,6 +80,11 @@ parse_line(struct parser *parser, const char *line)
     if (name_size == 0 || *value != '=') {
         return fail_line(parser, "%s is not of the form name = value",
                          text_show(shown, sizeof(shown), name));
+    }
+    if (name_size == 1 || strspn(name, NAME_CHARACTERS) != name_size) {
+        snprintf(word, sizeof(word), "%.*s", (int)name_size, name);
+        return fail_line(parser, "%s is no long option's name",
+                         text_show(shown, sizeof(shown), word));
     }
     value++;
     value += strspn(value, " \t");

@@ -66,18 +66,22 @@ config_parse__what_is_no_setting__refused_with_its_line(void **state)
     assert_refused("\n\n[agent]\n", "line 3");
     assert_refused("--window = 1m\nWindow = 1m", "line 2");
     assert_refused("window = \n", "has no value");
+    assert_refused("F = 49", "line 1: F is no long option's name");
+    assert_refused("e = time", "e is no long option's name");
+    assert_refused("max_cpu = 1%", "max_cpu is no long option's name");
+    assert_refused("window 1m", "window 1m is not of the form name = value");
     assert_refused("\033[31m", "\\x1b");
 }
 
 static void
 config_parse__too_many_settings__refused(void **state)
 {
-    char text[6 * (CONFIG_LINES_MAX + 2)] = "";
+    char text[7 * (CONFIG_LINES_MAX + 2)] = "";
     char *end = text;
 
     (void)state;
     for (int i = 0; i <= CONFIG_LINES_MAX; i++) {
-        end = stpcpy(end, "a = b\n");
+        end = stpcpy(end, "aa = b\n");
     }
     assert_refused(text, "line 1001");
 }
