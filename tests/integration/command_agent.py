@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -151,6 +152,19 @@ class Windows(AgentTest):
                 self.assertIn("--max-cpu 0.01%", text(self.ntprof("report", path).stdout))
         self.assertEqual(intervals, sorted(intervals))
         self.assertGreater(intervals[-1], 2 * usual)
+
+    def test_max_cpu__interval_below_the_guard__begins_with_the_one_in_effect(self):
+        self.busy()
+        child = self.start_agent("--interval", "100ns", "--max-cpu", "0.01%")
+        said = wait_for(lambda: re.search(r"interval \S+ ms instead of (\S+) ms", self.said()), "a longer interval")
+        self.end(child)
+        granted = self.read(self.windows()[0])["sources"][0]["granted"]
+        self.assertAlmostEqual(float(said.group(1)), granted / 1e4, delta=granted / 1e7)
+
+    def test_frequency_max__refused(self):
+        result = self.ntprof("agent", "-F", "max", "--check-config")
+        self.assertEqual(result.returncode, 125)
+        self.assertIn("-F max: not in the agent", text(result.stderr))
 
     def test_max_cpu__is_exceeded_by_new_processes__the_interval_stays_useful(self):
         self.start(["sh", "-c", "while :; do /bin/true; done"])

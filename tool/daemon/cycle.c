@@ -97,9 +97,8 @@ give_requests(struct agent *agent, const struct profile *look)
     }
 }
 
-/* Return the index of source time; the number of sources if it is none of them. */
-static size_t
-time_source(const struct agent *agent)
+size_t
+agent_time_source(const struct agent *agent)
 {
     const struct record_options *const record = &agent->settings->record;
     size_t at = 0;
@@ -115,7 +114,7 @@ time_source(const struct agent *agent)
 static void
 keep_outgoing(const struct agent *agent, struct profile *look)
 {
-    const size_t at = time_source(agent);
+    const size_t at = agent_time_source(agent);
 
     if (agent->outgoing.granted != 0 && at < look->source_count) {
         look->sources[at].asked = agent->outgoing.asked;
@@ -395,7 +394,8 @@ change_interval(struct agent *agent)
     if (!agent->interval_pending) {
         return;
     }
-    if (collector_get_source(agent->recording.collector, time_source(agent), &info) &&
+    if (collector_get_source(agent->recording.collector, agent_time_source(agent),
+                             &info) &&
         recording_set_interval(&agent->recording, agent->ration.interval_100ns,
                                &granted)) {
         agent->outgoing.asked = info.interval_asked;

@@ -82,14 +82,25 @@ prepare_metrics(struct agent *agent)
     metrics->source_count = record->source_count;
     for (size_t i = 0; i < record->source_count; i++) {
         metrics->sources[i].name = record->sources[i];
-        if (record_source_is_time(record->sources[i])) {
-            agent->ration.asked_100ns = record->interval_100ns;
-        }
     }
     metrics->window_ns = agent->settings->window_ns;
     metrics->max_cpu_share = agent->settings->max_cpu_percent / 100;
-    agent->ration.interval_100ns = agent->ration.asked_100ns;
     agent->ration.max_share = metrics->max_cpu_share;
+}
+
+/* Have --max-cpu begin with the interval in effect: the guard or the kernel may have
+ * lengthened the one that was asked for. */
+static void
+take_granted(struct agent *agent)
+{
+    const size_t at = agent_time_source(agent);
+    ntprof_source_info info = {.size = sizeof(info)};
+
+    if (at < agent->settings->record.source_count &&
+        collector_get_source(agent->recording.collector, at, &info)) {
+        agent->ration.asked_100ns = info.interval_granted;
+    }
+    agent->ration.interval_100ns = agent->ration.asked_100ns;
 }
 
 static bool
@@ -130,10 +141,13 @@ start(struct agent *agent)
         cmd_fail("agent", "cannot make a timer: %s", text_errno(errno));
         return false;
     }
-    return open_spool(agent) &&
-           recording_open(&agent->recording, &settings->record, /* machine */ true) &&
-           watch(agent) && recording_begin(&agent->recording, settings->words) &&
-           start_sender(agent) && agent_serve(agent);
+    if (!open_spool(agent) ||
+        !recording_open(&agent->recording, &settings->record, /* machine */ true) ||
+        !watch(agent) || !recording_begin(&agent->recording, settings->words)) {
+        return false;
+    }
+    take_granted(agent);
+    return start_sender(agent) && agent_serve(agent);
 }
 
 static void

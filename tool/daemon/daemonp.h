@@ -69,6 +69,10 @@ struct agent {
 
 /* cycle.c: the window. */
 
+/* agent_time_source - return the index of source time; the number of sources if it is
+ * none of them. */
+size_t agent_time_source(const struct agent *agent);
+
 /* agent_begin_window - begin the first window, and an epoch. */
 void agent_begin_window(struct agent *agent);
 

@@ -19,8 +19,8 @@
 
 struct ration {
     double max_share;        /* of one processor */
-    uint64_t asked_100ns;    /* interval asked for; 0: time is no source, and nothing is
-                              * changed */
+    uint64_t asked_100ns;    /* shortest interval, which it begins with; 0: time is no
+                              * source, and nothing is changed */
     uint64_t interval_100ns; /* in effect */
     double share;            /* of the last window */
     uint64_t age_ns;         /* of the agent */

@@ -234,6 +234,10 @@ pass_on(struct agent_settings *settings, const char *name, const char *value)
 static bool
 take_for_record(void *into, const struct options_given *given)
 {
+    if (given->row->letter == 'F' && strcmp(given->value, "max") == 0) {
+        return options_refuse(given, "not in the agent, which keeps to --max-cpu; name "
+                                     "a rate, such as 99");
+    }
     return pass_on(into, given->row->name, given->value);
 }
 

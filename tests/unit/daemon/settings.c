@@ -160,6 +160,7 @@ agent_settings_take__what_makes_no_sense__refused(void **state)
         {"--store", "sqlite:x?a=b"},
         {"--host", ""},
         {"-F", "0"},
+        {"-F", "max"},
         {"-e", ""},
         {"--bucket", "3"},
         {"--config", "/nonexistent"},
