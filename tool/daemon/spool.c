@@ -192,6 +192,17 @@ fail_place(const char *path, const char *why, struct spool_error *error)
                      why[0] != '\0' ? why : text_errno(errno), error);
 }
 
+/* Set the error that the parent of the spool's folder is missing. Returns false. */
+static bool
+fail_parent(const char *name, struct spool_error *error)
+{
+    char shown[200];
+
+    snprintf(error->text, sizeof(error->text), "%s: its parent folder does not exist",
+             text_show(shown, sizeof(shown), name));
+    return false;
+}
+
 /* Make the folder unless something is there. name: path without slashes at its end.
  * Returns false with the error set. */
 static bool
@@ -204,7 +215,9 @@ make_folder(const char *name, const char *path, struct spool_error *error)
 
     if (!file_place_find(&place, name, why, sizeof(why))) {
         /* A name that ends with "." or "..", or is "/", is that of a folder. */
-        return errno == EISDIR || fail_place(path, why, error);
+        return errno == EISDIR ||
+               (errno == ENOENT && why[0] == '\0' ? fail_parent(name, error)
+                                                  : fail_place(path, why, error));
     }
     made = file_place_status(&place, &status) ||
            mkdirat(place.folder, place.name, 0700) == 0 || errno == EEXIST ||

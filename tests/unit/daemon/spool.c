@@ -246,6 +246,23 @@ spool_open__names_of_a_folder__opened_or_made(void **state)
 }
 
 static void
+spool_open__no_parent_folder__said(void **state)
+{
+    const struct place *const place = *state;
+    char name[96];
+    char wanted[160];
+    struct spool_error error;
+    struct spool second;
+
+    snprintf(name, sizeof(name), "%s/none/spool/", place->path);
+    snprintf(wanted, sizeof(wanted), "%s/none/spool: its parent folder does not exist",
+             place->path);
+    assert_false(spool_open(&second, name, &wide, &error));
+    assert_string_equal(error.text, wanted);
+    spool_close(&second);
+}
+
+static void
 spool_open__others_can_write__refused(void **state)
 {
     struct place *const place = *state;
@@ -447,6 +464,7 @@ main(void)
         TEST(spool_done__cannot_be_set_aside__false_and_it_stays),
         TEST(spool_open__link__only_of_the_same_user_is_followed),
         TEST(spool_open__names_of_a_folder__opened_or_made),
+        TEST(spool_open__no_parent_folder__said),
         TEST(spool_open__others_can_write__refused),
         TEST(spool_drop_excess__too_large__oldest_dropped_and_counted),
         TEST(spool_drop_excess__too_many__oldest_dropped_whatever_the_clock_says),
