@@ -152,6 +152,14 @@ class Code(AnnotateTest):
         self.assertEqual(*jumps)
         self.assertTrue(any(jump[2] > 0 for jump in jumps[0]), jumps)
 
+    def test_objdump__named_and_missing__only_that_is_said(self):
+        program = self.make()
+        address, _ = self.alone(program)
+        profile = self.profile_of(program, {address: HITS})
+        said = text(self.ntprof("annotate", "--objdump=/nosuch", "outer", profile).stdout)
+        self.assertIn("cannot start /nosuch: No such file or directory", said)
+        self.assertNotIn("binutils", said)
+
     def test_objdump__standard_descriptors_closed__works(self):
         program = self.make()
         address, _ = self.alone(program)

@@ -335,8 +335,9 @@ run_objdump(const struct decode_code *code, const char *machine, struct pipes *p
     bool complete;
 
     if (failed != 0) {
-        snprintf(why, why_size, "cannot start %s: %s; it is in the package binutils",
-                 code->objdump != NULL ? code->objdump : "objdump", strerror(failed));
+        snprintf(why, why_size, "cannot start %s: %s%s",
+                 code->objdump != NULL ? code->objdump : "objdump", strerror(failed),
+                 code->objdump != NULL ? "" : "; it is in the package binutils");
         return false;
     }
     close(pipes->output[1]);
