@@ -470,6 +470,8 @@ class Choosing(AnnotateTest):
                 said = self.refused("app+0x999999", profile, *words)
                 self.assertIn("ntprof: annotate: app+0x999999: there are neither code nor hits; "
                               "ntprof report --by bucket", said)
+                if not words or words[0] != "--source":
+                    self.assertIn("no code at 0x999999\n", said)
 
     def test_not_there__said_with_what_is_near(self):
         self.make_two()

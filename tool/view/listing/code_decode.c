@@ -68,6 +68,20 @@ add_insn(void *context, const struct decoded *decoded)
     return !listing_failed(code->listing);
 }
 
+/* Return the address to name if a part has no code: the one that was asked for if the
+ * part is around it. */
+static uint64_t
+address_of(const struct code_view *code, const struct part *part)
+{
+    const struct listing_target *const target = code->view->target;
+    const uint64_t asked = target->address + code->shift;
+
+    return target->kind == LISTING_OF_ADDRESS && asked >= part->start &&
+                   asked < part->end
+               ? asked
+               : part->start;
+}
+
 bool
 code_read_part(struct code_view *code, const struct part *part)
 {
@@ -97,7 +111,7 @@ code_read_part(struct code_view *code, const struct part *part)
     code->code_bytes += code->size;
     if (code->size == 0) {
         listing_add_note(code->listing, LISTING_NOTE_IMAGE,
-                         "the file has no code at 0x%" PRIx64, part->start);
+                         "the file has no code at 0x%" PRIx64, address_of(code, part));
     }
     return code->size > 0;
 }
