@@ -637,6 +637,7 @@ class Refused(Top):
     def test_no_terminal__is_said_before_anything_else(self):
         self.assert_refused([], "standard output is no terminal", "ntprof system")
         self.assert_refused(["-p", "1"], "standard output is no terminal")
+        self.assert_refused(["sqlite:s.db"], "standard output is no terminal", "there is: ntprof report URL")
         ntprof = self.arguments("top", "-p", "1")[0]
         self.assert_refused_there(f"{ntprof} top -p 1 </dev/null", "standard input is no terminal")
 

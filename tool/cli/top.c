@@ -78,16 +78,16 @@ static const struct options_syntax recording_options = {
 static const struct record_syntax syntax = {
     .options = &recording_options, .pids = true, .screen = true};
 
+/* Check that there is a terminal. instead: what there is for a file or a pipe. Returns
+ * false after an error line. */
 static bool
-check_terminal(void)
+check_terminal(const char *instead)
 {
     char why[300];
 
     if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
-        cmd_fail("top",
-                 "standard %s is no terminal; for a file or a pipe there are: ntprof "
-                 "system, ntprof attach -p PID",
-                 isatty(STDOUT_FILENO) ? "input" : "output");
+        cmd_fail("top", "standard %s is no terminal; for a file or a pipe there %s",
+                 isatty(STDOUT_FILENO) ? "input" : "output", instead);
         return false;
     }
     if (!tui_display_check(why, sizeof(why))) {
@@ -104,10 +104,10 @@ cmd_top_store(int argc, char **argv)
     int exit_status;
 
     if (top_store_take(&store, argc, argv, &exit_status)) {
-        exit_status =
-            check_terminal() && top_store_begin(&store) && top_show_store(&store)
-                ? CMD_OK
-                : CMD_FAILED;
+        exit_status = check_terminal("is: ntprof report URL") &&
+                              top_store_begin(&store) && top_show_store(&store)
+                          ? CMD_OK
+                          : CMD_FAILED;
     }
     top_store_finish(&store);
     return exit_status;
@@ -126,10 +126,11 @@ cmd_top(int argc, char **argv)
     }
     if (record_options_take(&options, &syntax, argc, argv, &exit_status)) {
         options.quiet = true;
-        exit_status = check_terminal() && top_show_recording(&options, argv,
-                                                             recorded_print_statistics)
-                          ? CMD_OK
-                          : CMD_FAILED;
+        exit_status =
+            check_terminal("are: ntprof system, ntprof attach -p PID") &&
+                    top_show_recording(&options, argv, recorded_print_statistics)
+                ? CMD_OK
+                : CMD_FAILED;
     }
     record_options_finish(&options);
     return exit_status;
