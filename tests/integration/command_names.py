@@ -229,10 +229,11 @@ class Symbolizing(NamesTest):
         self.assert_no_lines(rows)
         self.assertIn("of another build: it has build-id 56789abc, the profile 1234abcd", said)
 
-    def test_output__without_symbolize__refused(self):
-        result = self.ntprof("report", "-o", "x", "y")
-        self.assertEqual(result.returncode, 125)
-        self.assertIn("-o: needs --symbolize", text(result.stderr))
+    def test_options_of_symbolize__without_it__refused(self):
+        for words, option in ((["-o", "x"], "-o"), (["--debuginfod"], "--debuginfod"), (["--no-cache"], "--no-cache")):
+            result = self.ntprof("report", *words, "y")
+            self.assertEqual(result.returncode, 125)
+            self.assertIn(f"{option}: needs --symbolize", text(result.stderr))
 
     def test_output__that_cannot_be__refused_and_nothing_moved(self):
         profile = self.record("--no-lines", "--", self.make())

@@ -99,10 +99,14 @@ check(struct arguments *arguments)
         return false;
     }
     if (arguments->symbolize ||
-        (arguments->output == NULL && !arguments->names.download)) {
+        (arguments->output == NULL && !arguments->names.download &&
+         !arguments->names.no_cache)) {
         return true;
     }
-    return cmd_refuse("report", arguments->output != NULL ? "-o" : "--debuginfod",
+    return cmd_refuse("report",
+                      arguments->output != NULL   ? "-o"
+                      : arguments->names.download ? "--debuginfod"
+                                                  : "--no-cache",
                       "needs --symbolize");
 }
 
