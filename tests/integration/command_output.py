@@ -93,6 +93,10 @@ class Table(CommandTest):
         self.assert_profile_file(self.folder / FILE)
         self.assert_nothing_left(FILE)
 
+    def test_output_that_is_no_file__no_advice_to_read_it(self):
+        result = self.profile("-o", "/dev/null", "--", "true")
+        self.assertEqual(text(result.stderr).splitlines()[-1], "profile in /dev/null")
+
     def test_summary__statistics_rate_and_back_end_are_told(self):
         result = self.profile("-v", "-F", "500", "--", *BURN)
         line = [line for line in text(result.stderr).splitlines()

@@ -682,13 +682,20 @@ recording_end(struct recording *recording)
 static void
 recording_print_path(const struct recording *recording)
 {
+    const char *const path = recording->options->output;
+    struct stat status;
     char shown[256];
 
-    if (strcmp(recording->options->output, "-") == 0) {
+    if (strcmp(path, "-") == 0) {
         fputs("profile on standard output\n", recording->report);
-    } else {
+        return;
+    }
+    text_show(shown, sizeof(shown), path);
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode)) {
         fprintf(recording->report, "profile in %s; see it again: ntprof report %s\n",
-                text_show(shown, sizeof(shown), recording->options->output), shown);
+                shown, shown);
+    } else {
+        fprintf(recording->report, "profile in %s\n", shown);
     }
 }
 
