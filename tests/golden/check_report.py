@@ -18,8 +18,8 @@ import tempfile
 import validate_schema
 
 HERE = pathlib.Path(__file__).parent
-KINDS = ["usual", "several", "user", "few", "hostile", "kernel", "empty", "foreign", "events",
-         "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-several", "stacks-removed"]
+KINDS = ["usual", "left-out", "several", "user", "few", "hostile", "kernel", "empty", "foreign",
+         "events", "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-several", "stacks-removed"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {

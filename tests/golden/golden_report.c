@@ -148,6 +148,17 @@ make_usual(void)
 }
 
 static struct profile *
+make_left_out(void)
+{
+    struct profile *profile = make_usual();
+
+    free(profile->gaps);
+    profile->gaps = strdup("2 mappings were left out when the memory of --max-memory "
+                           "was used up: hits there are outside; raise it");
+    return profile;
+}
+
+static struct profile *
 make_several(void)
 {
     struct profile *profile = begin("");
@@ -620,6 +631,7 @@ make(const char *kind, const char *path)
         struct profile *(*make)(void);
     } kinds[] = {
         {"usual", make_usual},
+        {"left-out", make_left_out},
         {"several", make_several},
         {"user", make_user},
         {"few", make_few},

@@ -150,6 +150,9 @@ struct profile_row {
  * not profiled. */
 #define PROFILE_CHILDREN_RUN "children are running: "
 
+/* In sentences of profile.gaps about code for which no row could be made. */
+#define PROFILE_GAP_MAPPING "mapping"
+
 /* profile_label - a property that all rows share, such as the host. */
 struct profile_label {
     const char *key;

@@ -102,14 +102,16 @@ put_unfollowed(FILE *out, bool *first, const struct collector_gaps *gaps,
                uint64_t lost_records)
 {
     if (gaps->failures != 0) {
-        add(out, first, "%" PRIu64 " mapping%s could not be profiled: %s",
+        add(out, first,
+            "%" PRIu64 " " PROFILE_GAP_MAPPING "%s could not be profiled: %s",
             gaps->failures, gaps->failures == 1 ? "" : "s",
             ntprof_status_text(gaps->first_failure));
     }
     if (lost_records != 0) {
         add(out, first,
-            "%" PRIu64 " records of mappings and threads were lost: hits there may be "
-            "outside or have wrong names",
+            "%" PRIu64 " records of " PROFILE_GAP_MAPPING
+            "s and threads were lost: hits "
+            "there may be outside or have wrong names",
             lost_records);
     }
     if (gaps->unfollowed != 0) {
@@ -144,8 +146,8 @@ put_left_out(FILE *out, bool *first, const struct collector_gaps *gaps)
     }
     if (gaps->refused != 0) {
         add(out, first,
-            "%" PRIu64 " mapping%s left out when the memory of --max-memory was used "
-            "up: hits there are outside; raise it",
+            "%" PRIu64 " " PROFILE_GAP_MAPPING "%s left out when the memory of "
+            "--max-memory was used up: hits there are outside; raise it",
             gaps->refused, plural(gaps->refused, " was", "s were"));
     }
     if (gaps->unowned != 0) {

@@ -115,11 +115,15 @@ put_outside(struct buffer *line, const struct profile *profile,
 {
     const bool region = report_is_region(profile);
     const uint64_t in_kernel = region ? 0 : source->outside_kernel;
+    /* The warning then has the cause, in words of tool/record. */
+    const bool explained =
+        has_gaps(profile) && strstr(profile->gaps, PROFILE_GAP_MAPPING) != NULL;
 
     put_outside_part(line, source, source->outside - in_kernel,
                      source->user_left_out ? "in user mode, left out by --kernel"
-                     : region ? "outside of the region, left out by --region"
-                              : "in no row: in code that moved or was not reported");
+                     : region    ? "outside of the region, left out by --region"
+                     : explained ? "in no row"
+                                 : "in no row: in code that moved or was not reported");
     put_outside_part(line, source, in_kernel,
                      "in kernel mode, in code whose place is not known");
 }
