@@ -51,7 +51,8 @@ typedef struct ntprof_source_info {
      * most one for each thread and processor */
     uint64_t unfinished;
     /* in kernel mode, which the caller may not see; without that right, missed hits
-     * cannot be distinguished and are included */
+     * cannot be distinguished and are included. Of time only: other sources have 0, and
+     * if kernel_included is 0, how many hits that leaves out is not known */
     uint64_t excluded;
     /* Counts of stopped profiles that could not be added to their buffers, because the
      * caller had unmapped, replaced or write-protected that memory. For each hit in

@@ -18,8 +18,9 @@ import tempfile
 import validate_schema
 
 HERE = pathlib.Path(__file__).parent
-KINDS = ["usual", "left-out", "several", "user", "few", "hostile", "kernel", "empty", "foreign",
-         "events", "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-several", "stacks-removed"]
+KINDS = ["usual", "left-out", "several", "user", "user-chosen", "user-events", "few", "hostile", "kernel", "empty",
+         "foreign", "events", "threads", "wide", "lost-kernel", "lost-kernel-alone", "stacks", "stacks-several",
+         "stacks-removed"]
 
 # Name of the kept output: kind of profile, arguments.
 CASES = {
@@ -49,6 +50,9 @@ CASES = {
     "wide-function.txt": ("wide", []),
     "wide-image.txt": ("wide", ["--by", "image"]),
     "user-function.txt": ("user", ["--rows", "1"]),
+    "user-chosen-function.txt": ("user-chosen", []),
+    "user-events-function.txt": ("user-events", []),
+    "user-events-source.json": ("user-events", ["--json", "--by", "source"]),
     "few-function.txt": ("few", []),
     "empty-function.txt": ("empty", []),
     "foreign-function.txt": ("foreign", ["--rows", "1"]),

@@ -188,6 +188,47 @@ make_user(void)
     return profile;
 }
 
+/* The user left the kernel out, and the limits have a text on the pace, too. */
+static struct profile *
+make_user_chosen(void)
+{
+    struct profile *profile =
+        begin("the interval of time is the shortest at which a hit costs 5% or less; "
+              "only user mode was profiled");
+    const uint32_t faults = add_source(profile, "page-faults", 1);
+    const uint32_t app = add_image(profile, "/opt/app/app", "a1", 0x1000, 0x1000);
+    const uint32_t work = add_function(profile, "work", "work", "", 0);
+
+    add_hits(profile, app, 0x1200, "app", work, 0, faults, 750);
+    profile->sources[faults].kernel_included = false;
+    return profile;
+}
+
+/* Sources of which every event is a hit, for a user without the right to the kernel. A
+ * probe of a program has no hits in kernel mode. */
+static struct profile *
+make_user_events(void)
+{
+    struct profile *profile = begin("kernel.perf_event_paranoid is 2");
+    const uint32_t faults = add_source(profile, "page-faults", 1);
+    const uint32_t probe = add_source(profile, "uprobe:/opt/app/app+0x1000", 1);
+    const uint32_t cycles = add_source(profile, "cycles", 1000000);
+    const uint32_t never = add_source(profile, "alignment-faults", 1);
+    const uint32_t app = add_image(profile, "/opt/app/app", "a1", 0x1000, 0x1000);
+    const uint32_t work = add_function(profile, "work", "work", "", 0);
+
+    add_hits(profile, app, 0x1200, "app", work, 0, faults, 75);
+    add_hits(profile, app, 0x1000, "app", work, 0, probe, 1);
+    add_hits(profile, app, 0x1230, "app", work, 0, cycles, 200);
+    for (size_t i = faults; i <= never; i++) {
+        profile->sources[i].kernel_included = false;
+    }
+    profile->sources[cycles].unfinished = 3;
+    profile->sources[cycles].lost = 1;
+    profile->sources[cycles].expected += 4;
+    return profile;
+}
+
 static struct profile *
 make_few(void)
 {
@@ -634,6 +675,8 @@ make(const char *kind, const char *path)
         {"left-out", make_left_out},
         {"several", make_several},
         {"user", make_user},
+        {"user-chosen", make_user_chosen},
+        {"user-events", make_user_events},
         {"few", make_few},
         {"hostile", make_hostile},
         {"empty", make_empty},

@@ -13,7 +13,7 @@ import socket
 import subprocess
 
 import harness
-from harness import CommandTest, for_each_user_if_long, text
+from harness import CommandTest, for_each_user, for_each_user_if_long, text
 
 BURN = ["sh", "-c", f"exec {harness.BURN}"]
 FILE = "ntprof.pb.gz"
@@ -135,6 +135,20 @@ class Table(CommandTest):
     def test_few_hits__are_warned_of(self):
         result = self.profile("-F", "10", "--", "true")  # which may take long on a slow machine
         self.assertIn("too few hits to mean anything", text(result.stderr))
+
+
+@for_each_user
+class Rights(CommandTest):
+    def test_events_of_the_kernel_not_counted__not_complete(self):
+        """Of those of dd nearly all are in kernel mode, which writes zeros into the buffer."""
+        result = self.profile("-e", "page-faults", "-c", "1", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=32M",
+                              "count=1")
+        self.assertEqual(result.returncode, 0, text(result.stderr))
+        source, = json.loads(self.ntprof("report", "--json").stdout)["sources"]
+        said = f"page-faults: user mode only: {source['taken']} hits; those in kernel mode are not counted\n"
+        self.assertEqual(said not in text(result.stderr), source["kernel_included"], text(result.stderr))
+        if not source["kernel_included"]:
+            self.assertFalse(source["complete"])
 
 
 @for_each_user_if_long

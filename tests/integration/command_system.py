@@ -140,6 +140,7 @@ class System(Whole):
                 others = sum(row["hits"] for row in rows) - kernel - left_out
                 if words == ("--user",):
                     self.assertEqual(kernel, 0)
+                    self.assertIn("only user mode was profiled", self.report()["limits"])
                 else:
                     self.assertGreater(kernel, 0)
                 if words == ("--kernel",):

@@ -183,7 +183,7 @@ describe_agent_limits(const struct agent *agent, const ntprof_session_info *info
                  "hits",
                  max_percent);
     }
-    return describe_limits(info, pace, /* region */ NULL);
+    return describe_limits(info, pace, &agent->settings->record);
 }
 
 bool

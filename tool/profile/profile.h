@@ -146,6 +146,9 @@ struct profile_row {
 /* Starts the sentence of profile.limits that names the only profiled region. */
 #define PROFILE_REGION_ONLY "only the region "
 
+/* The sentence of profile.limits that the user left kernel mode out. */
+#define PROFILE_USER_ONLY "only user mode was profiled"
+
 /* Starts the sentence of profile.gaps about running children of the processes that were
  * not profiled. */
 #define PROFILE_CHILDREN_RUN "children are running: "

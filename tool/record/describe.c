@@ -49,7 +49,8 @@ add(FILE *out, bool *first, const char *format, ...)
 }
 
 char *
-describe_limits(const ntprof_session_info *info, const char *pace, const char *region)
+describe_limits(const ntprof_session_info *info, const char *pace,
+                const struct record_options *options)
 {
     const char *const texts[] = {info->better, info->limits, pace};
     char *joined = NULL;
@@ -65,8 +66,11 @@ describe_limits(const ntprof_session_info *info, const char *pace, const char *r
             add(out, &first, "%s", texts[i]);
         }
     }
-    if (region != NULL) {
-        add(out, &first, "%s%s was profiled", PROFILE_REGION_ONLY, region);
+    if (options->user_only) {
+        add(out, &first, PROFILE_USER_ONLY);
+    }
+    if (options->region != NULL) {
+        add(out, &first, "%s%s was profiled", PROFILE_REGION_ONLY, options->region);
     }
     if (fclose(out) != 0) {
         free(joined);

@@ -5,6 +5,7 @@
 #define RECORD_DESCRIBE_H
 
 #include "record/collect/collector.h"
+#include "record/record_options.h"
 
 #include <stdio.h>
 
@@ -12,9 +13,9 @@
 char *describe_command(char **words);
 
 /* Return why no better back end is in use, what this one may not do, how the pace was
- * chosen and, unless region is NULL, the region that alone was profiled. */
+ * chosen and, if the options have --user or --region, what alone was profiled. */
 char *describe_limits(const ntprof_session_info *info, const char *pace,
-                      const char *region);
+                      const struct record_options *options);
 
 /* Return what was not profiled or may be attributed wrongly and, with interim, that the
  * recording had not ended. "" if there is nothing to say. */

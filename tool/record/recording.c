@@ -385,7 +385,7 @@ recording_describe_limits(const struct recording *recording, struct profile *pro
             profile->sources[at].asked = recording->asked_100ns;
         }
     }
-    return describe_limits(info, pace, recording->options->region);
+    return describe_limits(info, pace, recording->options);
 }
 
 /* Describe the stacks of source time, if they were recorded. */

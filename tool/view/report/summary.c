@@ -16,6 +16,12 @@
 /* From this percentage on, unfinished intervals distort a profile. */
 #define UNFINISHED_PERCENT_MAX 5.0
 
+static bool
+starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 /* --- is all of it there? --- */
 
 bool
@@ -34,13 +40,31 @@ has_gaps(const struct profile *profile)
     return profile->gaps != NULL && profile->gaps[0] != '\0';
 }
 
+/* Whether hits in kernel mode were refused and their number is not known: `excluded`
+ * is one for time only. limits say why, or that the user left the kernel out, which
+ * nothing refused then. Probes have no hits in kernel mode. */
+static bool
+lacks_kernel(const struct profile *profile, const struct profile_source *source)
+{
+    static const char *const probes[] = {"breakpoint:", "uprobe:", "function:"};
+
+    for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]); i++) {
+        if (starts_with(source->name, probes[i])) {
+            return false;
+        }
+    }
+    return !source->kernel_included && !report_is_time(source) &&
+           profile->limits != NULL && profile->limits[0] != '\0' &&
+           strstr(profile->limits, PROFILE_USER_ONLY) == NULL;
+}
+
 bool
 report_is_complete(const struct profile *profile, const struct profile_source *source)
 {
     return !has_gaps(profile) && source->taken > 0 &&
            source->expected == source->taken && source->lost == 0 &&
            source->throttled == 0 && source->missed == 0 && source->unfinished == 0 &&
-           source->excluded == 0 &&
+           source->excluded == 0 && !lacks_kernel(profile, source) &&
            (source->outside == 0 ||
             (source->user_left_out && source->outside_kernel == 0)) &&
            source->counted <= source->taken &&
@@ -171,12 +195,17 @@ put_verdict(struct buffer *line, const struct profile *profile,
             "%s user mode only: %" PRIu64
             " hits in kernel mode, or cut short at the end of threads, not seen",
             missing > 0 ? ";" : ":", source->excluded);
+    } else if (missing == 0 && lacks_kernel(profile, source)) {
+        buffer_append_text(line, ": user mode only");
     } else if (missing == 0 && has_gaps(profile) && source->outside == 0) {
         buffer_append_text(line, ": all of what was followed");
     } else if (missing == 0 && only_outside(source)) {
         buffer_append_text(line, ": nothing lost");
     } else if (missing == 0 && source->taken > 0) {
         buffer_append_text(line, ": the statistics do not add up");
+    }
+    if (lacks_kernel(profile, source)) {
+        buffer_append_text(line, "; hits in kernel mode are not counted");
     }
 }
 
@@ -243,6 +272,7 @@ put_source_short(struct buffer *line, const struct profile *profile,
 {
     const uint64_t missing = missing_of(source);
     const double unfinished = percent(source->unfinished, source->expected);
+    const bool no_kernel = lacks_kernel(profile, source);
 
     if (missing > 0) {
         put_missing(line, source, missing);
@@ -253,9 +283,10 @@ put_source_short(struct buffer *line, const struct profile *profile,
                               source->expected == source->taken);
 
         buffer_append_text(line, report_is_complete(profile, source) ? "complete: "
-                                 : source->excluded > 0 ? "user mode only: "
-                                 : has_gaps(profile)    ? "all of what was followed: "
-                                 : adds_up              ? "nothing lost: "
+                                 : source->excluded > 0 || no_kernel
+                                     ? "user mode only: "
+                                 : has_gaps(profile) ? "all of what was followed: "
+                                 : adds_up           ? "nothing lost: "
                                            : "the statistics do not add up: ");
         put_hits(line, source->taken);
     }
@@ -271,6 +302,9 @@ put_source_short(struct buffer *line, const struct profile *profile,
                      "; %" PRIu64
                      " in kernel mode, or cut short at the end of threads, not seen",
                      source->excluded);
+    }
+    if (no_kernel) {
+        buffer_append_text(line, "; those in kernel mode are not counted");
     }
     put_outside(line, profile, source);
 }
@@ -385,12 +419,6 @@ enum { FIRST_ROWS = 5 };
 
 /* Functions are usually aligned to 16 bytes, so larger buckets may contain several. */
 enum { BUCKET_OF_ONE_FUNCTION_BYTES = 16 };
-
-static bool
-starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
 
 /* Print why code that processes made has no names, and what would name it. Names of
  * such images, and the words about perf maps in gaps, are those of tool/record. */
