@@ -357,7 +357,15 @@ put_back_end(struct buffer *line, const struct profile *profile, bool verbose)
     buffer_append_text(line, verbose ? ": " : "\n");
 }
 
-/* Warn of too few hits; of sums of another tool's values, only if they are 0. */
+/* Whether every event is a hit: then few hits are no sample that could be larger. */
+static bool
+is_every_event(const struct profile_source *source)
+{
+    return !report_is_time(source) && source->part_count == 0 && source->granted == 1;
+}
+
+/* Warn of too few hits; of sums of another tool's values and of sources of which every
+ * event is a hit, only if there are none. */
 static void
 put_warning(struct buffer *line, const struct profile *profile,
             const struct profile_source *source, uint64_t total)
@@ -365,7 +373,8 @@ put_warning(struct buffer *line, const struct profile *profile,
     const char *const finer =
         report_is_time(source) ? " or with a higher -F" : " or with a smaller -c";
 
-    if (total >= REPORT_FEW_HITS || (total > 0 && report_is_value(source))) {
+    if (total >= REPORT_FEW_HITS ||
+        (total > 0 && (report_is_value(source) || is_every_event(source)))) {
         return;
     }
     buffer_append_text(line, "ntprof: warning: ");
@@ -375,6 +384,10 @@ put_warning(struct buffer *line, const struct profile *profile,
         buffer_print(line, "only %" PRIu64 " hit%s of ", total, total > 1 ? "s" : "");
     }
     text_escape(line, source->name);
+    if (is_every_event(source)) {
+        buffer_append_text(line, "\n");
+        return;
+    }
     buffer_append_text(line, ": too few hits to mean anything");
     if (has_gaps(profile) && strstr(profile->gaps, PROFILE_CHILDREN_RUN) != NULL) {
         /* More time would show no more: those that work were named. */
