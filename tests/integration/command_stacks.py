@@ -424,7 +424,7 @@ class Views(Stacks):
         said = text(result.stderr)
         self.assertRegex(said, r"(?m)^ *self .* total +hits +time +function")
         self.assertRegex(said, r"(?m)^ *0\.00% .* main +call_shares$")
-        self.assertEqual(len(re.findall(r"(?m)^(?:ntprof: )?stacks: ", said)), 1, said)
+        self.assertEqual(len(re.findall(r"(?m)^stacks: ", said)), 1, said)
 
     def test_annotate__a_function_that_only_calls(self):
         _, samples, _ = self.record("--", program("call_shares"), "300")
@@ -483,7 +483,7 @@ class Views(Stacks):
                                 "contexts": 2 * alone["contexts"], "contexts_max": 2 * alone["contexts_max"]})
         result = self.ntprof("report", "sum.pb.gz")
         share = f"{100 * ends['whole'] / sum(ends.values()):.1f}"
-        self.assertIn(f"ntprof: stacks: {share}% whole", text(result.stdout + result.stderr))
+        self.assertIn(f"\nstacks: {share}% whole", text(result.stdout + result.stderr))
 
     def test_store__sums_over_stacks_and_says_so(self):
         if b"without SQLite" in self.ntprof("store", "init", "sqlite:s.db").stderr:

@@ -116,7 +116,7 @@ report__by_function__callers_have_totals(void **state)
     assert_non_null(strstr(text, "  0.00%  1.28%  26.69%     0      0s  main "));
     assert_non_null(
         strstr(text, "  0.00%  1.28%   2.70%     0      0s  [cut at 16 kB] "));
-    assert_non_null(strstr(text, "\nntprof: stacks: 29.7% whole, 67.6% no stack, 2.7% "
+    assert_non_null(strstr(text, "\nstacks: 29.7% whole, 67.6% no stack, 2.7% "
                                  "cut at 16 kB\n"));
     free(text);
     end(it);

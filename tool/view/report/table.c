@@ -467,7 +467,7 @@ print_ends(const struct table *table)
         done = buffer_text(&line) != NULL;
     }
     if (done) {
-        fprintf(table->grid.out, "ntprof: stacks: %s\n", buffer_text(&line));
+        fprintf(table->grid.out, "stacks: %s\n", buffer_text(&line));
     }
     stack_ends_finish(&ends);
     buffer_finish(&line);

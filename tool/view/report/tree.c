@@ -271,7 +271,7 @@ print_text(struct printer *printer)
     text_escape(&line, report_numbers(&printer->profile->sources[0]));
     buffer_append_text(&line, " of ");
     text_escape(&line, printer->profile->sources[0].name);
-    buffer_append_text(&line, "\nntprof: stacks: ");
+    buffer_append_text(&line, "\nstacks: ");
     stack_ends_put(&printer->ends, &printer->profile->sources[0], &line);
     done = done && buffer_text(&line) != NULL;
     if (done) {
