@@ -249,6 +249,14 @@ class Diff(ProfilesTest):
                                 "--by", "process")
         self.assertEqual(backwards.returncode, 0, text(backwards.stdout))
 
+    def test_example_of_fail_above__a_missing_file_is_not_slower(self):
+        told = text(self.ntprof("help", "diff").stdout)
+        first, second = told[told.index("  ntprof diff old.pb.gz new.pb.gz --fail-above"):].splitlines()[:2]
+        folder = os.path.dirname(self.arguments()[0])
+        result = self.run_bare(["sh", "-c", f"PATH={folder}:$PATH\n{first}\n{second.split('   ')[0]}"])
+        self.assertIn("old.pb.gz: cannot open it", text(result.stderr))
+        self.assertEqual(result.stdout, b"")
+
     def test_reader_gone__is_no_failure(self):
         self.record("a", LIGHT)
         read, write = os.pipe()
