@@ -110,6 +110,19 @@ class Store(CommandTest):
         self.assertEqual(self.rows(URL), self.rows("a"))
         self.assertEqual(self.statistics()["windows"], 1)
 
+    def test_two_states_of_a_window__the_later_one_whole_in_either_order(self):
+        """Code of a JIT compiler has its name in the later state only: its rows have other keys there."""
+        first = "web1 {} 1000 30 10000 - - [anon:7]@0x7000 - 0x7000-:5 0x7040-:7 0x7080:1"
+        later = "web1 {} 1000 60 10000 - - [anon:7]@0x7000 - 0x7000:6 0x7040:8 0x7080:3"
+        for epoch, states in ("e1", (first, later)), ("e2", (later, first)), ("e3", (first, later, first, later)):
+            with self.subTest(epoch):
+                self.agent(*(state.format(epoch) for state in states))
+                self.succeed("store", "check", URL)
+                self.assertEqual({row["function"]: row["hits"] for row in self.report("--rows", "0")["rows"]},
+                                 {"work_1c0": 6, "work_1c1": 8, "work_1c2": 3})
+                self.assertEqual(self.report()["duration_ns"], 60 * 10**9)
+                self.succeed("store", "prune", URL, "--before", "0s")
+
     def test_hosts__are_windows_of_their_own(self):
         self.make("a", "/bin/x", 10000, "0x1000:5")
         for host in "web1", "web2", "db'; DROP TABLE hits; --":
@@ -232,9 +245,9 @@ class Store(CommandTest):
 
     def test_copies_of_a_file__hits_are_added_up(self):
         self.agent("web1 e1 1000 60 10000 a - /opt/one/x aa11 0x1000:1",
-                   "web1 e1 1000 60 10000 b - /opt/two/x aa11 0x1000:2",
-                   "web1 e1 1000 60 10000 a - /opt/two/x aa11 0x1000:1")
-        self.assertEqual(self.hits(), 3)
+                   "web1 e1 1060 60 10000 b - /opt/two/x aa11 0x1000:2",
+                   "web1 e1 1120 60 10000 a - /opt/two/x aa11 0x1000:1")
+        self.assertEqual(self.hits(), 4)
 
     def page(self, *words):
         """The profile in the page of a store."""

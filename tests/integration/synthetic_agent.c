@@ -10,8 +10,8 @@
  *   [outside:HITS:OF_THEM_IN_KERNEL_MODE]
  *
  * where "-" stands for nothing, and PATH may have the image's first address behind it,
- * as in [kernel]@0xffffffff81000000, and ADDRESS that of its function. Prints "added"
- * or "failed REASON" for each, at once.
+ * as in [kernel]@0xffffffff81000000, and ADDRESS that of its function, or "-" if the
+ * function has no name. Prints "added" or "failed REASON" for each, at once.
  */
 #include "store/store.h"
 
@@ -58,9 +58,15 @@ add_row(struct profile *profile, const char *word)
         function.has_address = true;
         function.address = strtoull(colon + 1, &colon, 0);
     }
+    if (*colon == '-') {
+        function = (struct profile_function){
+            .name = "", .system_name = "", .file = "", .definition = ""};
+        colon++;
+    } else {
+        snprintf(name, sizeof(name), "work_%" PRIx64, place.address / 64);
+        place.line = (uint32_t)(place.address / 16 % 1000 + 1);
+    }
     require(*colon == ':', "ADDRESS:HITS");
-    snprintf(name, sizeof(name), "work_%" PRIx64, place.address / 64);
-    place.line = (uint32_t)(place.address / 16 % 1000 + 1);
     require(profile_add_function(profile, &function, &place.function) &&
                 profile_add_hits_at(profile, &place, 0, number(colon + 1)),
             "row");

@@ -7,10 +7,10 @@
  * in sqlite:PATH?since=1h&host=web*. docs/store.md describes the tables of each engine.
  *
  * A window is what one recording counted, or an agent in one of its intervals: its
- * statistics and its rows. It is identified by its host, its epoch and its start, and
- * each of its figures only grows. Adding a window again keeps the larger of both
- * figures, so repetitions, earlier states and concurrent writers of the same window
- * change nothing.
+ * statistics and its rows. It is identified by its host, its epoch and its start. Of
+ * two states of a window the one with more hits taken counts, so repetitions, earlier
+ * states and concurrent writers of the same window change nothing. docs/store.md says
+ * what a server cannot do there.
  *
  * Threads: a store belongs to the thread that uses it. Other processes may read and
  * write the same store meanwhile.
@@ -129,8 +129,9 @@ bool store_parse_time(const char *text, int64_t now_ns, int64_t *time_ns);
  *   now_ns  in: time in UTC that durations such as since=1h count back from
  *   url     out: store_url_finish frees it, also after a failure
  *
- * Returns false with the error set if a parameter is unknown or its value is wrong, or
- * if the module for such a store cannot be loaded.
+ * Returns false with the error set if a parameter is unknown or its value is wrong, if
+ * a server's store is not named as it must be, which a password in the URL is one case
+ * of, or if the module for such a store cannot be loaded.
  */
 bool store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
                      struct pprof_error *error);

@@ -2,9 +2,12 @@
 /*
  * add.c - adds a profile to a store as one window.
  *
- * The tables of names are written first. The id that the store gives to a name, place
- * or window is kept by the index of the entry in the profile. Figures never decrease:
- * of two values for the same key the larger one stays.
+ * The id that the store gives to a name or place is kept by the index of the entry in
+ * the profile.
+ *
+ * Of a window that is added again the later state stays, whole: the one with more hits
+ * taken. Rows of two states are not mixed, because code may have got its name between
+ * them, which is part of a row's key in a file without a build-id.
  */
 #include "store/sqlite/database.h"
 #include "store/sqlite/schema.h"
@@ -22,6 +25,7 @@ struct adding {
     bool names_only; /* store_rename: add places with their names, but no window,
                       * sources or hits */
     uint64_t window;
+    bool outdated; /* the store has a later state of the window: nothing is added */
     struct profile_uses uses;
     /* ids, by index in the profile; of functions and frames as in uses */
     uint64_t *sources, *images, *functions, *frames, *processes, *units;
@@ -273,7 +277,67 @@ unfold_day(struct adding *adding, uint64_t host)
     sqlite3_finalize(statement);
 }
 
-/* Add the window, or extend the one with its key; adding->window is its id. */
+/* Return the taken hits of all sources; each source has STORE_FIGURE_MAX at most. */
+static uint64_t
+sum_taken(const struct profile *profile)
+{
+    uint64_t taken = 0;
+
+    for (size_t i = 0; i < profile->source_count; i++) {
+        taken += profile->sources[i].taken;
+    }
+    return taken;
+}
+
+/* Find the state of the window that the store has. Returns its id, 0 for none.
+ * adding->outdated: it is later than the one to add. */
+static uint64_t
+find_state(struct adding *adding, uint64_t host, const struct store_window *window)
+{
+    const struct profile *const profile = adding->profile;
+    const uint64_t end_ns = profile->time_ns + profile->duration_ns;
+    const uint64_t taken = sum_taken(profile);
+    struct database *const store = adding->store;
+    sqlite3_stmt *const statement = database_prepare(
+        store, "SELECT id, end_ns, coalesce(sum(taken), 0) FROM window LEFT JOIN "
+               "accounting ON window = id WHERE host = ? AND epoch = ? AND "
+               "start_ns = ? GROUP BY id");
+    uint64_t id = 0;
+
+    database_bind(store, statement, 1, host);
+    database_bind_text(store, statement, 2, window->epoch);
+    database_bind(store, statement, 3, profile->time_ns);
+    if (database_step(store, statement)) {
+        const uint64_t known_end_ns = (uint64_t)sqlite3_column_int64(statement, 1);
+        const uint64_t known_taken = (uint64_t)sqlite3_column_int64(statement, 2);
+
+        id = (uint64_t)sqlite3_column_int64(statement, 0);
+        adding->outdated =
+            known_taken > taken || (known_taken == taken && known_end_ns > end_ns);
+    }
+    sqlite3_finalize(statement);
+    return id;
+}
+
+/* Remove an earlier state of the window. */
+static void
+remove_state(struct database *store, uint64_t id)
+{
+    static const char *const removals[] = {"DELETE FROM hits WHERE window = ?",
+                                           "DELETE FROM accounting WHERE window = ?",
+                                           "DELETE FROM window WHERE id = ?"};
+
+    for (size_t i = 0; i < sizeof(removals) / sizeof(removals[0]); i++) {
+        sqlite3_stmt *const statement = database_prepare(store, removals[i]);
+
+        database_bind(store, statement, 1, id);
+        database_execute(store, statement);
+        sqlite3_finalize(statement);
+    }
+}
+
+/* Add the window, in the place of an earlier state of it; adding->window is its id. If
+ * the store has a later state, nothing is added, and adding->outdated is set. */
 static void
 add_window(struct adding *adding, const struct store_window *window)
 {
@@ -282,14 +346,19 @@ add_window(struct adding *adding, const struct store_window *window)
     const char *const texts[] = {profile->command, profile->hal, profile->limits,
                                  profile->gaps};
     const uint64_t host = add_host(store, window->host);
-    const uint64_t origin = add_origin(store, window);
-    sqlite3_stmt *const statement = database_prepare(
+    const uint64_t known = find_state(adding, host, window);
+    sqlite3_stmt *statement;
+
+    if (adding->outdated) {
+        return;
+    }
+    if (known != 0) {
+        remove_state(store, known);
+    }
+    statement = database_prepare(
         store, "INSERT INTO window(host, epoch, start_ns, end_ns, bucket_bytes, "
                "command, backend, limits, gaps, origin) VALUES(?, ?, ?, ?, ?, ?, ?, ?, "
-               "?, ?) ON "
-               "CONFLICT DO UPDATE SET end_ns = max(end_ns, excluded.end_ns) "
-               "RETURNING id");
-
+               "?, ?) RETURNING id");
     database_bind(store, statement, 1, host);
     database_bind_text(store, statement, 2, window->epoch);
     database_bind(store, statement, 3, profile->time_ns);
@@ -298,7 +367,7 @@ add_window(struct adding *adding, const struct store_window *window)
     for (int i = 0; i < 4; i++) {
         database_bind_text(store, statement, 6 + i, texts[i] != NULL ? texts[i] : "");
     }
-    database_bind(store, statement, 10, origin);
+    database_bind(store, statement, 10, add_origin(store, window));
     adding->window = take_id(store, statement);
     sqlite3_finalize(statement);
     unfold_day(adding, host);
@@ -322,8 +391,7 @@ bind_accounting(struct adding *adding, sqlite3_stmt *statement, size_t index)
     }
 }
 
-/* Add the figures of each source in the window. A figure that the store has stays if it
- * is the larger one. measured is that of the state with more hits taken. */
+/* Add the figures of each source in the window. */
 static void
 add_accounting(struct adding *adding)
 {
@@ -331,18 +399,6 @@ add_accounting(struct adding *adding)
 
     add_table(adding, &unused,
               "INSERT INTO accounting VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-              "ON CONFLICT DO UPDATE SET measured = CASE WHEN excluded.taken < taken "
-              "THEN measured ELSE excluded.measured END, "
-              "expected = max(expected, excluded.expected), "
-              "taken = max(taken, excluded.taken), "
-              "counted = max(counted, excluded.counted), "
-              "outside = max(outside, excluded.outside), "
-              "lost = max(lost, excluded.lost), "
-              "throttled = max(throttled, excluded.throttled), "
-              "missed = max(missed, excluded.missed), "
-              "unfinished = max(unfinished, excluded.unfinished), "
-              "excluded = max(accounting.excluded, excluded.excluded), "
-              "outside_kernel = max(outside_kernel, excluded.outside_kernel) "
               "RETURNING window",
               NULL, adding->profile->source_count, bind_accounting);
     free(unused);
@@ -514,9 +570,8 @@ add_rows(struct adding *adding)
     struct database *const store = adding->store;
     struct stored_row *const rows = store->failed ? NULL : sort_rows(adding);
     sqlite3_stmt *const place = prepare_place(store);
-    sqlite3_stmt *const hits = database_prepare(
-        store, "INSERT INTO hits VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO "
-               "UPDATE SET count = max(count, excluded.count)");
+    sqlite3_stmt *const hits =
+        database_prepare(store, "INSERT INTO hits VALUES(?, ?, ?, ?, ?, ?)");
 
     if (rows == NULL) {
         database_fail(store, "out of memory for the rows of a profile");
@@ -562,10 +617,12 @@ sqlite_add(struct store *store, const struct profile *profile,
     if (!database_run(database, "BEGIN IMMEDIATE")) {
         return false;
     }
-    add_names(&adding);
     add_window(&adding, window);
-    add_accounting(&adding);
-    add_rows(&adding);
+    if (!adding.outdated) {
+        add_names(&adding);
+        add_accounting(&adding);
+        add_rows(&adding);
+    }
     finish_adding(&adding);
     return !database->failed;
 }
