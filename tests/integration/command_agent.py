@@ -281,6 +281,20 @@ class Stores(AgentTest):
         self.assertEqual(source["expected"], sum(source[part] for part in PARTS))
         self.assertIn("work-agent", {row["process"] for row in report["rows"]})
 
+    def test_sum_of_windows__is_a_window_of_its_own(self):
+        self.init()
+        child = self.start_agent()
+        windows = self.wait_windows(2)[:2]
+        self.end(child)
+        for words in (("store", "add", self.url, *windows), ("merge", "-q", "-o", "sum", *windows),
+                      ("store", "add", self.url, "sum"), ("store", "check", self.url)):
+            result = self.ntprof(*words)
+            self.assertEqual(result.returncode, 0, text(result.stderr))
+        self.assertEqual(self.stored(), 3)
+        stored, summed = (json.loads(self.ntprof("report", "--json", name).stdout)["sources"][0]["taken"]
+                          for name in (self.url, "sum"))
+        self.assertEqual(stored, 2 * summed)
+
     def test_no_memory_for_images__what_was_in_kernel_mode_is_in_the_store(self):
         self.init()
         self.start(["dd", "if=/dev/zero", "of=/dev/null", "bs=1"], stderr=subprocess.DEVNULL)

@@ -570,7 +570,8 @@ add_texts(struct profile_merger *merger, const struct profile *profile)
            join_texts(merger, &sum->gaps, profile->gaps, SENTENCE_SEPARATOR);
 }
 
-/* Keep only the labels that all profiles have with the same value. */
+/* Keep only the labels that all profiles have with the same value. The epoch is left
+ * out: with host and start it identifies a window of an agent, and the sum is none. */
 static bool
 add_labels(struct profile_merger *merger, const struct profile *profile)
 {
@@ -580,7 +581,8 @@ add_labels(struct profile_merger *merger, const struct profile *profile)
     if (!merger->labelled) {
         merger->labelled = true;
         for (size_t i = 0; i < profile->label_count; i++) {
-            if (!profile_set_label(sum, profile->labels[i].key,
+            if (strcmp(profile->labels[i].key, PROFILE_LABEL_EPOCH) != 0 &&
+                !profile_set_label(sum, profile->labels[i].key,
                                    profile->labels[i].value)) {
                 return fail_memory(merger);
             }

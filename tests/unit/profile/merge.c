@@ -861,6 +861,9 @@ merge__labels__only_what_all_have(void **state)
     assert_true(profile_set_label(a, "role", "web"));
     assert_true(profile_set_label(b, "host", "y"));
     assert_true(profile_set_label(b, "site", "north"));
+    /* A sum is none of the windows that an agent's epoch identifies. */
+    assert_true(profile_set_label(a, "epoch", "e"));
+    assert_true(profile_set_label(b, "epoch", "e"));
     sum = add(a, b);
     assert_int_equal(sum->label_count, 1);
     assert_string_equal(profile_label(sum, "site"), "north");
