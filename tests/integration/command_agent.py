@@ -337,7 +337,7 @@ class Stores(AgentTest):
         child = self.start_agent("--store", self.url, "--listen", str(port))
         self.assertFalse(is_said())
         wait_for(is_said, "the metric")
-        self.assertIn("another program has kept it locked", self.said())
+        self.assertIn("another program keeps it locked", self.said())
         waiting = len(self.windows())
         self.assertGreaterEqual(waiting, 2)
         other.execute("ROLLBACK")
@@ -345,6 +345,26 @@ class Stores(AgentTest):
         wait_for(lambda: self.stored() >= waiting, "windows in the store")
         self.end(child)
         self.assertEqual(self.windows(), [])
+
+    def test_store_that_is_locked__a_reload_goes_on_and_the_end_comes_in_time(self):
+        import sqlite3
+        self.init()
+        other = sqlite3.connect(self.folder / "s.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        child = self.start_agent("--store", self.url)
+        self.wait_windows(2)
+        child.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.said().count("windows of") == 2 or child.poll() is not None, "a new start")
+        self.assertIsNone(child.poll(), self.said())
+        self.wait_windows(len(self.windows()) + 2)
+        self.end(child)
+        self.assertNotIn("does not answer", self.said())
+        other.execute("ROLLBACK")
+        other.close()
+        waiting = len(self.windows())
+        child = self.start_agent("--store", self.url)
+        wait_for(lambda: self.stored() >= waiting, "windows in the store")
+        self.end(child)
 
     def test_window_that_is_refused_for_good__set_aside_and_later_ones_come_in(self):
         self.init()

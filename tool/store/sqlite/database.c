@@ -44,8 +44,8 @@ database_fail_sqlite(struct database *store)
         sqlite3_errcode(store->db) == SQLITE_BUSY) {
         store->error->busy = true;
         return database_fail(store,
-                             "another program has kept it locked for 10 seconds; "
-                             "end that program, or try again later");
+                             "another program keeps it locked; end that program, or "
+                             "try again later");
     }
     snprintf(reason, sizeof(reason), "%s",
              store->db != NULL ? sqlite3_errmsg(store->db) : "out of memory");

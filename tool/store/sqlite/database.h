@@ -16,9 +16,10 @@ struct database {
     sqlite3 *db;
     char *path; /* as the user wrote it */
     struct store_files files;
-    uint64_t version;          /* of the tables */
-    struct pprof_error *error; /* of the call that is being made */
-    bool failed;               /* that call has set its error */
+    const struct store_stop *stop; /* ends waits and statements; NULL: never */
+    uint64_t version;              /* of the tables */
+    struct pprof_error *error;     /* of the call that is being made */
+    bool failed;                   /* that call has set its error */
 };
 
 /* database_fail - set the error "PATH: WHY", unless it is set. Returns false. */

@@ -19,8 +19,14 @@
 #include <string.h>
 
 /* STEPS_BETWEEN_STOPS: instructions of SQLite's virtual machine between two questions
- * whether to stop. BUSY_MS: the message of database_fail_sqlite names it. */
-enum { STEPS_BETWEEN_STOPS = 100000, BUSY_MS = 10000, TEXT_BYTES_MAX = 16 << 20 };
+ * whether to stop. BUSY_MS: how long to wait for another program that has locked the
+ * store, BUSY_STEP_MS at a time. */
+enum {
+    STEPS_BETWEEN_STOPS = 100000,
+    BUSY_MS = 10000,
+    BUSY_STEP_MS = 20,
+    TEXT_BYTES_MAX = 16 << 20
+};
 
 MODULE_INTERFACE(struct store_engine, sqlite) = {
     .create = sqlite_create,
@@ -113,11 +119,41 @@ register_vfs_once(void)
     pthread_once(&once, register_vfs);
 }
 
+/* Return whether the caller wants to stop, which is not 0 for yes; SQLite calls this
+ * every STEPS_BETWEEN_STOPS during a statement. */
+static int
+is_stopped(void *context)
+{
+    const struct store_stop *const stop = context;
+
+    return stop->asked(stop->context);
+}
+
+/* Wait for the program that has locked the store; SQLite calls this until it returns 0,
+ * count times before. */
+static int
+wait_for_lock(void *context, int count)
+{
+    const struct store_stop *const stop = context;
+
+    if (count >= BUSY_MS / BUSY_STEP_MS ||
+        (stop != NULL && stop->asked(stop->context))) {
+        return 0;
+    }
+    (void)sqlite3_sleep(BUSY_STEP_MS);
+    return 1;
+}
+
 /* Limit what a foreign database may do to the connection, and set how it is written. */
 static void
 set_up(struct database *store)
 {
-    sqlite3_busy_timeout(store->db, BUSY_MS);
+    void *const stop = (void *)(uintptr_t)store->stop;
+
+    sqlite3_busy_handler(store->db, wait_for_lock, stop);
+    if (stop != NULL) {
+        sqlite3_progress_handler(store->db, STEPS_BETWEEN_STOPS, is_stopped, stop);
+    }
     sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -224,16 +260,6 @@ check_kind(struct database *store)
     }
 }
 
-/* Return whether the caller wants to stop, which is not 0 for yes; SQLite calls this
- * every STEPS_BETWEEN_STOPS during a statement. */
-static int
-is_stopped(void *context)
-{
-    const struct store_stop *const stop = context;
-
-    return stop->asked(stop->context);
-}
-
 /* Open a store of any version that is known. Returns NULL with the error set. */
 static struct database *
 open_known(const struct store_url *url, bool write, struct pprof_error *error)
@@ -244,6 +270,7 @@ open_known(const struct store_url *url, bool write, struct pprof_error *error)
     if (store == NULL) {
         return NULL;
     }
+    store->stop = url->access.stop;
     if (!store_files_find(&store->files, store->path, why)) {
         database_fail(store, why);
     } else {
@@ -254,10 +281,6 @@ open_known(const struct store_url *url, bool write, struct pprof_error *error)
     }
     if (!store->failed) {
         open_database(store, write ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
-    }
-    if (!store->failed && url->access.stop != NULL) {
-        sqlite3_progress_handler(store->db, STEPS_BETWEEN_STOPS, is_stopped,
-                                 (void *)(uintptr_t)url->access.stop);
     }
     check_kind(store);
     if (store->failed) {
