@@ -33,6 +33,9 @@ struct store {
  * does what the function of store.h or overview.h with its name promises. */
 struct store_engine {
     bool remote; /* its stores are on servers, not in files */
+    /* Check the location of a URL, without using it. NULL: any is right. Returns false
+     * with the error set. */
+    bool (*check_location)(const struct store_url *url, struct pprof_error *error);
     bool (*create)(const struct store_url *url, const char *cluster,
                    struct pprof_error *error);
     struct store *(*open)(const struct store_url *url, bool write,

@@ -130,8 +130,8 @@ bool store_parse_time(const char *text, int64_t now_ns, int64_t *time_ns);
  *   url     out: store_url_finish frees it, also after a failure
  *
  * Returns false with the error set if a parameter is unknown or its value is wrong, if
- * a server's store is not named as it must be, which a password in the URL is one case
- * of, or if the module for such a store cannot be loaded.
+ * a server's location is malformed, for example has a password, or if the module for
+ * such a store cannot be loaded.
  */
 bool store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
                      struct pprof_error *error);

@@ -308,7 +308,9 @@ store_url_parse(const char *text, int64_t now_ns, struct store_url *url,
         snprintf(error->text, sizeof(error->text), "out of memory for a URL");
         return false;
     }
-    return set_parameters(url, now_ns, error);
+    return set_parameters(url, now_ns, error) &&
+           (url->engine->check_location == NULL ||
+            url->engine->check_location(url, error));
 }
 
 void

@@ -81,8 +81,21 @@ commands__of_a_server__tell_neither_secrets_nor_where_they_are(void **state)
     (void)state;
     check("clickhouse://u@db/p?password-file=/etc/secret&host=x",
           "--store 'clickhouse://u@db/p?password-file=FILE'\"]", "/etc/secret");
-    check("clickhouses://u:hunter2@db/p", "clickhouses://", "hunter2");
     check("clickhouse://db/p", "store add clickhouse://db/p ntprof.pb.gz", "password");
+}
+
+static void
+url__with_a_password__refused_without_it(void **state)
+{
+    struct pprof_error error = {.text = ""};
+    struct store_url url;
+
+    (void)state;
+    assert_false(
+        store_url_parse("clickhouses://u:hunter2@db/p", INT64_MAX, &url, &error));
+    assert_string_not_equal(error.text, "");
+    assert_null(strstr(error.text, "hunter2"));
+    store_url_finish(&url);
 }
 
 int
@@ -93,6 +106,7 @@ main(void)
         cmocka_unit_test(commands__of_a_relative_path__make_it_absolute),
         cmocka_unit_test(
             commands__of_a_server__tell_neither_secrets_nor_where_they_are),
+        cmocka_unit_test(url__with_a_password__refused_without_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

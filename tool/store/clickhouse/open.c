@@ -13,6 +13,7 @@ enum { SQL_BYTES = 2048, CLUSTER_BYTES = 256 };
 
 MODULE_INTERFACE(struct store_engine, clickhouse) = {
     .remote = true,
+    .check_location = clickhouse_check_location,
     .create = clickhouse_create,
     .open = clickhouse_open,
     .close = clickhouse_close,

@@ -129,14 +129,13 @@ find_port(const char *host, size_t length)
 }
 
 /* Return whether the port of a host is a number, or it has none. Another text may be a
- * password whose user was forgotten, which must not be shown as part of an address.
- * What follows a bracket is left to libcurl. */
+ * password whose user was forgotten, which must not be shown as part of an address. */
 static bool
 has_right_port(const char *host, size_t length)
 {
     const char *const colon = find_port(host, length);
 
-    return host[0] == '[' || colon == NULL ||
+    return colon == NULL ||
            colon + 1 + strspn(colon + 1, "0123456789") >= host + length;
 }
 
@@ -341,6 +340,19 @@ server_delete(struct server *server)
         free(server->shown);
         free(server);
     }
+}
+
+bool
+clickhouse_check_location(const struct store_url *url, struct pprof_error *error)
+{
+    struct server *const server = calloc(1, sizeof(*server));
+    char *user = NULL;
+    const bool right = server != NULL ? take_location(server, url, &user, error)
+                                      : refuse_url(error, url, "out of memory");
+
+    free(user);
+    server_delete(server);
+    return right;
 }
 
 /* Return whether an answer says that the server will never accept these rows: status

@@ -97,6 +97,7 @@ uint64_t server_bytes(struct server *server);
 uint64_t server_number(struct server *server, const char *sql);
 
 /* The operations of engine.h. */
+bool clickhouse_check_location(const struct store_url *url, struct pprof_error *error);
 bool clickhouse_create(const struct store_url *url, const char *cluster,
                        struct pprof_error *error);
 struct store *clickhouse_open(const struct store_url *url, bool write,
