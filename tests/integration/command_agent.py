@@ -210,6 +210,29 @@ class Settings(AgentTest):
         self.assertEqual(phases, sorted(phases))
         self.assertEqual({"one", "two"}, set(phases))
 
+    def test_sighup__settings_that_do_not_start_are_given_up(self):
+        config = self.folder / "agent.conf"
+        if b"without libmicrohttpd" in self.ntprof("agent", "--listen", "1.2.3.4:1", "--spool", self.spool).stderr:
+            self.skipTest("this ntprof was built without libmicrohttpd")
+        config.write_text("label = phase=one\n")
+        child = self.start_agent("--config", config)
+        for times in (2, 3):
+            config.write_text("label = phase=two\nlisten = 192.0.2.1:1\n")  # an address of nobody
+            child.send_signal(signal.SIGHUP)
+            wait_for(lambda: self.said().count("windows of") == times or child.poll() is not None, "a new start")
+            self.assertIsNone(child.poll(), self.said())
+            self.assertEqual(self.said().count("the settings stay"), times - 1)
+        count = len(self.windows())
+        path = self.wait_windows(count + 1)[-1]
+        self.assertIn("ntprof.label phase one", self.labels(path))
+        config.write_text("label = phase=three\n")
+        child.send_signal(signal.SIGHUP)
+        wait_for(lambda: self.said().count("windows of") == 4, "a new start")
+        count = len(self.windows())
+        path = self.wait_windows(count + 1)[-1]
+        self.assertIn("ntprof.label phase three", self.labels(path))
+        self.end(child)
+
     def test_check_config__says_what_is_wrong_and_starts_nothing(self):
         config = self.folder / "agent.conf"
         for lines, part in (("window = 1m\n", None), ("window = 7s\n", "--window"), ("windw = 1m\n", "no such option"),

@@ -9,27 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read the settings again. After a mistake in them the old ones stay in effect. */
+/* Go back from settings with a mistake to the old ones. */
 static void
-reload(struct agent_settings *settings, int argc, char **argv)
+restore(struct agent_settings *settings, struct agent_settings *old)
 {
-    struct agent_settings fresh = {.words = NULL};
+    cmd_fail("agent", "the settings stay as they were");
+    agent_settings_finish(settings);
+    *settings = *old;
+    *old = (struct agent_settings){.words = NULL};
+}
+
+/* Read the settings again. After a mistake in them the present ones stay in effect;
+ * otherwise *old is what they were. */
+static void
+reload(struct agent_settings *settings, struct agent_settings *old, int argc,
+       char **argv)
+{
     int status;
 
-    if (agent_settings_take(&fresh, argc, argv, &status)) {
-        agent_settings_finish(settings);
-        *settings = fresh;
-    } else {
-        cmd_fail("agent", "the settings stay as they were");
-        agent_settings_finish(&fresh);
+    agent_settings_finish(old);
+    *old = *settings;
+    *settings = (struct agent_settings){.words = NULL};
+    if (!agent_settings_take(settings, argc, argv, &status)) {
+        restore(settings, old);
     }
 }
 
-/* Run an agent, and after each reload another one with new settings. Returns the exit
- * status. */
+/* Run an agent, and after each reload another one with new settings; with the old ones
+ * if it does not start with those. Returns the exit status. */
 static int
 run_agents(struct agent_settings *settings, int argc, char **argv)
 {
+    struct agent_settings old = {.words = NULL};
     struct ending ending;
     const int failure = ending_prepare(&ending);
     enum agent_end end;
@@ -37,9 +48,16 @@ run_agents(struct agent_settings *settings, int argc, char **argv)
     if (failure != 0) {
         return cmd_fail("agent", "cannot wait for signals: %s", strerror(-failure));
     }
-    while ((end = agent_run(settings, ending.signal_fd)) == AGENT_RELOAD) {
-        reload(settings, argc, argv);
-    }
+    do {
+        end = agent_run(settings, ending.signal_fd);
+        if (end == AGENT_RELOAD) {
+            reload(settings, &old, argc, argv);
+        } else if (end == AGENT_REFUSED && old.words != NULL) {
+            restore(settings, &old);
+            end = AGENT_RELOAD;
+        }
+    } while (end == AGENT_RELOAD);
+    agent_settings_finish(&old);
     ending_release(&ending);
     return end == AGENT_STOPPED ? CMD_OK : CMD_FAILED;
 }

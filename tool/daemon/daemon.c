@@ -316,7 +316,7 @@ enum agent_end
 agent_run(const struct agent_settings *settings, int signal_fd)
 {
     struct agent *const agent = calloc(1, sizeof(*agent));
-    enum agent_end end = AGENT_FAILED;
+    enum agent_end end = AGENT_REFUSED;
 
     if (agent == NULL) {
         cmd_fail("agent", "out of memory");
@@ -346,7 +346,7 @@ agent_run(const struct agent_settings *settings, int signal_fd)
         /* The sender still uses the agent, which is not freed. A reload would open its
          * spool a second time in this process: the service manager starts another
          * process instead. */
-        return end == AGENT_RELOAD ? AGENT_FAILED : end;
+        return end == AGENT_STOPPED ? AGENT_STOPPED : AGENT_FAILED;
     }
     free(agent);
     return end;

@@ -11,6 +11,7 @@ enum agent_end {
     AGENT_STOPPED, /* SIGTERM, SIGINT or SIGQUIT */
     AGENT_RELOAD,  /* SIGHUP: run again with new settings */
     AGENT_FAILED,  /* an error line was printed */
+    AGENT_REFUSED, /* as AGENT_FAILED: it did not start with these settings */
 };
 
 /*
