@@ -226,6 +226,24 @@ class Stores(ServerCase):
         self.succeed("store", "prune", self.url, "--max-size", "1")
         self.assertEqual(json.loads(self.succeed("store", "stat", self.url, "--json").stdout)["rows"], 0)
 
+    def test_prune_by_size__no_day_more_than_needed(self):
+        """The first day has nearly all hits, and a window that ends on the next one."""
+        day = 86400
+        many = " ".join(f"{0x1000 + 64 * i:#x}:{1 + i % 1000}" for i in range(10000))
+        self.agent(f"web1 e1 {day + 1000} 60 10000 - - /bin/x aa11 {many}",
+                   *(f"web1 e1 {day * i + start} 60 10000 - - /bin/x aa11 0x1000:1" for i in range(1, 5)
+                     for start in (1060, day - 30)))
+        self.server.ask(f"OPTIMIZE TABLE {self.base}.hits FINAL")
+        sizes = {line.split()[0].strip("'"): int(line.split()[1]) for line in self.server.ask(
+            f"SELECT partition, sum(bytes_on_disk) FROM system.parts WHERE active AND database = '{self.base}' AND "
+            "table = 'hits' GROUP BY partition").splitlines()}
+        size = json.loads(self.succeed("store", "stat", self.url, "--json").stdout)["bytes"]
+        first = sizes["1970-01-02"]
+        self.assertIn(b"removed 3 windows",
+                      self.succeed("store", "prune", self.url, "--max-size", str(size - first // 2)).stderr)
+        self.assertEqual(self.hits(), 6)
+        harness.wait_for(lambda: "6 windows of 1 host" in self.report()["limits"], "the end of the window at midnight")
+
     def test_prune_of_folded_days__sums_go(self):
         """The last window of a day ends on the next one, and stays."""
         self.agent("web1 e1 1000 60 10000 - - /bin/x aa11 0x1000:1", "web1 e1 86370 60 10000 - - /bin/x aa11 0x1000:8")

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DAY_NS UINT64_C(86400000000000)
+
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
 
 /* A sender asks the server for the time, and then adds its window with that time. So a
@@ -246,12 +248,37 @@ drop_before(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
     return windows;
 }
 
+/* Remove the windows that start before end_day, also those that end later: agents have
+ * one at each midnight. All of their hits go, too. The server removes these windows
+ * some time after it has answered; until then they are windows without hits. list: room
+ * for days. */
+static void
+drop_started(struct server *server, uint64_t end_day, uint64_t list[DAYS_MAX])
+{
+    static const char *const tables[] = {"sums", "windows", "hits", "accounting"};
+    char table[SQL_BYTES / 2] = "windows";
+    char sql[SQL_BYTES];
+
+    if (server->cluster != NULL) {
+        snprintf(table, sizeof(table), "windows_local ON CLUSTER '%s'",
+                 server->cluster);
+    }
+    snprintf(sql, sizeof(sql), "ALTER TABLE %s DELETE WHERE start_ns < %" PRIu64, table,
+             end_day * DAY_NS);
+    server_run(server, sql);
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+        drop_days(server, tables[i], "", end_day, list);
+    }
+}
+
 /* Remove whole days, the oldest first, until the store has at most bytes_max bytes.
  * Returns the number of windows that were removed. list: room for days. */
 static uint64_t
 drop_by_size(struct server *server, uint64_t bytes_max, uint64_t list[DAYS_MAX])
 {
     uint64_t windows = 0;
+    uint64_t from_day = 0; /* windows that start before it were counted */
+    char sql[SQL_BYTES];
 
     while (server_bytes(server) > bytes_max && !server->failed) {
         const size_t days =
@@ -259,11 +286,19 @@ drop_by_size(struct server *server, uint64_t bytes_max, uint64_t list[DAYS_MAX])
                       "SELECT DISTINCT toUInt64(toUInt16(day)) AS d FROM "
                       "windows ORDER BY d LIMIT 1 FORMAT RowBinary",
                       list);
+        const uint64_t end_day = list[0] + 1;
 
         if (days == 0) {
             break; /* the rest is names */
         }
-        windows += drop_before(server, list[0] + 1, list);
+        snprintf(sql, sizeof(sql),
+                 "SELECT count() FROM (SELECT host FROM windows WHERE start_ns >= "
+                 "%" PRIu64 " AND start_ns < %" PRIu64
+                 " GROUP BY host, epoch, start_ns) FORMAT RowBinary",
+                 from_day * DAY_NS, end_day * DAY_NS);
+        windows += server_number(server, sql);
+        drop_started(server, end_day, list);
+        from_day = end_day;
     }
     return windows;
 }
