@@ -10,6 +10,7 @@
 #include "store/clickhouse/server.h"
 
 #include "base/arithmetic.h"
+#include "base/clock.h"
 #include "base/string_set.h"
 #include "profile/uses.h"
 
@@ -487,16 +488,13 @@ text_of(const char *text)
     return text != NULL ? text : "";
 }
 
-/* Send the row of table windows. Its column added has the time of the server's clock,
- * as folds have, which compare with it (fold.c). */
+/* Send the row of table windows. */
 static void
 send_window(struct adding *adding)
 {
     const struct profile *const profile = adding->profile;
     const struct store_window *const window = adding->window;
     struct buffer *const out = &adding->rows;
-    const uint64_t now =
-        server_number(adding->server, "SELECT toUInt64(now()) FORMAT RowBinary");
     const uint64_t end_ns = profile->time_ns + profile->duration_ns;
 
     out->size = 0;
@@ -515,7 +513,7 @@ send_window(struct adding *adding)
     row_binary_put_text(out, text_of(profile->limits));
     row_binary_put_text(out, text_of(profile->gaps));
     row_binary_put(out, profile->bucket_bytes, 4);
-    row_binary_put(out, now, 4);
+    row_binary_put(out, clock_ns(CLOCK_REALTIME) / CLOCK_SECOND_NS, 4);
     server_insert(adding->server,
                   "windows(day, host, epoch, start_ns, end_ns, boot, labels, command, "
                   "backend, limits, gaps, bucket_bytes, added)",

@@ -3,10 +3,11 @@
  * fold.c - sums of past days, and removing old ones.
  *
  * A day's sums are made anew from its windows and put in the place of the old ones at
- * once, so folding again changes nothing. With them goes a row that says when they were
- * made, so of two processes that fold a day at once either leaves sums and time that
- * belong together. Readers use them only if no window of the day was added since; the
- * rows themselves stay.
+ * once, so folding again changes nothing. With them goes a row with a hash of the day's
+ * windows before they were added up, so of two processes that fold a day at once either
+ * leaves sums and a hash that belong together. Readers use them only if the day still
+ * has the same hash: a window comes after all of its hits, so the sums have all windows
+ * of the hash. The rows themselves stay.
  */
 #include "store/clickhouse/schema.h"
 #include "store/clickhouse/server.h"
@@ -15,16 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #define DAY_NS UINT64_C(86400000000000)
 
 enum { SQL_BYTES = 2048, DAYS_MAX = 4096, DAY_S = 86400 };
-
-/* A sender asks the server for the time, and then adds its window with that time. So a
- * fold takes its own time and waits as long as adding usually takes: its sums then have
- * all windows with an earlier time. */
-enum { ADDING_S = 2 };
 
 /* At most about so many rows are added up at a time, those of some of the hosts: the
  * server keeps what it adds up in memory. */
@@ -32,13 +27,12 @@ enum { ROWS_AT_A_TIME = 1 << 20 };
 
 /* Days whose windows have all ended, and some of which were added since they were
  * folded; an hour is left for stragglers. */
-#define DAYS_TO_FOLD                                                                  \
-    "SELECT toUInt64(toUInt16(day)) FROM (SELECT toDate(intDiv(start_ns, "            \
-    "86400000000000)) AS day, max(added) AS a, max(end_ns) AS e FROM windows GROUP "  \
-    "BY "                                                                             \
-    "day) ANY LEFT JOIN (" FOLDED_DAYS ") USING "                                     \
-    "(day) WHERE toUInt64(a) >= f AND e < (toUInt64(now()) - 3600) * 1000000000 AND " \
-    "toUInt64(toUInt16(day) + 1) * 86400 <= toUInt64(now()) - 3600 ORDER BY day "     \
+#define DAYS_TO_FOLD                                                                 \
+    "SELECT toUInt64(toUInt16(day)) FROM (SELECT toDate(intDiv(start_ns, "           \
+    "86400000000000)) AS day, " WINDOWS_HASH " AS a, max(end_ns) AS e FROM windows " \
+    "GROUP BY day) ANY LEFT JOIN (" FOLDED_DAYS ") USING (day) WHERE a != f AND "    \
+    "e < (toUInt64(now()) - 3600) * 1000000000 AND "                                 \
+    "toUInt64(toUInt16(day) + 1) * 86400 <= toUInt64(now()) - 3600 ORDER BY day "    \
     "FORMAT RowBinary"
 
 #define SUM_KEYS \
@@ -123,10 +117,9 @@ sum_up_day(struct server *server, uint64_t day, long own)
 }
 
 /* Make the sums of a day in a table folding_OWN of this process alone, which then
- * replaces the day's partition of table sums as a whole. now: the server's time before
- * the sums were made. */
+ * replaces the day's partition of table sums as a whole. */
 static void
-fold_day(struct server *server, uint64_t day, uint64_t now)
+fold_day(struct server *server, uint64_t day)
 {
     char sql[SQL_BYTES];
     const long own = random();
@@ -134,12 +127,13 @@ fold_day(struct server *server, uint64_t day, uint64_t now)
 
     snprintf(sql, sizeof(sql), "CREATE TABLE folding_%ld AS sums", own);
     server_run(server, sql);
-    sum_up_day(server, day, own);
     snprintf(sql, sizeof(sql),
-             "INSERT INTO folding_%ld(day, source, period) SELECT toDate(%" PRIu64
-             "), '', toUInt64(%" PRIu64 ")",
-             own, day, now);
+             "INSERT INTO folding_%ld(day, source, address) SELECT toDate(%" PRIu64
+             "), '', " WINDOWS_HASH " FROM windows WHERE "
+             "toDate(intDiv(start_ns, 86400000000000)) = toDate(%" PRIu64 ")",
+             own, day, day);
     server_run(server, sql);
+    sum_up_day(server, day, own);
     show_day(day, shown, sizeof(shown));
     snprintf(sql, sizeof(sql),
              "ALTER TABLE sums REPLACE PARTITION '%s' FROM folding_%ld", shown, own);
@@ -153,7 +147,6 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
     struct server *const server = (struct server *)store;
     uint64_t *const list = calloc(DAYS_MAX, sizeof(*list));
     size_t count;
-    uint64_t now;
 
     server_start(server, error);
     if (server->cluster != NULL) {
@@ -168,12 +161,8 @@ clickhouse_fold(struct store *store, uint64_t *days, struct pprof_error *error)
     srandom(
         (unsigned)server_number(server, "SELECT toUInt64(rand()) FORMAT RowBinary"));
     count = read_days(server, DAYS_TO_FOLD, list);
-    now = server_number(server, "SELECT toUInt64(now()) FORMAT RowBinary");
-    if (count > 0) {
-        sleep(ADDING_S);
-    }
     for (size_t i = 0; i < count && !server->failed; i++) {
-        fold_day(server, list[i], now);
+        fold_day(server, list[i]);
     }
     *days = server->failed ? 0 : count;
     free(list);

@@ -235,7 +235,7 @@ read_sources(struct reading *reading)
 /* ---- rows ---- */
 
 /* List the days whose sums can be used in reading->folded: days that lie wholly within
- * the selected time, and to which no window was added since they were folded. Sums have
+ * the selected time, and have the windows that they were folded with. Sums have
  * no labels, so with labels there are none. */
 static void
 list_folded(struct reading *reading)
@@ -250,8 +250,15 @@ list_folded(struct reading *reading)
         &reading->sql,
         "SELECT toUInt64(toUInt16(day)) FROM (" FOLDED_DAYS
         ") ANY LEFT JOIN (SELECT toDate(intDiv(start_ns, 86400000000000)) "
-        "AS day, max(added) AS a FROM windows GROUP BY day) USING (day) WHERE "
-        "toUInt64(a) < f");
+        "AS day, " WINDOWS_HASH " AS a FROM windows WHERE 1");
+    /* Windows of other days need no hash. */
+    if (selection->since_ns != 0) {
+        buffer_print(&reading->sql, " AND start_ns >= %" PRId64, selection->since_ns);
+    }
+    if (selection->until_ns != 0) {
+        buffer_print(&reading->sql, " AND start_ns < %" PRId64, selection->until_ns);
+    }
+    buffer_append_text(&reading->sql, " GROUP BY day) USING (day) WHERE a = f");
     if (selection->since_ns != 0) {
         buffer_print(&reading->sql,
                      " AND toUInt64(toUInt16(day)) * 86400000000000 >= %" PRId64,

@@ -37,10 +37,15 @@ struct clickhouse_table {
     "source String, period UInt64, process String, unit String, " \
     "image String, bias UInt64, address UInt64, variant String, "
 
-/* Days that have sums, and when (f) these were made: a row without a source has that
- * time, in seconds since 1970, as its period. */
+/* A hash of the windows in a group of rows of table windows. It is another one after a
+ * window was added, and may be after parts of the table were merged. */
+#define WINDOWS_HASH "sum(cityHash64(host, epoch, start_ns, end_ns))"
+
+/* Days that have sums, and the hash (f) of the windows that these are of: a row without
+ * a source has it as its address. In its period 0.1.0 had a time, and took sums only if
+ * that was later than all windows: 0 has it read the windows. */
 #define FOLDED_DAYS \
-    "SELECT day, max(period) AS f FROM sums WHERE source = '' GROUP BY day"
+    "SELECT day, max(address) AS f FROM sums WHERE source = '' GROUP BY day"
 
 #define HITS_ORDER "source, period, hour, image, bias, address, variant, process, unit"
 
