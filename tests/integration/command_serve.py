@@ -123,6 +123,18 @@ class Serve(CommandTest):
         self.assertIn(b"/bin/new", body)
         self.assertNotIn(b"/bin/old\"", harness.PAGE_DATA.findall(body)[1][1])
 
+    def test_label_of_a_page__replaces_those_of_the_url(self):
+        self.make("a", "/bin/old", "4096:300")
+        self.make("b", "/bin/new", "4096:50")
+        self.add("a", "web1", "--label", "role=web", "--label", "env=prod")
+        self.add("b", "web2", "--label", "role=db", "--label", "env=prod")
+        self.serve(URL + "?label=role=web")
+        for label, hits in (("", 300), ("role=db", 50), ("env=prod", 350), (["env=prod", "role=web"], 300)):
+            with self.subTest(label):
+                self.assertEqual(self.hits(self.page(label=label)), hits)
+        page = self.page(**{"old.label": "role=db"})
+        self.assertEqual([page["diff"]["sources"][0][key] for key in ("old_total_hits", "new_total_hits")], [53, 303])
+
     def test_comparison__as_diff_has_it(self):
         self.add_two()
         self.serve()

@@ -21,11 +21,19 @@ serve_read_selection(const struct serve_query *query, const char *prefix,
                      int64_t now_ns, struct store_selection *selection,
                      struct pprof_error *error)
 {
+    bool labelled = false;
+
     for (size_t i = 0; i < query->count; i++) {
         const char *const name = name_of_side(query->names[i], prefix);
 
-        if (name != NULL && query->values[i][0] != '\0' &&
-            !store_select(selection, name, query->values[i], now_ns, error)) {
+        if (name == NULL || query->values[i][0] == '\0') {
+            continue;
+        }
+        if (!labelled && strcmp(name, "label") == 0) {
+            labelled = true;
+            selection->label_count = 0;
+        }
+        if (!store_select(selection, name, query->values[i], now_ns, error)) {
             return false;
         }
     }
