@@ -229,6 +229,12 @@ class Store(CommandTest):
         self.refuse("--since selects only in a store", "report", "a", "--since", "1h")
         self.refuse("write KEY=VALUE", "report", URL, "--label", "env")
 
+    def test_long_label__selects_what_has_it(self):
+        self.make("a", "/bin/x", 10000, "0x1000:5")
+        self.succeed("store", "add", URL, "a", "--label", "k=" + 1500 * "v")
+        self.assertEqual(self.hits("--label", "k=" + 1500 * "v"), 8)
+        self.refuse("no window is selected", "report", URL, "--label", "k=" + 1499 * "v")
+
     def test_missing_windows__are_reported(self):
         self.agent(*(f"web1 e1 {1000 + 60 * i} 60 10000 - - /bin/x - 0x1000:1" for i in range(10)),
                    *(f"web2 e2 {1000 + 60 * i} 60 10000 - - /bin/x - 0x1000:1" for i in range(10) if i not in (3, 4)),

@@ -2,8 +2,6 @@
 /* windows.c - writes the condition, and binds its parameters in the same order. */
 #include "store/sqlite/windows.h"
 
-#include <stdio.h>
-
 /* The first parameter that is a label; those after it are, too. */
 enum { FIRST_LABEL = 4 };
 
@@ -26,13 +24,19 @@ void
 windows_bind(struct database *store, sqlite3_stmt *statement,
              const struct store_selection *selection)
 {
-    char label[1024];
+    struct buffer label = {0};
 
     database_bind(store, statement, 1, (uint64_t)selection->since_ns);
     database_bind(store, statement, 2, (uint64_t)selection->until_ns);
     database_bind_text(store, statement, 3, selection->host);
     for (size_t i = 0; i < selection->label_count; i++) {
-        snprintf(label, sizeof(label), "\n%s\n", selection->labels[i]);
-        database_bind_text(store, statement, FIRST_LABEL + (int)i, label);
+        label.size = 0;
+        buffer_print(&label, "\n%s\n", selection->labels[i]);
+        if (buffer_text(&label) == NULL) {
+            database_fail(store, "out of memory");
+            break;
+        }
+        database_bind_text(store, statement, FIRST_LABEL + (int)i, buffer_text(&label));
     }
+    buffer_finish(&label);
 }
