@@ -258,8 +258,8 @@ describe_window_gaps(struct agent *agent, const struct profile *profile,
                 spool.dropped - agent->dropped,
                 spool.dropped - agent->dropped == 1 ? " was" : "s were");
         cmd_fail("agent",
-                 "dropped %" PRIu64 " of the oldest windows of the spool: see "
-                 "--spool-size and --spool-age",
+                 "dropped %" PRIu64 " of the oldest windows of the spool: it is beyond "
+                 "--spool-size or --spool-age, or its disk is full",
                  spool.dropped - agent->dropped);
         agent->dropped = spool.dropped;
     }

@@ -40,7 +40,7 @@ struct spool_limits {
 /* spool_statistics - what was counted since the start, and what there is now. */
 struct spool_statistics {
     uint64_t written;  /* windows */
-    uint64_t dropped;  /* windows that the limits removed */
+    uint64_t dropped;  /* windows that were removed by the limits, or for room */
     uint64_t failures; /* attempts to write */
     uint64_t files;    /* windows in the folder now, without the refused ones */
     uint64_t refused;  /* windows in the folder that the store refused */
