@@ -136,8 +136,8 @@ refuse_request(struct agent *agent, struct agent_request *request)
     struct http_answer answer;
 
     http_text(&answer, HTTP_UNAVAILABLE,
-              "no profile could be made: the agent ends, its interval changed, or "
-              "memory ran out; try again\n");
+              "no profile could be made: the agent ends, or memory ran out; try "
+              "again\n");
     http_server_answer(agent->server, request->request, &answer);
     request->request = NULL;
 }
