@@ -110,9 +110,9 @@ agent_time_source(const struct agent *agent)
 }
 
 /* Set the interval of a look to the one that its hits were counted with: if the
- * interval was changed just before the look, that is the earlier one. */
+ * interval was changed since the look before, that is the earlier one. */
 static void
-keep_outgoing(const struct agent *agent, struct profile *look)
+keep_outgoing(struct agent *agent, struct profile *look)
 {
     const size_t at = agent_time_source(agent);
 
@@ -120,6 +120,7 @@ keep_outgoing(const struct agent *agent, struct profile *look)
         look->sources[at].asked = agent->outgoing.asked;
         look->sources[at].granted = agent->outgoing.granted;
     }
+    agent->outgoing = (struct profile_source){.granted = 0};
 }
 
 bool
@@ -391,7 +392,7 @@ change_interval(struct agent *agent)
     ntprof_source_info info = {.size = sizeof(info)};
     uint64_t granted;
 
-    if (!agent->interval_pending) {
+    if (!agent->interval_pending || agent->outgoing.granted != 0) {
         return;
     }
     if (collector_get_source(agent->recording.collector, agent_time_source(agent),
@@ -417,11 +418,21 @@ time_hits(const struct profile *window)
     return 0;
 }
 
-/* Note that the next look has the new interval. */
+/* Note that the next look has the new interval. If this one failed (looked is false),
+ * the next has the hits of the old interval, too: that one is set again. If it is
+ * refused, the next look is still one of the outgoing interval, which its hits until
+ * now have. */
 static void
-end_change(struct agent *agent)
+end_change(struct agent *agent, bool looked)
 {
-    agent->outgoing = (struct profile_source){.granted = 0};
+    uint64_t granted;
+
+    if (!looked && agent->outgoing.granted != 0) {
+        if (recording_set_interval(&agent->recording, agent->pace_100ns, &granted)) {
+            agent->outgoing = (struct profile_source){.granted = 0};
+        }
+        return;
+    }
     agent->interval_pending = false;
     agent->pace_100ns = agent->ration.interval_100ns;
 }
@@ -446,9 +457,11 @@ agent_finish_window(struct agent *agent)
     uint64_t hits = 0;
     uint64_t taken;
     struct profile *profile;
+    bool looked;
 
     change_interval(agent);
-    if (!agent_look(agent)) {
+    looked = agent_look(agent);
+    if (!looked) {
         cmd_fail("agent", "out of memory: the hits go to the next window");
     }
     taken = agent->part.hits;
@@ -465,7 +478,7 @@ agent_finish_window(struct agent *agent)
     agent->metrics.clock_jumps += end.jump_ns != 0;
     agent->metrics.suspensions += end.suspended_ns != 0;
     pthread_mutex_unlock(&agent->metrics_lock);
-    end_change(agent);
+    end_change(agent, looked);
     choose_interval(agent, hits, end.counted_ns, changed);
     ration_readers(agent, end.counted_ns);
     if (end.new_epoch) {

@@ -48,9 +48,9 @@ struct agent {
     struct part part;           /* what was counted in the window */
     struct collector_gaps gaps; /* and what was not */
     struct ration ration;
-    /* The interval of source time in the window that ends, while the next interval is
-     * set already, which happens just before the window's last look. All zero at all
-     * other times. */
+    /* The interval of source time in the window that ends, from when the next interval
+     * is set, just before the window's last look, until a look succeeds. All zero at
+     * all other times. */
     struct profile_source outgoing;
     bool interval_pending; /* ration.interval_100ns is not in effect yet */
     bool ration_exceeded;  /* the last window cost more than --max-cpu, and most of it
