@@ -372,7 +372,7 @@ class Stores(ServerCase):
         url = self.url.replace("//", "//secret@")
         self.succeed("store", "stat", url + "?password-file=right")
         self.refuse("assword", "store", "stat", url + "?password-file=wrong")
-        self.refuse("No such file", "store", "stat", url + "?password-file=none")
+        self.refuse("password-file: No such file", "store", "stat", url + "?password-file=none")
 
 
 class Hostile(ServerCase):
@@ -486,6 +486,9 @@ class Hostile(ServerCase):
         url = self.serve(lambda h: self.reply(h, 200, bytes(8)), both).replace("clickhouse:", "clickhouses:")
         self.refuse("certificate", "report", url)
         self.refuse("no such store", "report", url + "&ca=cert.pem")
+        result = self.ntprof("report", url + "&ca=none.pem")
+        self.assertIn("ca: the file cannot be read", text(result.stderr))
+        self.assertNotIn("none.pem", text(result.stderr))
 
 
 if __name__ == "__main__":

@@ -195,7 +195,8 @@ add_header(struct server *server, const char *name, const char *value)
     return longer != NULL;
 }
 
-/* Have each request send the password: the first line of the file. */
+/* Have each request send the password: the first line of the file. The error does not
+ * name the file: ntprof serve shows it to its clients. */
 static bool
 add_password(struct server *server, const char *path, struct pprof_error *error)
 {
@@ -209,13 +210,13 @@ add_password(struct server *server, const char *path, struct pprof_error *error)
         fclose(file);
     }
     if (!read) {
-        return refuse_setting(error, path,
+        return refuse_setting(error, "password-file",
                               file == NULL ? strerror(reason) : "is empty");
     }
     password[strcspn(password, "\r\n")] = '\0';
     added = add_header(server, PASSWORD_HEADER, password);
     explicit_bzero(password, sizeof(password));
-    return added || refuse_setting(error, path, "out of memory");
+    return added || refuse_setting(error, "password-file", "out of memory");
 }
 
 /* Have each request send user and password. Returns false with the error set. */
@@ -512,6 +513,10 @@ perform(struct server *server, const char *parameters, const void *body, size_t 
     }
     if (result == CURLE_ABORTED_BY_CALLBACK) {
         return server_fail(server, "did not answer before the end");
+    }
+    /* libcurl's reason has the path; see add_password. */
+    if (result == CURLE_SSL_CACERT_BADFILE) {
+        return server_fail(server, "ca: the file cannot be read");
     }
     if (result != CURLE_OK) {
         return server_fail(server,
