@@ -25,9 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel's symbols are read again after this time at the earliest, since modules
- * are seldom loaded. */
+/* If a hit of the kernel has no name, its symbols are read again after this time at the
+ * earliest, as its module may have been loaded since. Code of seccomp filters never has
+ * a name: so the time doubles with each reading that did not find all names. */
 static const uint64_t kernel_keep_s = 60;
+static const uint64_t kernel_keep_max_s = 3600;
 
 /* Limit of the names of one image: half of memory_max, and at least what programs of
  * some size need. */
@@ -522,16 +524,23 @@ namer_read_map(struct naming *naming, struct namer *namer, struct image *image,
 {
     struct sym_map *map = NULL;
     const uint64_t now_s = clock_now_ns() / CLOCK_SECOND_NS;
-    /* A name may be missing since its module was loaded later. */
-    const bool kernel_due = namer->read_s == 0 || namer->partial ||
-                            (namer->missed && now_s - namer->read_s >= kernel_keep_s);
+    bool kernel_due;
 
+    if (!namer->missed) {
+        namer->keep_s = kernel_keep_s;
+    }
+    /* A name may be missing since its module was loaded later. */
+    kernel_due = namer->read_s == 0 || namer->partial ||
+                 (namer->missed && now_s - namer->read_s >= namer->keep_s);
     if (image->kind == IMAGE_ANONYMOUS && image->pid != 0 && namer->given_up) {
         perf_maps_read_again(naming, namer, image, bytes);
     } else if (image->kind == IMAGE_KERNEL) {
         namer->kernel = true;
         if (kernel_due) {
             namer->read_s = now_s;
+            if (namer->missed && namer->keep_s < kernel_keep_max_s) {
+                namer->keep_s *= 2;
+            }
             map = open_kernel(naming, counts, bytes, &namer->partial);
             if (map == NULL) {
                 report_no_kernel(naming, namer, errno);

@@ -25,6 +25,7 @@ struct namer {
     uint64_t bytes;      /* what elf took in memory after its last rows */
     uint64_t hits;       /* hits of the image when map was read */
     uint64_t read_s;     /* CLOCK_MONOTONIC: when map was read */
+    uint64_t keep_s;     /* of the kernel: how long map is kept at least */
 };
 
 /* calls - the call stacks of hits as a profile has them. All zero: there are none. */
