@@ -287,6 +287,14 @@ class Store(CommandTest):
     def test_symbolize__adds_names_of_files(self):
         self.profile("-q", "--no-lines", "-o", "a", "--", "/usr/bin/python3", "-S", "-c", "sum(range(3000000))")
         self.succeed("store", "add", URL, "a")
+        for name, what in ("a", "ntprof report --symbolize adds"), (URL, "ntprof store symbolize adds"):
+            for key in "line", "inline":
+                self.assertIn(what, text(self.succeed("report", name, "--by", key).stdout))
+            self.assertNotIn("no lines are stored", text(self.succeed("report", name).stdout))
+        # Nothing is advised that was done just now.
+        for result in (self.succeed("report", "a", "--symbolize", "--by", "line"),
+                       self.profile("--by", "line", "--", "/usr/bin/python3", "-S", "-c", "sum(range(3000000))")):
+            self.assertNotIn("symbolize adds", text(result.stdout) + text(result.stderr))
         self.database().execute("UPDATE place SET function = (SELECT id FROM function WHERE name = ''), line = 0, "
                                 "quality = 0, frame = (SELECT id FROM frame WHERE function = (SELECT id FROM function "
                                 "WHERE name = '')) WHERE variant = 0")

@@ -120,6 +120,7 @@ add_names(struct profile *profile, const struct arguments *arguments)
     bool done = symbolize_for_command("report", arguments->file, &arguments->names,
                                       profile, &statistics);
 
+    profile->symbolized = true;
     if (done && arguments->output != NULL) {
         progress_report_file("writing", arguments->output);
         done = pprof_write(profile, arguments->output, &error) ||

@@ -207,6 +207,8 @@ struct profile {
     bool rows_selected;
     /* It was read from a store, which keeps no stacks, threads and processors. */
     bool of_store;
+    /* This process looked for names and lines of it: doing so again would add none. */
+    bool symbolized;
     struct profile_private *private; /* string pool, lookup tables */
 };
 

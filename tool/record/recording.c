@@ -440,6 +440,7 @@ recording_describe(const struct recording *recording, struct profile *profile,
     profile->gaps = describe_gaps(gaps, profile, interim);
     profile->time_ns = recording->start_ns;
     profile->duration_ns = gaps->counted_ns;
+    profile->symbolized = !recording->options->names.no_lines;
     if (profile->command == NULL || profile->hal == NULL || profile->limits == NULL ||
         profile->gaps == NULL) {
         profile_delete(profile);

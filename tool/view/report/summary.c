@@ -604,6 +604,46 @@ put_wide_buckets(struct buffer *line, const struct report_groups *groups)
     }
 }
 
+/* Whether code of files has names, and no line is known of any. */
+static bool
+lacks_lines(const struct profile *profile)
+{
+    bool named = false;
+
+    for (size_t i = 0; i < profile->row_count; i++) {
+        const struct profile_row *const row = &profile->rows[i];
+
+        if (row->line != 0) {
+            return false;
+        }
+        named = named || (profile->images[row->image].path[0] == '/' &&
+                          profile->functions[row->function].name[0] != '\0');
+    }
+    return named;
+}
+
+/* Print why the column of lines, or of inlined code, is empty. */
+static void
+put_no_lines(struct buffer *line, const struct report_groups *groups)
+{
+    const struct profile *const profile = groups->profile;
+
+    if (profile->bucket_bytes != 0 &&
+        (report_groups_by(groups, REPORT_BY_LINE) ||
+         report_groups_by(groups, REPORT_BY_INLINE)) &&
+        lacks_lines(profile)) {
+        buffer_append_text(line, "ntprof: no lines are stored: ");
+        if (profile->symbolized) {
+            buffer_append_text(line, "no debug information was found\n");
+            return;
+        }
+        buffer_print(line,
+                     "it was recorded with --no-lines, or without debug information; "
+                     "ntprof %s adds what there is now\n",
+                     profile->of_store ? "store symbolize" : "report --symbolize");
+    }
+}
+
 /* Whether a function of Linux, or a part of one, enables interrupts. */
 static bool
 enables_interrupts(const char *function)
@@ -699,6 +739,7 @@ report_print_summary(FILE *out, const struct profile *profile,
         put_warning(&line, profile, &profile->sources[i], total);
     }
     put_wide_buckets(&line, groups);
+    put_no_lines(&line, groups);
     put_enabling(&line, groups);
     if (profile->source_count > 0) {
         put_unnamed(&line, profile, groups->totals[0], advise);
