@@ -247,13 +247,15 @@ address_of(const struct pair_side *side, uint32_t number, uint64_t address)
 
 /* Add the functions of a side, without what differs between builds: folders and lines
  * of definitions, and mangled names of Rust. Of a mangled name its first letters stay:
- * they say that the name is demangled C++, which tables show shorter. */
+ * they say that the name is demangled C++, which tables show shorter. Functions
+ * without a name stay as they are. Without folder and line such a function could equal
+ * entry 0, "no function", and a frame of entry 0 is refused. */
 static bool
 add_functions(struct pair_side *side)
 {
     for (size_t i = 0; i < side->profile->function_count; i++) {
         const struct profile_function *from = &side->profile->functions[i];
-        const struct profile_function function = {
+        const struct profile_function named = {
             .name = from->name,
             .system_name = strncmp(from->system_name, "_Z", 2) == 0 ? "_Z" : "",
             .file = path_file_name(from->file),
@@ -262,7 +264,9 @@ add_functions(struct pair_side *side)
             .address = from->address,
         };
 
-        if (!profile_add_function(side->pair->joined, &function, &side->functions[i])) {
+        if (!profile_add_function(side->pair->joined,
+                                  from->name[0] != '\0' ? &named : from,
+                                  &side->functions[i])) {
             return false;
         }
     }

@@ -159,6 +159,31 @@ read__other_build__same_functions_by_name_and_file(void **state)
     profile_delete(one);
 }
 
+/* As in files of other tools, which may know a line only. */
+static void
+read__inlined_into_code_without_name__compared(void **state)
+{
+    struct profile *const profile = fixture_stacks();
+    const struct profile_function nameless = {
+        .name = "", .system_name = "", .file = "", .start_line = 7};
+    struct profile_frame frame = {.line = 3};
+    struct profile_place place = {.image = 1, .address = 0x1800, .function = 1};
+    struct flames flames;
+
+    (void)state;
+    assert_true(profile_add_function(profile, &nameless, &frame.function));
+    assert_true(profile_add_frame(profile, &frame, &place.caller));
+    assert_true(profile_add_hits_at(profile, &place, 0, 100));
+    assert_true(flames_read(&flames, profile, profile));
+    for (size_t i = 0; i < flames.sources[0].tree.count; i++) {
+        const struct flame_node *const node = &flames.sources[0].tree.nodes[i];
+
+        assert_int_equal(node->total[FLAME_OLD], node->total[FLAME_NEW]);
+    }
+    flames_finish(&flames);
+    profile_delete(profile);
+}
+
 static void
 read__few_hits__one_node_for_each_caller(void **state)
 {
@@ -226,6 +251,7 @@ main(void)
         cmocka_unit_test(read__stacks__those_with_the_most_hits_first),
         cmocka_unit_test(read__older_profile__beside_the_new_hits),
         cmocka_unit_test(read__other_build__same_functions_by_name_and_file),
+        cmocka_unit_test(read__inlined_into_code_without_name__compared),
         cmocka_unit_test(read__few_hits__one_node_for_each_caller),
         cmocka_unit_test(change__of_shares__beyond_chance_or_not),
     };
