@@ -40,6 +40,8 @@ host_file_read(const char *path, char *text, size_t capacity)
     close(descriptor);
     if (length >= 0) {
         text[length] = 0;
+    } else if (length == -EFBIG) {
+        text[capacity - 1] = 0;
     }
     return length;
 }

@@ -51,7 +51,8 @@ int host_copy_to(uintptr_t to, const void *from, size_t bytes);
 /* file.c */
 
 /* host_file_read - read a whole small file of /proc or /sys, NUL-terminated. Returns
- * the number of bytes without the NUL, or -errno; -EFBIG if it does not fit. */
+ * the number of bytes without the NUL, or -errno; -EFBIG if it does not fit: then text
+ * is its beginning, with a NUL. */
 ssize_t host_file_read(const char *path, char *text, size_t capacity);
 
 /* used.c */

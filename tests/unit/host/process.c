@@ -3,6 +3,7 @@
 #include "fixture.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -325,15 +326,15 @@ tell_thread_id(void *argument)
     return NULL;
 }
 
+/* Open the id of another thread of this process. */
 static void
-open__id_of_a_thread__invalid_cid(void **state)
+assert_thread_is_no_process(void)
 {
     int ends[4];
     pthread_t thread;
     pid_t tid;
     HOST_PROCESS process;
 
-    (void)state;
     assert_int_equal(pipe(ends), 0);
     assert_int_equal(pipe(ends + 2), 0);
     assert_int_equal(pthread_create(&thread, NULL, tell_thread_id, ends), 0);
@@ -344,6 +345,35 @@ open__id_of_a_thread__invalid_cid(void **state)
     for (int i = 0; i < 4; i++) {
         close(ends[i]);
     }
+}
+
+static void
+open__id_of_a_thread__invalid_cid(void **state)
+{
+    (void)state;
+    assert_thread_is_no_process();
+}
+
+/* Its /proc/PID/status is longer than what is read of it. */
+static void
+open__id_of_a_thread_in_many_groups__invalid_cid(void **state)
+{
+    enum { MANY = 1000 };
+    static gid_t before[65536];
+    static gid_t many[MANY];
+    const int count = getgroups(65536, before);
+
+    (void)state;
+    for (gid_t i = 0; i < MANY; i++) {
+        many[i] = 100000 + i;
+    }
+    assert_true(count >= 0);
+    if (setgroups(MANY, many) != 0) {
+        print_message("only root may have many groups\n");
+        skip();
+    }
+    assert_thread_is_no_process();
+    assert_int_equal(setgroups((size_t)count, before), 0);
 }
 
 static void
@@ -496,6 +526,7 @@ main(void)
             is_gone__boot_of_the_time_namespace_was_when_it_started__pid_used_again_is_seen),
         host_test(is_gone__first_thread_ended__not_gone),
         host_test(open__id_of_a_thread__invalid_cid),
+        host_test(open__id_of_a_thread_in_many_groups__invalid_cid),
         host_test(open__thousands__no_descriptor),
         host_test(open__no_descriptor_left__resources_not_absence),
         host_test(check_access__ordinary_user__as_the_kernel_says),
