@@ -257,7 +257,7 @@ typedef struct ntprof_session_info {
     uint64_t bug_check_parameters[4];
     /* Processes that a watch of all processes could not read, or not completely; and
      * starts and watches of running processes whose threads were not all found within a
-     * second.
+     * second; and processors that came online and could not be counted at once.
      */
     uint64_t unread;
     /* Back end bpf: hits in user mode, counted as outside, of processes that it cannot

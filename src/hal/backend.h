@@ -115,11 +115,11 @@ typedef struct _HAL_SOURCE_STATISTICS {
 
 /* HAL_STATISTICS - statistics of a back end that are not of one source. */
 typedef struct _HAL_STATISTICS {
-    ULONG64 Processes;  /* in the process table */
-    ULONG64 Late;       /* records delivered after newer ones */
-    ULONG64 RingBytes;  /* memory for records or hits */
-    ULONG64 Unread;     /* processes whose threads or mappings could not all be read */
-    ULONG64 Unnumbered; /* hits in user mode of processes outside the pid namespace */
+    ULONG64 Processes;    /* in the process table */
+    ULONG64 Late;         /* records delivered after newer ones */
+    ULONG64 RingBytes;    /* memory for records or hits */
+    ULONG64 Unread;       /* ntprof_session_info.unread */
+    ULONG64 Unnumbered;   /* hits in user mode of processes outside the pid namespace */
     ULONG64 CounterBytes; /* of HAL_PAGES, in use or not */
     ULONG64 StackBytes;   /* that are copied with a hit; 0: none, or not settled yet */
 } HAL_STATISTICS;

@@ -132,7 +132,8 @@ put_unfollowed(FILE *out, bool *first, const struct collector_gaps *gaps,
     if (gaps->unread != 0) {
         add(out, first,
             "%" PRIu64 " process%s could not be read, or not all of its threads "
-            "found: hits there may be outside or missing",
+            "found, or processors not counted that came online: hits there may be "
+            "outside or missing",
             gaps->unread, plural(gaps->unread, "", "es"));
     }
 }

@@ -297,6 +297,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
 
     *statistics = (HAL_STATISTICS){
         .Processes = bpf->index.table.count,
+        .Unread = bpf->unread,
         .Unnumbered = bpf_index_totals(&bpf->index).unnumbered,
         .CounterBytes = __atomic_load_n(&bpf->index.pools.bytes, __ATOMIC_RELAXED),
     };

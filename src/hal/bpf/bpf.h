@@ -28,6 +28,7 @@ struct bpf_event {
     struct perf_event event; /* fd -1: not open */
     int link;                /* of the program to the event */
     uint64_t users;          /* starts that were not stopped */
+    bool unopened;           /* its processor is online, and it could not be opened */
 };
 
 /* A source that was started at least once. It keeps its slot, whose index is also that
@@ -53,6 +54,7 @@ struct bpf {
     uint32_t slot_count;
     uint64_t started_events; /* with users; open unless their processor is offline */
     uint64_t renewed_ns;     /* time of the last bpf_renew */
+    uint64_t unread;         /* events that became unopened */
     bool frozen;             /* no event runs any more */
     int links[2];            /* of the programs for execs and exits */
     bool noticing;           /* in bpf_notice, whose notifications may call it again */

@@ -322,18 +322,25 @@ bpf_outside_kernel(const struct bpf *bpf, const struct perf_source *source)
 /* ---- intervals ---- */
 
 /* Closes an event that is open, and opens it again with the source's interval. If that
- * is refused, nothing counts on the processor until bpf_renew can open it. */
+ * is refused, nothing counts on the processor until bpf_renew can open it: unless the
+ * processor is offline, this is reported once. */
 static void
 event_renew(struct bpf *bpf, uint32_t slot, uint32_t processor)
 {
     struct bpf_event *const event = &bpf->slots[slot].events[processor];
+    bool unopened;
+    int result;
 
     if (event->event.fd >= 0) {
         event_close(bpf, slot, event);
     }
-    if (event_open(bpf, slot, processor, event) == 0) {
+    result = event_open(bpf, slot, processor, event);
+    if (result == 0) {
         event_begin(bpf, slot, event);
     }
+    unopened = result < 0 && result != -ENODEV;
+    bpf->unread += unopened && !event->unopened;
+    event->unopened = unopened;
     bpf->context.error[0] = 0; /* the caller did not ask for it */
 }
 

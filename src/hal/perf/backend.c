@@ -194,7 +194,8 @@ create(const HAL_OPEN *open, const struct perf_clock *clock, struct perf **creat
     perf->processor_limit = perf_processor_limit();
     perf->rings = calloc(perf->processor_limit, sizeof(struct perf_ring *));
     perf->starting = calloc(perf_set_words(perf), sizeof(*perf->starting));
-    if (perf->rings == NULL || perf->starting == NULL ||
+    perf->unopened = calloc(perf_set_words(perf), sizeof(*perf->unopened));
+    if (perf->rings == NULL || perf->starting == NULL || perf->unopened == NULL ||
         perf_stream_reserve(&perf->stream, perf->processor_limit) < 0) {
         result = -ENOMEM;
         goto free_memory;
@@ -213,6 +214,7 @@ create(const HAL_OPEN *open, const struct perf_clock *clock, struct perf **creat
 
 free_memory:
     free(perf->starting);
+    free(perf->unopened);
     free(perf->stream.heads);
     free(perf->rings);
     perf_context_finish(&perf->context);
@@ -271,6 +273,7 @@ close_backend(void *context)
     perf_throttles_finish(&perf->throttles);
     perf_context_finish(&perf->context);
     free(perf->starting);
+    free(perf->unopened);
     free(perf->rings);
     free(perf);
 }
@@ -315,7 +318,7 @@ query_statistics(void *context, HAL_STATISTICS *statistics)
     *statistics = (HAL_STATISTICS){
         .Processes = perf->stream.processes.by_pid.count,
         .Late = perf->stream.late, /* records delivered after newer ones */
-        .Unread = perf->unread,    /* processes that /proc did not show whole */
+        .Unread = perf->unread,
         .StackBytes = perf->stacks.granted,
     };
     for (uint32_t i = 0; i < perf->processor_limit; i++) {

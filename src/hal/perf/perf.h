@@ -61,7 +61,10 @@ struct perf {
     uint64_t *starting; /* set: processors that perf_start leaves to perf_begin */
 
     uint64_t online_checked_ns; /* when processors that came online were looked for */
-    uint64_t unread; /* processes that /proc did not show, or not completely */
+    uint64_t *unopened; /* set: processors that came online and could not be opened */
+    /* processes that /proc did not show, or not completely, and processors that were
+     * added to unopened */
+    uint64_t unread;
 
     uint64_t resynced_ns; /* when all processes in /proc were last read */
     uint64_t lost_by_ns;  /* the last loss found was before this */

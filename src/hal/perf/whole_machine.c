@@ -157,20 +157,36 @@ still_counts(const struct perf *perf, uint32_t processor)
     return false;
 }
 
-/* Open the watch's events on a processor again. If memory or descriptors ran out, the
- * next perf_machine_check_online tries again. */
+/* Report a processor of which nothing is counted until it can be opened: once, although
+ * each perf_machine_check_online tries again. */
+static void
+note_unopened(struct perf *perf, uint32_t processor)
+{
+    uint64_t *const word = &perf->unopened[processor / 64];
+    const uint64_t bit = (uint64_t)1 << processor % 64;
+
+    perf->unread += (*word & bit) == 0;
+    *word |= bit;
+}
+
+/* Open the watch's events on a processor again. */
 static void
 reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
 {
     uint64_t from_ns;
+    int result = perf_require_ring(perf, processor);
 
-    if (perf_require_ring(perf, processor) < 0) {
-        return;
+    if (result == 0) {
+        perf_target_close(perf, perf->machine, /* source */ NULL, processor, now_ns);
+        result = open_on(perf, perf->machine, processor, &from_ns);
     }
-    perf_target_close(perf, perf->machine, /* source */ NULL, processor, now_ns);
-    if (open_on(perf, perf->machine, processor, &from_ns) == 0) {
+    if (result == 0) {
         perf->stream.resync = true; /* what ran there meanwhile was not recorded */
+        perf->unopened[processor / 64] &= ~((uint64_t)1 << processor % 64);
+    } else if (result != -ENODEV) { /* it is offline again */
+        note_unopened(perf, processor);
     }
+    perf->context.error[0] = 0; /* no call has failed */
 }
 
 void

@@ -32,15 +32,17 @@ static struct fixture {
     struct perf_source *source;
     uint32_t processor; /* that the test runs on */
     bool away;
+    int refusal; /* of events of a processor that is not away; 0: none */
 } fixture;
 
 /* Attaching needs the event, which needs the processor. */
 static long
 call_unless_away(int command, union bpf_attr *attr, size_t bytes)
 {
-    return command == BPF_LINK_CREATE && fixture.away
-               ? -ENODEV
-               : bpf_call_kernel(command, attr, bytes);
+    if (command == BPF_LINK_CREATE && (fixture.away || fixture.refusal != 0)) {
+        return fixture.away ? -ENODEV : -fixture.refusal;
+    }
+    return bpf_call_kernel(command, attr, bytes);
 }
 
 /* A function that does nothing, and the rest of its page; tests call a copy, which is
@@ -242,6 +244,36 @@ renew__processor_still_away__tried_again(void **state)
     assert_int_equal(query_statistics(8).Events, 8);
 }
 
+static ULONG64
+unread(void)
+{
+    HAL_STATISTICS statistics;
+
+    HalBpfBackend.QueryStatistics(fixture.bpf, &statistics);
+    return statistics.Unread;
+}
+
+static void
+renew__processor_back_and_refused__reported_once_and_tried_again(void **state)
+{
+    (void)state;
+    begin();
+    stop_as_the_kernel();
+    fixture.away = true;
+    renew_twice();
+    assert_int_equal(unread(), 0);
+    fixture.away = false;
+    fixture.refusal = EMFILE;
+    renew_twice();
+    renew_twice();
+    assert_int_equal(unread(), 1);
+    assert_int_equal(fixture.bpf->context.error[0], 0);
+    fixture.refusal = 0;
+    bpf_renew(fixture.bpf);
+    call_to_have(3, 3);
+    assert_int_equal(unread(), 1);
+}
+
 /* A directory of cgroups that events know: the root, in which all runs; -1: none is
  * mounted. */
 static int
@@ -359,6 +391,7 @@ main(void)
         renewal_test(renew__event_that_runs__left_alone),
         renewal_test(renew__processor_back__counts_again),
         renewal_test(renew__processor_still_away__tried_again),
+        renewal_test(renew__processor_back_and_refused__reported_once_and_tried_again),
         renewal_test(renew__cgroup_idle__left_alone),
         renewal_test(renew__cgroup_and_processor_back__counts_again),
         renewal_test(stop__processor_away__nothing_left),

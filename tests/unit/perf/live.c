@@ -1475,6 +1475,18 @@ watch_all__hits__are_for_both_lists(void **state)
 
 /* An event of a processor ends when that goes offline: here it is made to end. */
 static void
+end_events_of(const struct fixture *fixture, uint32_t processor)
+{
+    const struct perf_events *const events = &fixture->perf->targets->events;
+
+    for (size_t i = 0; i < events->count; i++) {
+        if (events->items[i]->processor == processor) {
+            assert_int_equal(ioctl(events->items[i]->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
+        }
+    }
+}
+
+static void
 watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
 {
     need_exact_source();
@@ -1500,13 +1512,7 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
     call_target_on(last, 20);
     assert_int_equal(own_hits(&fixture, source), 20);
 
-    for (size_t i = 0; i < fixture.perf->targets->events.count; i++) {
-        const struct perf_event *const event = fixture.perf->targets->events.items[i];
-
-        if (event->processor == last) {
-            assert_int_equal(ioctl(event->fd, PERF_EVENT_IOC_DISABLE, 0), 0);
-        }
-    }
+    end_events_of(&fixture, last);
     call_target_on(last, 300);
     assert_int_equal(own_hits(&fixture, source), 20);
     notice(&fixture); /* there was time between the last look and the end */
@@ -1526,6 +1532,56 @@ watch_all__events_of_a_processor_ended__noticed_and_made_again(void **state)
                                               statistics.Unfinished +
                                               statistics.Excluded);
     fixture_close(&fixture);
+}
+
+static uint64_t
+unread(const struct fixture *fixture)
+{
+    HAL_STATISTICS statistics;
+
+    HalPerfBackend.QueryStatistics(fixture->perf, &statistics);
+    return statistics.Unread;
+}
+
+/* In a process of its own, as run_out_of_descriptors. */
+static void
+reopen_without_descriptors(void *argument)
+{
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    const uint32_t processor = 0; /* which is found without descriptors, too */
+    struct fixture fixture;
+    uint64_t before;
+
+    (void)argument;
+    fixture_open(&fixture);
+    if (!watch_all(&fixture, source_on_target(&fixture))) {
+        return;
+    }
+    before = unread(&fixture);
+    end_events_of(&fixture, processor);
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0) {
+        _exit(1);
+    }
+    for (int i = 0; i < 4; i++) {
+        notice(&fixture);
+    }
+    if (unread(&fixture) != before + 1 || fixture.perf->context.error[0] != '\0') {
+        _exit(2);
+    }
+}
+
+static void
+watch_all__processor_back_and_no_descriptor__reported_once(void **state)
+{
+    struct child child;
+
+    (void)state;
+    need_exact_source();
+    child = child_start(reopen_without_descriptors, NULL);
+    child_await(&child);
+    child_go(&child);
+    child_await(&child);
+    assert_int_equal(child_end(&child), 0);
 }
 
 /* A processor that was not there when the watch began has neither ring nor events, and
@@ -1733,6 +1789,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(query_statistics__time__adds_up),
     cmocka_unit_test(watch_all__hits__are_for_both_lists),
     cmocka_unit_test(watch_all__events_of_a_processor_ended__noticed_and_made_again),
+    cmocka_unit_test(watch_all__processor_back_and_no_descriptor__reported_once),
     cmocka_unit_test(watch_all__processor_that_comes_later__noticed),
     cmocka_unit_test(watch__profile_of_its_process_started__refused_until_it_stops),
     cmocka_unit_test(watch_all__beside_another_watch__refused),
