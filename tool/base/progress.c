@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,12 +91,21 @@ start(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+/* Whether standard error is a terminal that can clear a line. */
+static bool
+can_draw(void)
+{
+    const char *const terminal = getenv("TERM");
+
+    return isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
 void
 progress_report(const char *format, ...)
 {
     va_list arguments;
 
-    if (!isatty(STDERR_FILENO)) {
+    if (!can_draw()) {
         return;
     }
     pthread_mutex_lock(&progress.lock);

@@ -4,7 +4,8 @@
  * worked for a second.
  *
  * A separate thread draws it, so that no loop has to check the time and long calls are
- * covered too. If standard error is not a terminal there is neither line nor thread.
+ * covered too. If standard error is not a terminal, or TERM is dumb, there is neither
+ * line nor thread.
  */
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
