@@ -253,13 +253,16 @@ def has_newer(folder, image, *left_out):
 
 
 def make_image(image, root, build):
-    """A file system of the root, this tree and the build, where these are on this machine; the last one, if nothing
-    has changed."""
-    if image.exists() and root.stat().st_ctime < image.stat().st_mtime and \
+    """A file system of the root, this tree and the build, where these are on this machine; the last one, if it is of
+    these and nothing has changed."""
+    places, kept = f"{TREE}\n{build}\n", image.with_suffix(".places")
+    if image.exists() and kept.exists() and kept.read_text() == places and \
+            root.stat().st_ctime < image.stat().st_mtime and \
             not has_newer(build, image, "*.p", ".ninja_*", "meson-logs") and \
             not has_newer(TREE, image, ".git", "build*", "__pycache__"):
         return image
     image.unlink(missing_ok=True)
+    kept.write_text(places)
     unfinished = image.with_suffix(".new")
     unfinished.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as place:
