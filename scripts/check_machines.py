@@ -5,10 +5,10 @@
 usage: check_machines.py BUILD [--short | --write] [--prepare] [--tests SECONDS] [WORD...]
 
 Nothing on this machine changes. Kernels and root file systems come from its own package sources, with another suite,
-and are kept in $NTPROF_MACHINES or ~/.cache/ntprof-machines (4 GB): remove a folder there to get newer packages. The
-build for arm64 is BUILD-machines-arm64; ntprof as one file is in BUILD-static and BUILD-static-arm64. Guests are
-emulated: no processor needs to support virtual machines. The folder results there has for each machine the console,
-steps.log, and logs of the steps.
+and are kept in $NTPROF_MACHINES or ~/.cache/ntprof-machines (4 GB): remove a folder there to get newer packages; a
+root is made anew where this tree names other packages. The build for arm64 is BUILD-machines-arm64; ntprof as one file
+is in BUILD-static and BUILD-static-arm64. Guests are emulated: no processor needs to support virtual machines. The
+folder results there has for each machine the console, steps.log, and logs of the steps.
 
 --write puts the table into docs/environments.md if no step failed, and tries the Debian packages for arm64 of what is
 committed, which are built in a root that is downloaded anew. --short boots two machines only. --tests runs the
@@ -18,6 +18,7 @@ is called so in the table. --prepare makes what is booted, with --write also the
 The status is 1 if a step failed; 77 if guests cannot be made here. Needs root.
 """
 import argparse
+import inspect
 import json
 import os
 import pathlib
@@ -118,15 +119,18 @@ def commit_of_tree():
     return text_of("git", "-C", TREE, "rev-parse", "--short=12", "HEAD").strip() + " with changes" * bool(changes)
 
 
-def made(folder, make):
-    """The folder, which make(it under another name) makes unless it is there: whole or not at all."""
-    if not folder.exists():
+def made(folder, make, recipe=""):
+    """The folder, which make(it under another name) makes unless it is there, of this recipe: whole or not at all."""
+    kept = folder.with_name(folder.name + ".recipe")
+    if not folder.exists() or (kept.read_text() if kept.exists() else "") != recipe:
         print(f"check_machines: making {folder}", flush=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
         unfinished = folder.with_name(folder.name + ".new")
         shutil.rmtree(unfinished, ignore_errors=True)
         make(unfinished)
+        shutil.rmtree(folder, ignore_errors=True)
         unfinished.rename(folder)
+        kept.write_text(recipe)
     return folder
 
 
@@ -171,12 +175,19 @@ def make_kernel(folder, machine):
                            check=True)
 
 
-def make_root(folder, architecture):
+def packages_of_root():
     """What runs and builds ntprof, of the lists of this tree."""
-    libraries = [words[1] for words in map(str.split, open(TREE / "scripts/packages.txt"))
-                 if words and (words[0] == "build" and words[1] not in ("meson", "ninja-build")
-                               or words[0] == "check" and re.fullmatch(r"lib(?!clang)[^,]*-dev", words[1]))]
-    unpack(folder, USERLAND, architecture, TOOLS + libraries)
+    return TOOLS + [words[1] for words in map(str.split, open(TREE / "scripts/packages.txt"))
+                    if words and (words[0] == "build" and words[1] not in ("meson", "ninja-build")
+                                  or words[0] == "check" and re.fullmatch(r"lib(?!clang)[^,]*-dev", words[1]))]
+
+
+def recipe_of_root():
+    return "\n".join([USERLAND, *packages_of_root(), inspect.getsource(unpack), inspect.getsource(make_root)])
+
+
+def make_root(folder, architecture):
+    unpack(folder, USERLAND, architecture, packages_of_root())
     # What scripts of packages would have made.
     for name in ("passwd", "group"):
         shutil.copy(folder / f"usr/share/base-passwd/{name}.master", folder / f"etc/{name}")
@@ -283,7 +294,7 @@ def make_image(image, root, build):
 
 def prepare_architecture(architecture, build, commit, packages, whole):
     """(image, build, {name: file or folder that the steps find beside them, or its Failure})"""
-    root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture))
+    root = made(CACHE / f"root-{architecture}", lambda to: make_root(to, architecture), recipe_of_root())
     files = {"one-file": attempt(make_one_file, build, architecture)}
     if architecture == "arm64":
         if packages:
