@@ -344,10 +344,14 @@ def arguments(machine, kernel, image, out):
 
 
 def read_results(out):
-    """{step: (result, what it says)}"""
+    """{step: (result, what it says)} of whole lines: the guest may be writing one, or have ended in it."""
     path = out / "results"
-    lines = path.read_text().splitlines() if path.exists() else []
-    return {step: tuple(rest) for step, *rest in map(json.loads, lines)}
+    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+    return {step: tuple(rest) for step, *rest in (json.loads(line) for line in lines if line.endswith("\n"))}
+
+
+def write_results(out, results):
+    (out / "results").write_text("".join(json.dumps([step, *rest]) + "\n" for step, rest in results.items()))
 
 
 def results_of(machine):
@@ -391,11 +395,9 @@ def begin_results(machine, commit):
 
 
 def fail_machine(machine, commit, why):
-    """Results of one that cannot be booted."""
+    """Results of one that cannot be booted, or whose boot could not be followed."""
     print(f"{machine.name}: preparation: FAILED: {why}", flush=True)
-    out = begin_results(machine, commit)
-    (out / "results").write_text(json.dumps(["preparation", "FAILED", why]) + "\n" +
-                                 json.dumps(["end", "not run", ""]) + "\n")
+    write_results(begin_results(machine, commit), {"preparation": ("FAILED", why), "end": ("not run", "")})
 
 
 def boot(machine, commit, tests_s, kernel, image, build, files):
@@ -435,8 +437,7 @@ def boot(machine, commit, tests_s, kernel, image, build, files):
             f"ended in the middle, by status {qemu.returncode}"
         results["end"] = ("FAILED", f"the guest {why} [console]")
         print(f"{machine.name}: end: FAILED: {results['end'][1]}")
-        with open(out / "results", "a") as stream:
-            stream.write(json.dumps(["end", *results["end"]]) + "\n")
+        write_results(out, results)
     print(f"{machine.name}: {time.monotonic() - begin:.0f} s; logs in {out}", flush=True)
 
 
@@ -526,10 +527,9 @@ def main():
         return 1 if failures or not prepared else 0
     for machine, parts in prepared.items():
         booted = time.monotonic()
-        if isinstance(parts, Failure):
-            fail_machine(machine, commit, parts)
-        else:
-            boot(machine, commit, given.tests, *parts)
+        failure = parts if isinstance(parts, Failure) else attempt(boot, machine, commit, given.tests, *parts)
+        if failure:
+            fail_machine(machine, commit, failure)
         seconds[machine.name] = time.monotonic() - booted
     kept = {machine.name: kept_results(machine, commit) for machine in MACHINES if given.write or machine in prepared}
     columns = {name: results for name, (results, _) in kept.items()}
