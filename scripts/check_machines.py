@@ -504,6 +504,10 @@ def main():
     parser.add_argument("--tests", type=int, default=0)
     parser.add_argument("words", nargs="*")
     given = parser.parse_intermixed_args()
+    offered = [machine for machine in MACHINES if machine.tests or not given.short]
+    unknown = [word for word in given.words if not any(word in machine.name for machine in offered)]
+    if unknown:
+        parser.error(f"no machine has {unknown[0]} in its name, of: {'; '.join(machine.name for machine in offered)}")
     needed = ("mmdebstrap", "qemu-system-x86_64", "qemu-system-aarch64", "mke2fs", "cpio", "modprobe")
     missing = [name for name in needed if shutil.which(name) is None]
     if os.geteuid() != 0 or missing:
@@ -517,8 +521,8 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # with the guest
     CACHE.mkdir(parents=True, exist_ok=True)
     begin, seconds = time.monotonic(), {}
-    chosen = [machine for machine in MACHINES if (machine.tests or not given.short) and
-              (not given.words or any(word in machine.name for word in given.words))]
+    chosen = [machine for machine in offered
+              if not given.words or any(word in machine.name for word in given.words)]
     prepared = prepare(chosen, given.build.resolve(), commit, given.write, given.tests > 0)
     if given.prepare:
         failures = [one for one in prepared.values() if isinstance(one, Failure) or
@@ -535,9 +539,10 @@ def main():
     columns = {name: results for name, (results, _) in kept.items()}
     table = format_table(columns)
     print(table)
-    results = [result_of(results, step)[0] for results in columns.values() for step in steps_of(columns)]
-    failed, not_run = results.count("FAILED"), results.count("not run")
-    passed = len(results) - failed - not_run - results.count("-")
+    cells = [result_of(results, step) for results in columns.values() for step in steps_of(columns)]
+    results = ["-" if what == "-" else result for result, what in cells]
+    failed, not_run, nothing = (results.count(result) for result in ("FAILED", "not run", "-"))
+    passed = len(results) - failed - not_run - nothing
     if given.write and not failed and passed:
         before, _, _ = FILE.read_text().partition(TITLE + "\n")
         origin = format_origin(columns, commit, [day for _, day in kept.values() if day])
@@ -545,7 +550,8 @@ def main():
     for name, taken in seconds.items():
         print(f"{taken:6.0f} s  {name}")
     print(f"{time.monotonic() - begin:6.0f} s  all of it, with what was built and downloaded")
-    print(f"check_machines: {passed} passed, {failed} failed{not_run and f', {not_run} not run' or ''}")
+    print(f"check_machines: {passed} passed, {failed} failed{not_run and f', {not_run} not run' or ''}"
+          f"{nothing and f', {nothing} with nothing to try (-)' or ''}")
     return 1 if failed or not passed else 0
 
 
