@@ -83,7 +83,11 @@ for one in "$file" "$build-arm64/tool/ntprof"; do
     if [ ! -e "$one" ]; then
         leave_out "$one, which is not built"
         continue
+    elif [ "$one" -ot "$file" ]; then
+        leave_out "$one, which is older than $file"
+        continue
     fi
+    echo "$one of $(date -r "$one" '+%F %T')"
     readelf -lW "$one" >"$place/said" && readelf -dW "$one" >>"$place/said" &&
         ! grep -qE 'INTERP|NEEDED' "$place/said" && grep -q 'Flags: PIE' "$place/said"
     judge "$one is position independent and needs no other" $?
