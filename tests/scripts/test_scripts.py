@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 """The project's own checks find what they are there to find, and the installer does no more than
 it says. Each test works in a folder of its own; nothing is installed."""
+import contextlib
 import importlib
+import io
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -15,7 +18,7 @@ import unittest.mock
 
 TREE = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRIPTS = TREE / "scripts"
-sys.path.insert(0, str(SCRIPTS))
+sys.path[:0] = [str(SCRIPTS), str(TREE / "tests/machines")]
 LICENCE = "/* SPDX-License-Identifier: MIT */\n"
 
 
@@ -803,6 +806,130 @@ class CheckMachines(Folder):
         self.assertEqual(self.kept(self.first, "def"), {})
         self.assertEqual(self.kept(self.first._replace(command_line="nosmp")), {})
 
+    def main(self, *words, commit="abc", boot=None, results=(["kernel", "ok", "6.1"], ["end", "ok", ""])):
+        """(status, what it says, the file of the table) of the command; each of its two machines has these results."""
+        self.replace("MACHINES", [self.first, self.second])
+        self.replace("FILE", self.folder / "environments.md")
+        self.replace("commit_of_tree", lambda: commit)
+        self.replace("prepare", lambda machines, *_: {one: ("kernel", "image", "build", {}) for one in machines})
+        self.replace("boot", boot or (lambda machine, *_: self.boot(machine, *results)))
+        said = io.StringIO()
+        with unittest.mock.patch("os.geteuid", return_value=0), unittest.mock.patch("shutil.which"), \
+                unittest.mock.patch("signal.signal"), contextlib.redirect_stdout(said), \
+                contextlib.redirect_stderr(said), \
+                unittest.mock.patch("sys.argv", ["check_machines.py", "build", *words]):
+            try:
+                status = self.script.main()
+            except SystemExit as end:
+                status = end.code
+        return status, said.getvalue(), self.script.FILE.read_text() if self.script.FILE.exists() else None
+
+    def test_write__table_replaces_the_last_one_below_the_others(self):
+        self.write("environments.md", "# Others\n\nA line.\n\n")
+        for _ in range(2):
+            status, said, table = self.main("--write")
+            self.assertEqual(status, 0, said)
+            self.assertTrue(table.startswith("# Others\n\nA line.\n\n" + self.script.HEAD), table)
+            self.assertEqual(table.count("| kernel | 6.1 | 6.1 |\n"), 1)
+        self.assertIn("4 passed, 0 failed\n", said)
+
+    def test_write_word__other_machines_are_not_run(self):
+        self.write("environments.md", "")
+        status, said, table = self.main("--write", self.second.name)
+        self.assertEqual(status, 0, said)
+        self.assertIn(f"Not run: {self.first.name}: all.", table)
+        self.assertIn("| kernel | not run | 6.1 |\n", table)
+
+    def test_write__a_step_failed__no_table(self):
+        self.write("environments.md", "before")
+        status, said, table = self.main("--write", results=(["kernel", "FAILED", "x [kernel.log]"], ["end", "ok", ""]))
+        self.assertEqual((status, table), (1, "before"))
+        self.assertIn("2 passed, 2 failed\n", said)
+
+    def test_write__changes_in_the_tree__refused(self):
+        status, said, table = self.main("--write", commit="abc with changes")
+        self.assertEqual((status, table), (1, None))
+        self.assertIn("commit what the table is to be of", said)
+
+    def test_short__some_machines_and_no_table(self):
+        status, said, table = self.main("--short")
+        self.assertEqual((status, table), (0, None), said)
+        self.assertIn("2 passed, 0 failed\n", said)
+
+    def test_word_of_no_machine__refused(self):
+        status, said, _ = self.main("--write", "Debain")
+        self.assertEqual(status, 2)
+        self.assertIn("no machine has Debain in its name", said)
+
+    def test_steps_with_nothing_to_try__not_passed(self):
+        said = self.main(results=(["kernel", "ok", "6.1"], ["packages", "ok", "-"], ["end", "ok", ""]))[1]
+        self.assertIn("4 passed, 0 failed, 2 with nothing to try (-)\n", said)
+
+    def test_boot_that_cannot_be_followed__others_go_on(self):
+        def boot(machine, *_):
+            if machine == self.first:
+                raise OSError(28, "No space left on device")
+            self.boot(machine, ["kernel", "ok", "6.1"], ["end", "ok", ""])
+
+        status, said, _ = self.main(boot=boot)
+        self.assertEqual(status, 1)
+        self.assertEqual(self.kept(self.first)["preparation"], ("FAILED", "boot: [Errno 28] No space left on device"))
+        self.assertIn("| kernel | not run | 6.1 |\n", said)
+
+    def boot_guest(self, guest, **files):
+        """Results of a machine that is a shell's program, whose folder is $1."""
+        self.replace("arguments", lambda machine, kernel, image, out: ["sh", "-c", guest, "sh", out])
+        sleep = self.script.time.sleep
+        with unittest.mock.patch.object(self.script.time, "sleep", lambda _: sleep(0.01)), \
+                contextlib.redirect_stdout(io.StringIO()):
+            self.script.boot(self.first, "abc", 0, "kernel", "image", "build", files)
+        return self.kept(self.first)
+
+    def test_guest_ends_in_the_middle_of_a_line__its_lines_count(self):
+        results = self.boot_guest("""printf '["kernel", "ok", "6.1"]\\n["run, ro' >"$1/results"; exit 3""")
+        self.assertEqual(results, {"kernel": ("ok", "6.1"), "end": (
+            "FAILED", "the guest ended in the middle, by status 3 [console]")})
+
+    def test_guest_does_not_end__killed_in_time(self):
+        self.replace("LIMIT_S", 0)
+        results = self.boot_guest("""sleep 1000 & wait""")
+        self.assertEqual(results, {"end": ("FAILED", "the guest had not ended after 0 s [console]")})
+
+    def test_guest__has_what_was_made_and_why_not(self):
+        self.write("made/one.tar", "x")
+        guest = """echo '["end", "ok", ""]' >"$1/results"; ls "$1/packages"; cat "$1/one-file.failed" """
+        results = self.boot_guest(guest, packages=self.folder / "made",
+                                  **{"one-file": self.script.Failure("no clang")})
+        self.assertEqual(results, {"end": ("ok", "")})
+        self.assertEqual((self.script.results_of(self.first) / "console").read_text(), "one.tar\nno clang")
+
+    def test_made__again_with_another_recipe_only(self):
+        def make(folder):
+            folder.mkdir()
+            recipes.append(recipe)
+
+        recipes = []
+        with contextlib.redirect_stdout(io.StringIO()):
+            for recipe in ("a", "a", "b"):
+                self.assertTrue(self.script.made(self.folder / "root", make, recipe).is_dir())
+        self.assertEqual(recipes, ["a", "b"])
+
+    def test_image__made_again_of_another_tree_or_build_only(self):
+        def run(*words, **_):
+            if words[0] == "mke2fs":
+                made.append(words)
+                words[6].touch()
+                os.utime(words[6], (4e9, 4e9))
+
+        made = []
+        self.replace("run", run)
+        for name in ("root", "a", "b"):
+            (self.folder / name).mkdir()
+        for tree, build in ("aa", "aa", "ab", "bb", "bb"):
+            self.replace("TREE", self.folder / tree)
+            self.script.make_image(self.folder / "amd64.img", self.folder / "root", self.folder / build)
+        self.assertEqual(len(made), 3)
+
     def test_table__what_was_not_run_is_told(self):
         columns = {"first": {"kernel": ("ok", "6.1"), "tests": ("not run", ""), "end": ("ok", "")},
                    "second": {"kernel": ("ok", "6.12"), "end": ("ok", "")}, "third": {}}
@@ -834,6 +961,119 @@ class CheckMachines(Folder):
             "| step | old | new |", "|---|---|---|", "| kernel | 5.10 | 7.2 |", "| run | ok | - |",
             "| bpf | [1] | FAILED: bpf.log |", "| top | [1] | - |", "| tests | - | 9 passed |",
             "| end | ok | ok |", "", "| line | what ntprof says |", "|---|---|", "| [1] | `too old` |"])
+
+
+class MachinesOfTree(Repository):
+    """What check_machines.py takes of a checkout."""
+
+    script = "check_package.sh"
+
+    def setUp(self):
+        super().setUp()
+        self.module = importlib.import_module("check_machines")
+        self.cache = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.cache)
+        self.write("docs/environments.md", "a table\n")
+        self.write("scripts/check_package.sh", '#!/bin/sh\ncd "$(dirname "$0")/.."\n'
+                   'git status --porcelain >"$3/status"; cp docs/environments.md "$3"\n').chmod(0o755)
+        self.commit()
+        table = self.folder / "docs/environments.md"
+        for name, value in (("TREE", self.folder), ("FILE", table), ("CACHE", self.cache)):
+            patch = unittest.mock.patch.object(self.module, name, value)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    def test_commit__with_changes_if_a_file_but_the_table_differs(self):
+        commit = self.module.commit_of_tree()
+        self.assertRegex(commit, "^[0-9a-f]{12}$")
+        self.write("docs/environments.md", "a newer table\n")
+        self.assertEqual(self.module.commit_of_tree(), commit)
+        path = self.write("new.c", "")
+        self.assertEqual(self.module.commit_of_tree(), commit + " with changes")
+        path.unlink()
+        self.write("scripts/check_package.sh", "")
+        self.assertEqual(self.module.commit_of_tree(), commit + " with changes")
+
+    def test_packages__of_what_is_committed_beside_a_newer_table(self):
+        self.write("docs/environments.md", "a newer table\n")
+        folder = self.module.make_packages("abc")
+        self.assertEqual((folder / "status").read_text(), "")
+        self.assertEqual((folder / "environments.md").read_text(), "a table\n")
+
+
+class MachineSteps(Folder):
+    """What steps.py makes of results of tests."""
+
+    def setUp(self):
+        super().setUp()
+        self.steps = importlib.import_module("steps")
+        self.replace("BUILD", self.folder)
+
+    def replace(self, name, value):
+        patch = unittest.mock.patch.object(self.steps, name, value, create=True)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def run_tests(self, **statuses):
+        """statuses: those of each test, of one run after the other."""
+        def run_test(test, end=math.inf):
+            self.ends.append(end)
+            return test["name"], statuses[test["name"]].pop(0), ""
+
+        self.ends = []
+        self.replace("TESTS_END", None)
+        self.replace("run_test", run_test)
+        self.replace("listed_tests", lambda: [{"name": name, "suite": ["ntprof:unit"], "is_parallel": True}
+                                              for name in statuses])
+        with contextlib.redirect_stdout(io.StringIO()):
+            return self.steps.run_tests("unit", 10)
+
+    def test_all_left_out_for_time__not_run(self):
+        with self.assertRaises(self.steps.NotRun):
+            self.run_tests(a=[None], b=[None])
+        with self.assertRaises(self.steps.NotRun):
+            self.run_tests(a=[None], b=[77])
+        self.assertEqual(self.run_tests(a=[0], b=[None]), "1 passed, 1 left out for time")
+
+    def test_no_tests_or_all_skipped__fail(self):
+        with self.assertRaisesRegex(AssertionError, "no tests"):
+            self.run_tests()
+        with self.assertRaisesRegex(AssertionError, "1 skipped"):
+            self.run_tests(a=[77])
+
+    def test_failed__once_more_whatever_time_is_left(self):
+        self.assertEqual(self.run_tests(a=[0], b=[1, 0], c=["hangs", 0]), "1 passed, 2 passed only alone")
+        self.assertEqual(self.ends[3:], [math.inf, math.inf])
+        self.assertEqual(self.run_tests(a=[-5, 0]), "1 passed only alone")
+        with self.assertRaisesRegex(AssertionError, "^b$"):
+            self.run_tests(a=[1, 0], b=[1, 1], c=[None])
+
+    def test_crash_or_more_than_three__no_second_try(self):
+        for crash in (-11, 134):
+            with self.assertRaisesRegex(AssertionError, "^a b$"):
+                self.run_tests(a=[crash], b=[1], c=[0])
+        with self.assertRaisesRegex(AssertionError, "^a b c d$"):
+            self.run_tests(a=[1], b=[1], c=[1], d=[1])
+
+    def test_test_that_hangs__what_it_printed_is_kept(self):
+        test = {"name": "a", "cmd": ["sh", "-c", "echo begun; exec sleep 1000"], "env": {}, "timeout": 1}
+        self.assertEqual(self.steps.run_test(test), ("a", "hangs", "begun\n"))
+
+    def test_command_that_hangs__what_it_printed_is_in_the_log(self):
+        self.replace("STEP_LIMIT_S", 2)
+        self.replace("show_hanging", lambda _: None)
+        log = io.StringIO()
+        with contextlib.redirect_stdout(log), self.assertRaises(subprocess.TimeoutExpired):
+            self.steps.run("sh", "-c", "echo begun; exec sleep 1000")
+        self.assertIn("begun", log.getvalue().splitlines())
+
+    def test_packages_that_are_not_there__not_run_on_arm64(self):
+        self.replace("HERE", self.folder)
+        self.replace("ARM", False)
+        self.assertEqual(self.steps.debian_packages(), "-")
+        self.replace("ARM", True)
+        with self.assertRaises(self.steps.NotRun):
+            self.steps.debian_packages()
 
 
 class InstallPackages(Folder):
