@@ -329,7 +329,9 @@ system(const char *command)
     if (!find_originals()) {
         return refuse_exec();
     }
-    check_shell();
+    if (command != NULL) { /* else it asks whether there is a shell */
+        check_shell();
+    }
     return libc.system(command);
 }
 

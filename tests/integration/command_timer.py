@@ -191,6 +191,11 @@ class Counted(TimerTest):
                                          f"import os; os.system('true'); {change}; os.system('true')")
                 self.assertIn("1 process executed a program that loaded no preload object", report["gaps"])
 
+    def test_question_for_a_shell__is_no_program(self):
+        report = self.timer_json("/usr/bin/python3", "-S", "-c",
+                                 "import ctypes, os; os.environ.clear(); print(ctypes.CDLL(None).system(None))")
+        self.assertNotIn("loaded no preload object", report["gaps"])
+
     def test_threads_without_timers__counted_by_cause(self):
         limit = ("import os, resource; resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0)); "
                  f"os.execv('{program('shares_threads')}', ['shares', '10'])")
