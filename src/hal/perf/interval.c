@@ -86,7 +86,7 @@ find_counted_processors(const struct perf *perf, const struct perf_target *targe
         const struct perf_event *const event = target->events.items[i];
 
         if (event->source == source) {
-            processors[event->processor / 64] |= (uint64_t)1 << event->processor % 64;
+            perf_set_add(processors, event->processor);
             *side_band = *side_band || event->side_band;
         }
     }

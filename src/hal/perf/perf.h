@@ -89,4 +89,18 @@ perf_set_holds(const uint64_t *set, size_t words, uint32_t number)
     return number / 64 < words && (set[number / 64] >> (number % 64) & 1) != 0;
 }
 
+/* perf_set_add, perf_set_remove - change whether number, which is not beyond the end,
+ * is in the set. */
+static inline void
+perf_set_add(uint64_t *set, uint32_t number)
+{
+    set[number / 64] |= (uint64_t)1 << number % 64;
+}
+
+static inline void
+perf_set_remove(uint64_t *set, uint32_t number)
+{
+    set[number / 64] &= ~((uint64_t)1 << number % 64);
+}
+
 #endif

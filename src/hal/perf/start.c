@@ -92,7 +92,7 @@ perf_start(struct perf *perf, struct perf_source *source, uint32_t processor,
                                    source->name);
     }
     if (!perf_target_has_event(target, source, processor)) {
-        perf->starting[processor / 64] |= (uint64_t)1 << processor % 64;
+        perf_set_add(perf->starting, processor);
     }
     return 0;
 }
@@ -161,7 +161,7 @@ perf_stop(struct perf *perf, const struct perf_source *source, uint32_t processo
 
     assert(perf_assert_state(perf));
     if (processor < perf->processor_limit) {
-        perf->starting[processor / 64] &= ~((uint64_t)1 << processor % 64);
+        perf_set_remove(perf->starting, processor);
     }
     /* If there is no private target, a watch counts for this profile, and continues. */
     if (target != NULL) {

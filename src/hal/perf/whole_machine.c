@@ -162,11 +162,8 @@ still_counts(const struct perf *perf, uint32_t processor)
 static void
 note_unopened(struct perf *perf, uint32_t processor)
 {
-    uint64_t *const word = &perf->unopened[processor / 64];
-    const uint64_t bit = (uint64_t)1 << processor % 64;
-
-    perf->unread += (*word & bit) == 0;
-    *word |= bit;
+    perf->unread += !perf_set_holds(perf->unopened, perf_set_words(perf), processor);
+    perf_set_add(perf->unopened, processor);
 }
 
 /* Open the watch's events on a processor again. */
@@ -182,7 +179,7 @@ reopen_on(struct perf *perf, uint32_t processor, uint64_t now_ns)
     }
     if (result == 0) {
         perf->stream.resync = true; /* what ran there meanwhile was not recorded */
-        perf->unopened[processor / 64] &= ~((uint64_t)1 << processor % 64);
+        perf_set_remove(perf->unopened, processor);
     } else if (result != -ENODEV) { /* it is offline again */
         note_unopened(perf, processor);
     }
