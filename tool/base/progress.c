@@ -91,13 +91,12 @@ start(void)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* Whether standard error is a terminal that can clear a line. */
-static bool
-can_draw(void)
+bool
+progress_terminal_is_dumb(void)
 {
     const char *const terminal = getenv("TERM");
 
-    return isatty(STDERR_FILENO) && (terminal == NULL || strcmp(terminal, "dumb") != 0);
+    return terminal != NULL && strcmp(terminal, "dumb") == 0;
 }
 
 void
@@ -105,7 +104,7 @@ progress_report(const char *format, ...)
 {
     va_list arguments;
 
-    if (!can_draw()) {
+    if (!isatty(STDERR_FILENO) || progress_terminal_is_dumb()) {
         return;
     }
     pthread_mutex_lock(&progress.lock);

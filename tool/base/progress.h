@@ -10,6 +10,12 @@
 #ifndef BASE_PROGRESS_H
 #define BASE_PROGRESS_H
 
+#include <stdbool.h>
+
+/* Whether TERM says that the terminal knows no escape sequences: it can neither clear a
+ * line nor show colours. */
+bool progress_terminal_is_dumb(void);
+
 /* Report the current activity, such as "reading FILE". Names must have been escaped
  * with text_show. Only one thread may call it. */
 void progress_report(const char *format, ...) __attribute__((format(printf, 1, 2)));

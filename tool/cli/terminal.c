@@ -2,6 +2,7 @@
 /* terminal.c - queries the terminal. */
 #include "cli/terminal.h"
 #include "base/message.h"
+#include "base/progress.h"
 
 #include <errno.h>
 #include <langinfo.h>
@@ -14,14 +15,13 @@ void
 terminal_fit(FILE *out, struct report_options *options)
 {
     const char *const no_color = getenv("NO_COLOR");
-    const char *const terminal = getenv("TERM");
     struct winsize size;
 
     if (!isatty(fileno(out))) {
         return;
     }
-    options->color = (no_color == NULL || no_color[0] == '\0') &&
-                     (terminal == NULL || strcmp(terminal, "dumb") != 0);
+    options->color =
+        (no_color == NULL || no_color[0] == '\0') && !progress_terminal_is_dumb();
     if (ioctl(fileno(out), TIOCGWINSZ, &size) == 0) {
         options->width = size.ws_col;
     }
