@@ -3,7 +3,7 @@
 """Limits and settings that get in the way of a recording: before it begins, and while it goes on.
 
 Each ends well or with a line that says what refused; the statistics stay true, and what was profiled is unharmed.
-Settings of the machine are changed for moments only and put back.
+Settings of the machine are changed for moments only, while no other test runs, and put back.
 """
 import errno
 import json
@@ -192,7 +192,7 @@ class Memory(Limited):
 
 
 class Settings(Limited):
-    """The machine's settings change while it goes on."""
+    """The machine's settings change while it goes on, so it runs alone: meson.build tells it by its name."""
 
     def setUp(self):
         if not harness.is_root():

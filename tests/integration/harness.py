@@ -452,14 +452,17 @@ class _CaseResult(unittest.TestResult):
 
 
 def main():
-    """Runs the cases of the calling script, or those whose names hold a word of the command line."""
+    """Runs the cases of the calling script, or those whose names hold a word of the command line; a word after a
+    hyphen leaves cases out."""
     os.umask(0o022)
+    left_out = [word[1:] for word in sys.argv[1:] if word.startswith("-")]
+    wanted = [word for word in sys.argv[1:] if not word.startswith("-")] or [""]
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     chosen = unittest.TestSuite()
     for group in suite:
         for test in group:
             name = f"{type(test).__name__}.{test._testMethodName}"
-            if len(sys.argv) == 1 or any(word in name for word in sys.argv[1:]):
+            if any(word in name for word in wanted) and not any(word in name for word in left_out):
                 chosen.addTest(test)
     result = _CaseResult()
     try:
