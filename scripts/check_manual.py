@@ -11,6 +11,7 @@ The calls of <ntprof/core.h> are in the table of ARCHITECTURE.md, Embedding.
 Section 5: labels and comments are those of tool/profile/pprof_fields.h, as in docs/format.md; keys of
 a source those that pprof_encode.c writes, members of JSON those of docs/schema. What is installed under several
 names is what the pages say.
+All sections: no quote ends later than it means to.
 
 With --examples the programs among the examples are written to FOLDER, and nothing is checked.
 """
@@ -29,6 +30,9 @@ TWIN = re.compile(r"^(?:Zw|ntprof_Nt)(?!.*310$)")
 PASSED = ("ntprof_notify", "ntprof_on_hit", "ntprof_on_stack", "ntprof_log")
 # Members of these have a page each; what only embedders see is documented by the headers.
 DOCUMENTED = re.compile(r"^(?:ntprof_\w+|OBJECT_(?:BASIC|TYPE)_INFORMATION|KE_HIT|HOST_TABLE|HAL_TABLE)$")
+# groff closes a quote at the end of the line, behind the macros that follow it there; Ns continues what is quoted.
+OPEN_QUOTE = re.compile(r"^\.(?:[A-Z][a-z] (?:.* )?)?[QSD][lq] .* "
+                        r"(?:Ql|[SD]q|No|Fl|Ar|Cm|Ev|Pa|Em|Xr|Va|Fa|Fn|Er|Li|Ic|Nm) .*$", re.M)
 RULE = re.compile(r"^\| ([a-z]+(?:-[a-z0-9]+)+) \|", re.M)
 
 faults = []
@@ -291,6 +295,13 @@ def check_files(tree):
             fault(f"{path.name}: {name} has no member {member}")
 
 
+def check_quotes(tree):
+    for path in sorted((tree / "docs/man").glob("*.[0-9]")):
+        for line in OPEN_QUOTE.findall(path.read_text()):
+            if " Ns " not in line:
+                fault(f"{path.name}: the quote ends at the end of the line: {line}")
+
+
 def check_installed(tree, pages):
     """The pages and their other names in docs/man/meson.build."""
     build = (tree / "docs/man/meson.build").read_text()
@@ -329,6 +340,7 @@ def main():
     compile_examples(tree, pages)
     check_files(tree)
     check_installed(tree, pages)
+    check_quotes(tree)
     print(f"check_manual: {len(pages)} pages, {len(declared)} functions, {len(faults)} faults")
     sys.exit(1 if faults or not pages or not declared else 0)
 

@@ -120,6 +120,7 @@ class CheckManual(Copy):
         self.change("docs/man/ntprof-profile.5", ".It Va kernel_included\n1", ".It Va kernel\n1")
         self.change("docs/man/ntprof-profile.5", ".It Va row_count\n", ".It Va rows_count\n")
         self.change("docs/man/meson.build", "'ntprof_session_set_notify'", "")
+        self.change("docs/man/ntprof-top.1", ".Po\n.Ql * ,\n.Ql \\&? ,\n", ".Po\n.Ql * , Ql \\&? ,\n")
         self.change("ARCHITECTURE.md", "| `ExEndProcess` |", "| `ExEndProcesses` |")
         self.change("include/ntprof/session.h", "const char *ntprof_version(void);",
                     "const char *ntprof_version(void);\nint ntprof_new(void);")
@@ -133,6 +134,7 @@ class CheckManual(Copy):
                      "notification.h: no page has NTPROF_PROCESS_NAME",
                      "ntprof_source_lookup: ntprof_source_lookup.3 does not have text",
                      "ntprof_buffer_alloc.3: does not say at which level",
+                     "ntprof-top.1: the quote ends at the end of the line: .Ql * , Ql",
                      "ntprof-profile.5: does not have LABEL_PROCESS, process",
                      "ntprof-profile.5: does not have the key kernel_included of a source",
                      "ntprof-profile.5: ntprof.report has a member row_count, which is not documented",
