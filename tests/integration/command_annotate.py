@@ -376,11 +376,11 @@ class Missing(AnnotateTest):
         script.chmod(0o755)
         listing = self.annotate(f"--objdump={script}", "outer", profile)
         self.assertEqual(listing["view"], "source")
-        self.assertIn("objdump failed: it took too long, or printed too much",
+        self.assertIn(f"{script} failed: it took too long, or printed too much",
                       self.notes(listing, "decoder"))
         script.write_text("#!/bin/sh\nprintf '\\033[31mno\\nmore\\n' >&2\nexit 3\n")
         listing = self.annotate(f"--objdump={script}", "outer", profile)
-        self.assertIn("objdump failed: \\x1b[31mno", self.notes(listing, "decoder"))
+        self.assertIn(f"{script} failed: \\x1b[31mno", self.notes(listing, "decoder"))
         self.assertNotIn("more", self.notes(listing, "decoder"))
 
     def test_line_behind_the_end__not_told_to_be_of_another_file(self):

@@ -131,7 +131,7 @@ objdump__not_there__told(void **state)
     assert_int_equal(steps.count, 0);
     code.objdump = "/bin/false";
     assert_false(decode_by_objdump(&code, take, &steps, why, sizeof(why)));
-    assert_non_null(strstr(why, "objdump failed"));
+    assert_non_null(strstr(why, "/bin/false failed: it did not"));
     code.objdump = NULL;
     code.kind.machine = 0x7777;
     assert_false(decode_by_objdump(&code, take, &steps, why, sizeof(why)));

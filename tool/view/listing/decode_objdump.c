@@ -352,7 +352,8 @@ run_objdump(const struct decode_code *code, const char *machine, struct pipes *p
         return true;
     }
     read_complaint(pipes->errors, complaint, sizeof(complaint));
-    snprintf(why, why_size, "objdump failed: %s",
+    snprintf(why, why_size, "%s failed: %s",
+             code->objdump != NULL ? code->objdump : "objdump",
              !complete              ? "it took too long, or printed too much"
              : complaint[0] != '\0' ? complaint
                                     : "it did not say why");
