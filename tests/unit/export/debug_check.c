@@ -77,8 +77,13 @@ hits__half_of_them_useless__refused_with_the_remedy(void **state)
     assert_false(pass(4, 1, 3, true, &messages));
     assert_string_equal(messages.error,
                         "form: the debug information of app has no linkage "
-                        "names for 3 of 8 hits: compile with -x");
+                        "names for 3 of 8 hits: compile with -x; gcc gives code "
+                        "of local types, such as lambdas, none");
     assert_string_equal(messages.note, "");
+    assert_false(pass(4, 3, 1, true, &messages));
+    assert_string_equal(messages.error,
+                        "form: the debug information of app has no source "
+                        "lines for 3 of 8 hits: compile with -x");
     assert_false(pass(5, 0, 0, false, &messages));
     assert_string_equal(messages.error, "form: the debug information of app has no "
                                         "discriminators: compile with -x");

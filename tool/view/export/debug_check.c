@@ -147,10 +147,14 @@ debug_check_pass(const struct debug_check *check, const char *name,
     if (lacking >= check->hits[DEBUG_MISSING_NOTHING]) {
         return export_refuse(messages, options,
                              "the debug information of %s has no %s for %" PRIu64
-                             " of %" PRIu64 " hits: compile with %s",
+                             " of %" PRIu64 " hits: compile with %s%s",
                              name, MISSING[most], check->hits[most],
                              lacking + check->hits[DEBUG_MISSING_NOTHING],
-                             check->remedy);
+                             check->remedy,
+                             most == DEBUG_MISSING_LINKAGE_NAME
+                                 ? "; gcc gives code of local types, such as "
+                                   "lambdas, none"
+                                 : "");
     }
     if (!check->discriminators) {
         return export_refuse(
