@@ -277,11 +277,13 @@ lock_new_file(int fd)
  *
  *   from  the file: an absolute path, whose links are followed; or a name in the
  *         folder, which is not followed; or NULL for a new file
+ *   mode  of a new file, less the umask
  *
  * Returns the descriptor of a new file, 0 for a link, or -1 with errno.
  */
 static int
-make_temporary(const struct file_place *place, const char *from, char **name)
+make_temporary(const struct file_place *place, const char *from, mode_t mode,
+               char **name)
 {
     const int folder = place->folder;
 
@@ -297,7 +299,7 @@ make_temporary(const struct file_place *place, const char *from, char **name)
             made = linkat(folder, from, folder, *name,
                           from[0] == '/' ? AT_SYMLINK_FOLLOW : 0);
         } else {
-            made = openat(folder, *name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            made = openat(folder, *name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         }
         if (made >= 0 && (from != NULL || lock_new_file(made))) {
             return made;
@@ -318,13 +320,14 @@ make_temporary(const struct file_place *place, const char *from, char **name)
 /* Create the new file: without a name, or with one if O_TMPFILE fails, whatever the
  * reason is: file systems and kernels without it disagree about errno. */
 static bool
-open_new_file(struct whole_file *file)
+open_new_file(struct whole_file *file, mode_t mode)
 {
-    file->fd = openat(file->place.folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    file->fd = openat(file->place.folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
     if (file->fd >= 0) {
         (void)flock(file->fd, LOCK_EX | LOCK_NB);
     } else {
-        file->fd = make_temporary(&file->place, /* from */ NULL, &file->temporary);
+        file->fd =
+            make_temporary(&file->place, /* from */ NULL, mode, &file->temporary);
     }
     return file->fd >= 0;
 }
@@ -339,11 +342,32 @@ flush_descriptor(int fd)
     return copy < 0 || close(copy) == 0;
 }
 
+/*
+ * Set the mode of a new file to one that was meant for a group. If that cannot be the
+ * file's, its own group gets no rights that others do not have.
+ *
+ *   give  the file to the group
+ */
+static void
+set_rights(int fd, gid_t group, bool give, mode_t mode)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) != 0) {
+        return;
+    }
+    if (status.st_gid != group && (!give || fchown(fd, (uid_t)-1, group) != 0)) {
+        mode &= ~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3;
+    }
+    (void)fchmod(fd, mode);
+}
+
 /* Copy the nameless file, which cannot be linked, to one with a temporary name. */
 static bool
 copy_new_file(struct whole_file *file)
 {
-    const int fd = make_temporary(&file->place, /* from */ NULL, &file->temporary);
+    const int fd =
+        make_temporary(&file->place, /* from */ NULL, 0600, &file->temporary);
     struct stat status;
     off_t at = 0;
     ssize_t size;
@@ -352,7 +376,7 @@ copy_new_file(struct whole_file *file)
         return false;
     }
     if (fstat(file->fd, &status) == 0) {
-        (void)fchmod(fd, status.st_mode & 0777);
+        set_rights(fd, status.st_gid, /* give */ true, status.st_mode & 0777);
     }
     do {
         size = sendfile(fd, file->fd, &at, COPY_BYTES);
@@ -377,7 +401,7 @@ name_new_file(struct whole_file *file, bool *placed)
     snprintf(self, sizeof(self), "/proc/self/fd/%d", file->fd);
     *placed =
         linkat(AT_FDCWD, self, place->folder, place->name, AT_SYMLINK_FOLLOW) == 0;
-    return *placed || make_temporary(place, self, &file->temporary) >= 0 ||
+    return *placed || make_temporary(place, self, 0, &file->temporary) >= 0 ||
            copy_new_file(file);
 }
 
@@ -443,16 +467,29 @@ finish(struct whole_file *file)
     errno = number;
 }
 
-/* Keep the mode of the caller's own file. The mode of another user's file only removes
- * rights: in a shared folder anyone could have created it with rights for all. */
+/* Return the mode to make a new file with. Between that and keep_mode nobody may open
+ * it who cannot open the old one, unless that is another user's. No old file has mode
+ * 0. */
+static mode_t
+first_mode(const struct stat *old)
+{
+    return old->st_mode == 0          ? 0666
+           : old->st_uid == geteuid() ? 0600
+                                      : old->st_mode & 0666;
+}
+
+/* Keep mode and group of the caller's own file. The mode of another user's file only
+ * removes rights: in a shared folder anyone could have created it with rights for all,
+ * or for a group. */
 static void
 keep_mode(const struct whole_file *file, const struct stat *old)
 {
+    const bool own = old->st_uid == geteuid();
     struct stat new;
 
     if (fstat(file->fd, &new) == 0) {
-        (void)fchmod(file->fd, old->st_mode & 0777 &
-                                   (old->st_uid == geteuid() ? 0777 : new.st_mode));
+        set_rights(file->fd, old->st_gid, own,
+                   old->st_mode & 0777 & (own ? 0777 : new.st_mode));
     }
 }
 
@@ -552,7 +589,7 @@ begin(struct whole_file *file, const char *path, const char *noun, bool check,
     if (file->in_place) {
         return open_in_place(file, check) || fail_write(file, error);
     }
-    if (!open_new_file(file)) {
+    if (!open_new_file(file, first_mode(&old))) {
         return fail_folder(file, check, error);
     }
     if (old.st_mode != 0) {
@@ -614,7 +651,7 @@ keep_old(const struct file_place *place, const char *old, bool *moved)
         char *name;
         int number;
 
-        if (make_temporary(place, place->name, &name) < 0) {
+        if (make_temporary(place, place->name, 0, &name) < 0) {
             *moved = renameat(folder, place->name, folder, old) == 0;
             return *moved;
         }

@@ -8,9 +8,10 @@
  * from the start where files without a name are not supported, else only between its
  * link and its rename. A writer that is killed while there is such a name leaves it,
  * and likewise one of the old file while that is being kept. The next whole_file_check
- * of FILE removes these. Until whole_file_replace FILE is unchanged; its mode is kept.
- * Symbolic links are followed (file_place.h) and stay. Devices, the caller's own pipes
- * and standard output, called "-", are written in place.
+ * of FILE removes these. Until whole_file_replace FILE is unchanged; its mode and group
+ * are kept, as far as the caller may. Symbolic links are followed (file_place.h) and
+ * stay. Devices, the caller's own pipes and standard output, called "-", are written in
+ * place.
  */
 #ifndef BASE_WHOLE_FILE_H
 #define BASE_WHOLE_FILE_H

@@ -4,7 +4,7 @@
  * links too.
  *
  * pprof_file.c of the profile's tests has the rest: links, devices, folders, rights.
- * Linked with --wrap for linkat, openat and flock.
+ * Linked with --wrap for linkat, openat, flock and fchown.
  */
 #include "base/whole_file.h"
 
@@ -42,7 +42,9 @@ int __wrap_openat64(int folder, const char *path, int flags, ...);
 static bool links_refused;
 static bool nameless_refused;
 static bool locks_refused;
+static bool groups_refused;
 static int temporary_links; /* links that were made to temporary names */
+static mode_t first_modes;  /* of files that were made, all of them */
 
 int
 __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to,
@@ -61,7 +63,9 @@ int
 __wrap_openat64(int folder, const char *path, int flags, ...)
 {
     mode_t mode = 0;
+    struct stat status;
     va_list arguments;
+    int fd;
 
     if ((flags & O_TMPFILE) == O_TMPFILE && nameless_refused) {
         errno = EOPNOTSUPP;
@@ -72,7 +76,11 @@ __wrap_openat64(int folder, const char *path, int flags, ...)
         mode = va_arg(arguments, mode_t);
         va_end(arguments);
     }
-    return __real_openat64(folder, path, flags, mode);
+    fd = __real_openat64(folder, path, flags, mode);
+    if ((flags & O_CREAT) != 0 && fd >= 0 && fstat(fd, &status) == 0) {
+        first_modes |= status.st_mode & 0777;
+    }
+    return fd;
 }
 
 int __real_flock(int fd, int operation);
@@ -86,6 +94,19 @@ __wrap_flock(int fd, int operation)
         return -1;
     }
     return __real_flock(fd, operation);
+}
+
+int __real_fchown(int fd, uid_t user, gid_t group);
+int __wrap_fchown(int fd, uid_t user, gid_t group);
+
+int
+__wrap_fchown(int fd, uid_t user, gid_t group)
+{
+    if (groups_refused) {
+        errno = EPERM;
+        return -1;
+    }
+    return __real_fchown(fd, user, group);
 }
 
 static int
@@ -108,6 +129,7 @@ leave_folder(void **state)
     links_refused = false;
     nameless_refused = false;
     locks_refused = false;
+    groups_refused = false;
     snprintf(command, sizeof(command), "rm -r '%s'", (char *)*state);
     free(*state);
     return chdir("/") == 0 && system(command) == 0 ? 0 : -1;
@@ -264,6 +286,85 @@ replace__no_locks__named_and_whole(void **state)
     assert_true(whole_file_replace(&file, true, &error));
     assert_holds("f", "one");
     assert_int_equal(count_entries(), 1);
+}
+
+/* Make file f of the caller, or of another user, with another group than new files. */
+static void
+make_of_group(uid_t user, gid_t group, mode_t mode)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    write_text(&file, "f", "one");
+    assert_true(whole_file_replace(&file, false, &error));
+    if (chown("f", user, group) != 0) {
+        print_message("only root can give files to any group\n");
+        skip();
+    }
+    assert_int_equal(chmod("f", mode), 0);
+}
+
+/* Replace f, and check the group and mode of the new one. */
+static void
+replace_and_check(gid_t group, mode_t mode)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+    struct stat status;
+
+    write_text(&file, "f", "two");
+    assert_true(whole_file_replace(&file, false, &error));
+    assert_int_equal(stat("f", &status), 0);
+    assert_int_equal(status.st_gid, group);
+    assert_int_equal(status.st_mode & 07777, mode);
+}
+
+/* Who could not read the old file cannot read the new one: whether it is made without a
+ * name, copied to one, or has one from the start. */
+static void
+replace__file_of_another_group__is_for_no_other(void **state)
+{
+    const gid_t group = getegid() + 12345;
+
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        links_refused = way == 1;
+        nameless_refused = way == 2;
+        make_of_group(geteuid(), group, 0640);
+        replace_and_check(group, 0640);
+        groups_refused = true;
+        replace_and_check(getegid(), 0600);
+        groups_refused = false;
+        make_of_group(geteuid(), group, 0664);
+        groups_refused = true;
+        replace_and_check(getegid(), 0644);
+        groups_refused = false;
+        /* The group of another user's file gets nothing. */
+        make_of_group(geteuid() + 12345, group, 0660);
+        replace_and_check(getegid(), 0600);
+    }
+}
+
+/* Who opens it before its mode is set can read what is written later. */
+static void
+replace__private_file__new_one_is_private_from_the_start(void **state)
+{
+    struct whole_file_error error;
+    struct whole_file file;
+
+    (void)state;
+    for (int way = 0; way < 2; way++) {
+        links_refused = way == 0;
+        nameless_refused = way == 1;
+        write_text(&file, "f", "one");
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_int_equal(chmod("f", 0600), 0);
+        first_modes = 0;
+        write_text(&file, "f", "two");
+        assert_true(whole_file_replace(&file, false, &error));
+        assert_int_equal(first_modes, 0600);
+        assert_int_equal(unlink("f"), 0);
+    }
 }
 
 static void
@@ -666,6 +767,8 @@ main(void)
         IN_FOLDER(replace__no_old_file__no_temporary_name_ever),
         IN_FOLDER(replace__no_files_without_a_name__named_and_whole),
         IN_FOLDER(replace__no_locks__named_and_whole),
+        IN_FOLDER(replace__file_of_another_group__is_for_no_other),
+        IN_FOLDER(replace__private_file__new_one_is_private_from_the_start),
         IN_FOLDER(open__folder__refused),
         IN_FOLDER(discard__in_the_middle__nothing_left),
         IN_FOLDER(replace__folder_in_its_place__said_and_nothing_left),
