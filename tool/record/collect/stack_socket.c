@@ -189,6 +189,62 @@ receive(int connected)
     return -1;
 }
 
+/* taking - a connection that is taken in limited time. What a program has sent and
+ * nobody receives may be of any file, as a TCP socket that lingers: recvmsg and close
+ * then return as late as the program likes. */
+struct taking {
+    int connected; /* -1: it is closed */
+    int fd;        /* as receive returns it */
+};
+
+/* The work of time_limit_run. */
+static void
+taking_work(void *argument)
+{
+    struct taking *const taking = argument;
+
+    taking->fd = receive(taking->connected);
+    (void)close(taking->connected);
+    taking->connected = -1;
+}
+
+/* The drop of time_limit_run: close what nobody waits for any more. */
+static void
+taking_drop(void *argument)
+{
+    struct taking *const taking = argument;
+
+    if (taking->connected >= 0) {
+        stack_socket_drop(taking->connected);
+    }
+    if (taking->fd >= 0) {
+        stack_socket_drop(taking->fd);
+    }
+    free(taking);
+}
+
+/* Receive the descriptor of a connection of a process, and close the connection.
+ * Returns as receive does; -1 also if that takes too long. */
+static int
+take_connected(int connected, uint32_t pid)
+{
+    struct taking *const taking = malloc(sizeof(*taking));
+    int fd;
+
+    if (taking == NULL) {
+        stack_socket_drop(connected);
+        return -1;
+    }
+    *taking = (struct taking){connected, -1};
+    /* A key of its own: no process keeps others from handing over theirs. */
+    if (time_limit_run(DROP_KEY - 1 - pid, taking_work, taking_drop, taking) != 0) {
+        return -1;
+    }
+    fd = taking->fd;
+    free(taking);
+    return fd;
+}
+
 bool
 stack_socket_take(const struct stack_socket *socket, int *fd, uint32_t *pid)
 {
@@ -199,11 +255,10 @@ stack_socket_take(const struct stack_socket *socket, int *fd, uint32_t *pid)
     if (connected < 0) {
         return false;
     }
-    *fd = receive(connected);
     if (getsockopt(connected, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0) {
         peer.pid = 0;
     }
-    (void)close(connected);
     *pid = peer.pid > 0 ? (uint32_t)peer.pid : 0;
+    *fd = take_connected(connected, *pid);
     return true;
 }
