@@ -7,8 +7,9 @@
  * session belongs to the process that opened it. In a forked child it counts nothing:
  * Nt calls give STATUS_INVALID_HANDLE and other calls STATUS_INVALID_PARAMETER, closing
  * it does not affect the parent's session, and the child may open its own (the default
- * session does). A child of vfork may call nothing here, as POSIX has it. Option and
- * info structs begin with their own size; new members are added at the end.
+ * session does). A child of vfork may call nothing here, as POSIX has it. No call is a
+ * cancellation point: pthread_cancel ends a thread after the call, and in no callback.
+ * Option and info structs begin with their own size; new members are added at the end.
  *
  * The default session is the one that Nt calls open if a thread uses no other. For it
  * calls that only read take NULL: ntprof_session_get_info, _flush, _fd, _poll, and

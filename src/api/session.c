@@ -166,12 +166,13 @@ api_pause(void *context, ULONG64 wait_ns)
                                   .tv_nsec = (long)(wait_ns % 1000000000u)};
     int cancel_state;
 
-    /* A thread that ended here would leave the session paused for ever. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     assert(!session->paused && session->owner == api_process_id());
     session->paused = true;
     (void)api_unlock(session);
+    /* A thread that ended here would leave the session paused for ever. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     nanosleep(&wait, NULL);
+    pthread_setcancelstate(cancel_state, NULL);
     if (pthread_mutex_lock(&session->lock) != 0) {
         session_abandon(session);
     } else {
@@ -180,7 +181,6 @@ api_pause(void *context, ULONG64 wait_ns)
     assert(session->paused); /* other calls wait until it is not */
     session->paused = false;
     pthread_cond_broadcast(&session->resumed);
-    pthread_setcancelstate(cancel_state, NULL);
     clear_errors(session);
 }
 

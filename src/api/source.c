@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* api/source.c - sources with their statistics, and back ends. */
 #include "api/api.h"
+#include "log/log.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -195,7 +196,9 @@ ntprof_backend_next(uint32_t index, ntprof_backend_info *info)
     }
     least = info->size == name_alone ? name_alone : least_whole;
     if (info->size >= least_whole) {
+        log_enter();
         HalBackends[at]->Probe(&probe);
+        log_leave();
     }
     snprintf(full.name, sizeof(full.name), "%s", HalBackends[at]->Name);
     full.usable = probe.Usable;

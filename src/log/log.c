@@ -44,8 +44,9 @@ struct queue {
 
 static _Thread_local struct {
     struct queue queue;
-    unsigned depth; /* of log_enter */
-    bool calling;   /* the receiver */
+    unsigned depth;   /* of log_enter */
+    int cancel_state; /* before the outermost log_enter */
+    bool calling;     /* the receiver */
 } thread;
 
 /* ---- queues ---- */
@@ -155,11 +156,8 @@ pass_on(void)
     struct queue queue = thread.queue;
     ntprof_log *function;
     void *context;
-    int cancel_state;
 
     thread.queue = (struct queue){0};
-    /* A thread that ended in the receiver would be waited for, for ever. */
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     pthread_mutex_lock(&receiver.lock);
     function = receiver.function;
     context = receiver.context;
@@ -176,7 +174,6 @@ pass_on(void)
         }
         pthread_mutex_unlock(&receiver.lock);
     }
-    pthread_setcancelstate(cancel_state, NULL);
     queue_finish(&queue);
     errno = error;
 }
@@ -184,18 +181,20 @@ pass_on(void)
 void
 log_enter(void)
 {
-    thread.depth++;
+    if (thread.depth++ == 0) {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &thread.cancel_state);
+    }
 }
 
 void
 log_leave(void)
 {
-    /* 0: a child that was forked within calls leaves those of its parent. */
-    if (thread.depth > 0) {
-        thread.depth--;
-    }
-    if (thread.depth == 0 && (thread.queue.used != 0 || thread.queue.dropped != 0)) {
+    if (thread.depth == 1 && (thread.queue.used != 0 || thread.queue.dropped != 0)) {
         pass_on();
+    }
+    /* 0: a child that was forked within calls leaves those of its parent. */
+    if (thread.depth > 0 && --thread.depth == 0) {
+        pthread_setcancelstate(thread.cancel_state, NULL);
     }
 }
 
@@ -245,7 +244,10 @@ static void
 leave_in_child(void)
 {
     queue_finish(&thread.queue);
-    thread.depth = 0;
+    if (thread.depth > 0) {
+        thread.depth = 0;
+        pthread_setcancelstate(thread.cancel_state, NULL);
+    }
     receiver.calls = thread.calling;
     receiver.setting = false;
     receiver.changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;

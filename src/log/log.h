@@ -39,7 +39,8 @@ log_wants(int level)
 void log_add(int level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* log_enter - note that the calling thread enters a call of the library, or has taken a
- * lock that messages may be logged under. */
+ * lock that messages may be logged under. Until it leaves the outermost it is not
+ * cancelled (pthread_cancel): it would never release what it holds. */
 void log_enter(void);
 
 /* log_leave - undo a log_enter, after the lock was released. The outermost one passes

@@ -561,6 +561,87 @@ notification__left_by_thread_exit__later_calls_fail(void **state)
     ntprof_session_close(lost[1]);
 }
 
+struct cancelled {
+    void (*call)(void);
+    ntprof_session *session; /* to use; NULL: the default session */
+    bool returned;
+};
+
+static void *
+call_cancelled(void *argument)
+{
+    struct cancelled *const cancelled = argument;
+
+    ntprof_session_use(cancelled->session);
+    pthread_cancel(pthread_self());
+    cancelled->call();
+    cancelled->returned = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+static void
+open_parent_process(void)
+{
+    const CLIENT_ID client = {.UniqueProcess = (HANDLE)(LONG_PTR)getppid()};
+    HANDLE process;
+
+    (void)NtOpenProcess(&process, PROCESS_QUERY_INFORMATION, NULL, &client);
+}
+
+static void
+open_and_close(void)
+{
+    ntprof_session *session;
+
+    open_simulated(&session);
+    close_simulated(session);
+}
+
+static void
+query_interval(void)
+{
+    ULONG interval;
+
+    (void)NtQueryIntervalProfile(ProfileTime, &interval);
+}
+
+static void
+probe_back_ends(void)
+{
+    ntprof_backend_info info = {.size = sizeof(info)};
+
+    for (uint32_t i = 0; NT_SUCCESS(ntprof_backend_next(i, &info)); i++) {
+    }
+}
+
+/* The calls read files: without care, they end in the middle, with locks held. */
+static void
+calls__thread_is_cancelled__they_return_before(void **state)
+{
+    static void (*const calls[])(void) = {open_parent_process, open_and_close,
+                                          query_interval, probe_back_ends};
+    ntprof_session *session;
+    ULONG interval;
+
+    (void)state;
+    open_simulated(&session);
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct cancelled cancelled = {
+            .call = calls[i],
+            .session = calls[i] == open_parent_process ? session : NULL};
+        pthread_t thread;
+        void *result;
+
+        assert_int_equal(pthread_create(&thread, NULL, call_cancelled, &cancelled), 0);
+        assert_int_equal(pthread_join(thread, &result), 0);
+        assert_ptr_equal(result, PTHREAD_CANCELED);
+        assert_true(cancelled.returned);
+    }
+    assert_int_equal(NtQueryIntervalProfile(ProfileTime, &interval), STATUS_SUCCESS);
+    close_simulated(session);
+}
+
 static void
 watch_all__bad_options__refused_and_nobody_told(void **state)
 {
@@ -622,6 +703,7 @@ main(void)
         cmocka_unit_test(set_hits__simulated_back_end__is_refused_with_the_reason),
         cmocka_unit_test(notification__left_by_longjmp__later_calls_fail),
         cmocka_unit_test(notification__left_by_thread_exit__later_calls_fail),
+        cmocka_unit_test(calls__thread_is_cancelled__they_return_before),
         cmocka_unit_test(watch_all__bad_options__refused_and_nobody_told),
     };
 
