@@ -128,19 +128,21 @@ log_add(int level, const char *format, ...)
 /* ---- the receiver ---- */
 
 /* Pass each message of a queue to a receiver, and then how many were dropped, if any.
- * The lock is not held. */
+ * Messages above level were made for the receiver before. The lock is not held. */
 static void
-receiver_call(ntprof_log *function, void *context, const struct queue *queue)
+receiver_call(ntprof_log *function, void *context, int level, const struct queue *queue)
 {
     char text[64];
 
     for (size_t at = 0; at < queue->used;) {
         const char *const message = queue->bytes + at + 1;
 
-        function(context, queue->bytes[at], message);
+        if (queue->bytes[at] <= level) {
+            function(context, queue->bytes[at], message);
+        }
         at += 1 + strlen(message) + 1;
     }
-    if (queue->dropped != 0) {
+    if (queue->dropped != 0 && level >= NTPROF_LOG_WARNING) {
         snprintf(text, sizeof(text), "%llu messages were dropped: too many at once",
                  (unsigned long long)queue->dropped);
         function(context, NTPROF_LOG_WARNING, text);
@@ -156,16 +158,18 @@ pass_on(void)
     struct queue queue = thread.queue;
     ntprof_log *function;
     void *context;
+    int level;
 
     thread.queue = (struct queue){0};
     pthread_mutex_lock(&receiver.lock);
     function = receiver.function;
     context = receiver.context;
+    level = __atomic_load_n(&log_level, __ATOMIC_RELAXED); /* set with the lock */
     receiver.calls += function != NULL;
     pthread_mutex_unlock(&receiver.lock);
     if (function != NULL) {
         thread.calling = true;
-        receiver_call(function, context, &queue);
+        receiver_call(function, context, level, &queue);
         thread.calling = false;
         pthread_mutex_lock(&receiver.lock);
         assert(receiver.calls > 0);

@@ -521,6 +521,23 @@ call_in_notification__fails__logged_when_the_delivery_has_ended(void **state)
     ntprof_session_close(notified.session);
 }
 
+/* Messages that wait when the level is lowered, as by a call within a notification. */
+static void
+set_log__lower_level_while_messages_wait__no_messages_above_it(void **state)
+{
+    struct received *const received = *state;
+
+    assert_int_equal(ntprof_set_log(receive, received, NTPROF_LOG_DEBUG),
+                     STATUS_SUCCESS);
+    log_enter();
+    LOG_DEBUG("of the level before");
+    LOG(NTPROF_LOG_ERROR, "of both levels");
+    assert_int_equal(ntprof_set_log(receive, received, NTPROF_LOG_ERROR),
+                     STATUS_SUCCESS);
+    log_leave();
+    assert_string_equal(received->text, "of both levels\n");
+}
+
 static void
 test_cancel(void *context, int level, const char *message)
 {
@@ -602,6 +619,7 @@ main(void)
         log_test(receiver__replaced_while_threads_log__no_late_call_and_no_lock),
         log_test(receiver__calls_the_library__gets_no_message_of_that),
         log_test(call_in_notification__fails__logged_when_the_delivery_has_ended),
+        log_test(set_log__lower_level_while_messages_wait__no_messages_above_it),
         log_test(receiver__thread_is_cancelled__it_returns_before),
         log_test(fork__messages_wait__are_the_parents),
     };
