@@ -103,6 +103,10 @@ int host_pin(uintptr_t start, size_t bytes, uint64_t number);
 /* host_unpin - undo one host_pin of the same bytes. */
 void host_unpin(uintptr_t start, size_t bytes);
 
+/* host_pins_leave - note that these pages are the library's own now: the caller has
+ * unmapped what was pinned there. */
+void host_pins_leave(uintptr_t start, size_t bytes);
+
 /* host_is_pinned - is the memory at address still that which the host_lock with this
  * number pinned? */
 bool host_is_pinned(uintptr_t address, uint64_t number);

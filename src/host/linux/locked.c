@@ -63,6 +63,8 @@ pages_make(size_t bytes, char **pages)
         munmap(made, bytes);
         return error;
     }
+    /* Where the caller has unmapped a buffer: these pages are locked too. */
+    host_pins_leave((uintptr_t)made, bytes);
     *pages = made;
     return 0;
 }

@@ -40,6 +40,9 @@ struct pinned_page {
                         * the caller has mapped other memory there */
 };
 
+/* Of a page whose memory is the library's now: no host_lock has found it here. */
+#define NO_LOCK UINT64_MAX
+
 static void *pinned_pages; /* of tsearch */
 static size_t pinned_count;
 
@@ -100,7 +103,7 @@ page_add(uintptr_t address, uint64_t number)
     struct pinned_page *page = page_find(address);
 
     if (page != NULL) {
-        if (page->seen_locked && !page_is_locked(address)) {
+        if (page->since == NO_LOCK || (page->seen_locked && !page_is_locked(address))) {
             page->since = number; /* the caller has mapped other memory here */
             page->locked_by_us = true;
         }
@@ -213,6 +216,19 @@ void
 host_unpin(uintptr_t start, size_t bytes)
 {
     pages_remove(page_of(start), page_of(start + (bytes - 1)) + host_page_bytes());
+}
+
+void
+host_pins_leave(uintptr_t start, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += host_page_bytes()) {
+        struct pinned_page *const page = page_find(start + at);
+
+        if (page != NULL) {
+            page->since = NO_LOCK;
+            page->locked_by_us = false;
+        }
+    }
 }
 
 bool

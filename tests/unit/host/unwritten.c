@@ -9,6 +9,8 @@
  * which keeps the pages from being shared whole. */
 enum { COUNTERS = 40, FIRST = 3, SECOND = 17, FIRST_HITS = 5, SECOND_HITS = 5000 };
 
+enum { OTHERS = 64 }; /* pages that the library maps until one is at an address */
+
 static ULONG *
 counters_in(const struct guarded *memory)
 {
@@ -194,6 +196,50 @@ unmap__first_page_protected__only_its_counts_unwritten(void **state)
     guarded_free(&memory);
 }
 
+/* The library maps and locks pages of its own where the caller has unmapped. rule:
+ * start-lock-holds, stop-unwritten */
+static void
+unmap__library_maps_its_own_there__nothing_is_added_to_it(void **state)
+{
+    const size_t counters = page() / sizeof(ULONG);
+    ULONG *const memory =
+        mmap(NULL, page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ULONG *const other =
+        mmap(NULL, page(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MDL mdl;
+    MDL others[OTHERS];
+    size_t count = 0;
+    bool placed;
+
+    (void)state;
+    lock_and_map(&mdl, memory, counters);
+    hit_some(&mdl);
+    unmap(memory);
+    do {
+        lock_and_map(&others[count], other, counters);
+        count++;
+    } while (others[count - 1].MappedSystemVa != memory && count < OTHERS);
+    placed = others[count - 1].MappedSystemVa == memory;
+    if (placed) {
+        flush(&mdl);
+        assert_int_equal(value(&memory[FIRST]), 0);
+        unmap_and_unlock(&mdl);
+        assert_int_equal(mdl.Unwritten, FIRST_HITS + SECOND_HITS);
+    } else {
+        unmap_and_unlock(&mdl);
+    }
+    for (size_t i = 0; i < count; i++) {
+        unmap_and_unlock(&others[i]);
+        assert_int_equal(others[i].Unwritten, 0);
+    }
+    assert_int_equal(value(&other[FIRST]), 0);
+    unmap(other);
+    if (!placed) {
+        print_message("Linux puts new mappings elsewhere\n");
+        skip();
+    }
+}
+
 static void
 unmap__usual_memory__nothing_unwritten(void **state)
 {
@@ -223,6 +269,7 @@ main(void)
         host_test(unmap__protection_gone_in_time__all_is_added_once),
         host_test(unmap__one_of_two_locks_gone__each_tells_its_own),
         host_test(unmap__first_page_protected__only_its_counts_unwritten),
+        host_test(unmap__library_maps_its_own_there__nothing_is_added_to_it),
         host_test(unmap__usual_memory__nothing_unwritten),
     };
 
