@@ -110,12 +110,43 @@ build__callers_of_one_name__apart_and_named_as_rows(void **state)
     profile_delete(profile);
 }
 
+/* Two images have a function of one name, which calls the same one. */
+static void
+build__callers_of_one_name_in_two_images__each_has_its_image(void **state)
+{
+    struct profile *profile = fixture_small();
+    const uint32_t whole = fixture_end(profile, PROFILE_STACK_WHOLE);
+    const uint32_t helper = add_helper(profile, "", 0x1500);
+    struct export_stacks stacks = {0};
+    struct buffer text = {0};
+
+    (void)state;
+    for (uint32_t image = 0; image < 2; image++) {
+        struct profile_call call = {
+            .address = 0x1508, .image = image, .function = helper, .caller = whole};
+        uint32_t index;
+
+        assert_true(profile_add_call(profile, &call, &index));
+        fixture_stack_hits(profile, index, 7);
+    }
+    assert_true(export_stacks_build(&stacks, profile, /* places */ false));
+    for (size_t i = 0; i < 2; i++) {
+        put_stack(&stacks, stacks.node_of_row[profile->row_count - 2 + i], &text);
+    }
+    assert_string_equal(buffer_text(&text), "work;helper (libwork.so.6);work(int)\n"
+                                            "work;helper (work);work(int)\n");
+    buffer_finish(&text);
+    export_stacks_finish(&stacks);
+    profile_delete(profile);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(build__nameless_callers_of_two_images__each_has_its_image),
         cmocka_unit_test(build__callers_of_one_name__apart_and_named_as_rows),
+        cmocka_unit_test(build__callers_of_one_name_in_two_images__each_has_its_image),
     };
 
     return cmocka_run_group_tests_name("stacks", tests, NULL, NULL);

@@ -31,6 +31,7 @@ struct builder {
         *details; /* by function: that of its name where it was inlined */
     uint32_t *of_process, *of_image, *of_function;
     uint32_t *of_outer;  /* by number of a function with machine code */
+    bool *with_image;    /* by that number: another one has the same name */
     struct buffer text;  /* one name */
     struct buffer chain; /* frames of one place, innermost first; uint32_t */
     struct buffer path;  /* calls of one stack, innermost first; uint32_t */
@@ -121,13 +122,19 @@ frame_of_entry(struct builder *builder, uint32_t *kept, const char *name,
 /* Return the frame of a function, which is found once and kept in *kept. NONE
  * if memory runs out. */
 static uint32_t
-frame_of(struct builder *builder, uint32_t *kept,
-         const struct profile_function *function, const struct profile_image *image,
-         enum display_detail detail)
+frame_of(struct builder *builder, uint32_t *kept, const struct display_name *name,
+         bool with_image)
 {
+    const struct profile_function *const function = name->function;
+
     if (*kept == NONE) {
         builder->text.size = 0;
-        display_function(function, image, detail, &builder->text);
+        display_function(function, name->image, name->detail, &builder->text);
+        if (with_image) {
+            buffer_append_text(&builder->text, " (");
+            display_image(name->image, &builder->text);
+            buffer_append_byte(&builder->text, ')');
+        }
         *kept = frame_of_text(builder, builder->places ? identity_file(function) : "",
                               builder->places ? function->start_line : 0);
     }
@@ -139,9 +146,12 @@ frame_of(struct builder *builder, uint32_t *kept,
 static uint32_t
 frame_of_inlined(struct builder *builder, uint32_t index)
 {
-    return frame_of(builder, &builder->of_function[index],
-                    &builder->profile->functions[index], &builder->profile->images[0],
-                    builder->details[index]);
+    const struct display_name name = {.function = &builder->profile->functions[index],
+                                      .image = &builder->profile->images[0],
+                                      .detail = builder->details[index]};
+
+    return frame_of(builder, &builder->of_function[index], &name,
+                    /* with_image */ false);
 }
 
 /* Return the frame of a function that has the machine code of a row or a call, or of
@@ -149,10 +159,8 @@ frame_of_inlined(struct builder *builder, uint32_t index)
 static uint32_t
 frame_of_outer(struct builder *builder, uint32_t number)
 {
-    const struct display_name *const name = &builder->names[number];
-
-    return frame_of(builder, &builder->of_outer[number], name->function, name->image,
-                    name->detail);
+    return frame_of(builder, &builder->of_outer[number], &builder->names[number],
+                    builder->with_image[number]);
 }
 
 /* Find or add the nodes of builder->chain, outermost first, as descendants of parent.
@@ -278,6 +286,36 @@ new_table(size_t count)
     return table;
 }
 
+/* Find the functions that are called as one in another image. Only where there are
+ * callers these can be taken for each other: elsewhere the frame outside is the image.
+ * Returns false if memory runs out. */
+static bool
+find_alike(struct builder *builder)
+{
+    const uint32_t count = builder->identities.count;
+    size_t *const starts = calloc(count + 1, sizeof(*starts));
+    struct buffer texts = {0};
+    bool done = starts != NULL;
+
+    builder->with_image = calloc(count + 1, sizeof(*builder->with_image));
+    if (done && builder->with_image != NULL && profile_has_stacks(builder->profile)) {
+        for (uint32_t i = 0; i < count; i++) {
+            const struct display_name *const name = &builder->names[i];
+
+            starts[i] = texts.size;
+            if (name->function != NULL) {
+                display_function(name->function, name->image, name->detail, &texts);
+            }
+            buffer_append_byte(&texts, '\0');
+        }
+        done = !texts.failed &&
+               display_find_alike(&texts, starts, count, builder->with_image);
+    }
+    free(starts);
+    buffer_finish(&texts);
+    return done && builder->with_image != NULL;
+}
+
 /* Find the node of the stack of each row with hits. Returns false if memory runs
  * out. */
 static bool
@@ -321,12 +359,13 @@ export_stacks_build(struct export_stacks *stacks, const struct profile *profile,
 
     if (done) {
         builder.names = function_names_outer(profile, &builder.identities);
-        done = builder.names != NULL && build(&builder);
+        done = builder.names != NULL && find_alike(&builder) && build(&builder);
     }
     identities_finish(&builder.identities);
     free(builder.names);
     free(builder.details);
     free(builder.of_outer);
+    free(builder.with_image);
     free(builder.of_process);
     free(builder.of_image);
     free(builder.of_function);
