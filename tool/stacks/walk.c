@@ -40,6 +40,7 @@ struct walker {
     bool exact;                          /* next was interrupted, not returned to */
     bool by_pointer;                     /* some step was by the frame pointer */
     bool linked; /* the last step read the frame pointer from the chain */
+    bool left;   /* a signal came on another stack, to which the walk has gone */
 };
 
 /* The result of a step: the walk is at the caller; it has ended; a rule is missing. */
@@ -96,7 +97,7 @@ end_unread(struct walker *walker, uint64_t address)
     const struct stack_sample *const sample = walker->sample;
 
     return end_walk(walker,
-                    address >= first_sp(walker) &&
+                    address >= first_sp(walker) && !walker->left &&
                             sample->copied_bytes >= sample->asked_bytes
                         ? STACK_CUT
                         : STACK_NOT_READABLE,
@@ -231,6 +232,20 @@ step_call(struct walker *walker, const struct sym_unwind_rule *rule, uint32_t im
     return STEP_TAKEN;
 }
 
+/* Whether a handler has a stack of its own (sigaltstack), and what was interrupted
+ * another one: a longer copy would not have that either. The kernel's ucontext says
+ * where the first one is, before the registers. stored: the stack pointer there. */
+static bool
+leaves_stack(const struct walker *walker, uint64_t stored, uint64_t interrupted)
+{
+    uint64_t start;
+    uint64_t size;
+
+    return read_word(walker, stored + SYM_SIGNAL_STACK, &start) &&
+           read_word(walker, stored + SYM_SIGNAL_STACK_BYTES, &size) &&
+           stored - start < size && interrupted - start >= size;
+}
+
 /* Go from the code that a signal handler returns to, to the code that the signal
  * interrupted: all of its registers are on the stack. */
 static enum step
@@ -247,6 +262,7 @@ step_signal(struct walker *walker, uint32_t image)
             return end_unread(walker, stored + sym_signal_offsets[i]);
         }
     }
+    walker->left |= leaves_stack(walker, stored, values[SYM_REGISTER_SP]);
     memcpy(walker->registers, values, sizeof(walker->registers));
     walker->known = ALL_REGISTERS;
     walker->next = values[SYM_REGISTERS];

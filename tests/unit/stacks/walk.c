@@ -254,6 +254,30 @@ walk__signal__registers_and_address_of_what_was_interrupted(void **state)
     assert_end(1, STACK_NOT_READABLE, STACK_NO_IMAGE);
 }
 
+/* Interrupted far above: by a deep stack, or on another one, which no copy has. */
+static void
+walk__signal_on_alternate_stack__not_readable_and_not_cut(void **state)
+{
+    uint64_t *const stored = &stack[1];
+    const uint64_t interrupted = STACK + (1 << 20);
+
+    (void)state;
+    set_rule(PROGRAM, 0, 0x200, usual(SP, 8));
+    set_kind(LIBRARY, 0, 0x40, SYM_UNWIND_SIGNAL);
+    set_rule(LIBRARY, 0x40, 0x80, usual(SP, 8));
+    stack[0] = IN_LIBRARY(0x20);
+    stored[sym_signal_offsets[SP] / 8] = interrupted;
+    stored[sym_signal_offsets[SYM_REGISTERS] / 8] = IN_LIBRARY(0x50);
+    assert_end(2, STACK_CUT, STACK_NO_IMAGE);
+    stored[SYM_SIGNAL_STACK / 8] = STACK;
+    stored[SYM_SIGNAL_STACK_BYTES / 8] = interrupted - STACK;
+    assert_end(2, STACK_NOT_READABLE, STACK_NO_IMAGE);
+    assert_frame(1, LIBRARY, 0x50);
+    /* Interrupted on the alternate stack itself. */
+    stored[SYM_SIGNAL_STACK_BYTES / 8] = interrupted - STACK + 1;
+    assert_end(2, STACK_CUT, STACK_NO_IMAGE);
+}
+
 static void
 walk__same_input__same_output(void **state)
 {
@@ -787,6 +811,7 @@ main(void)
         WALK(stub__cfa_moves_where_it_pushed),
         WALK(stack_realigned__cfa_in_memory_and_registers_from_base),
         WALK(signal__registers_and_address_of_what_was_interrupted),
+        WALK(signal_on_alternate_stack__not_readable_and_not_cut),
         WALK(same_input__same_output),
         WALK(code_without_tables__by_frame_pointer_to_its_end),
         WALK(frame_pointer_leads_nowhere__no_rules),

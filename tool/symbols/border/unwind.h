@@ -120,4 +120,12 @@ struct sym_unwind_answer {
  * the address. */
 extern const uint16_t sym_signal_offsets[SYM_REGISTERS + 1];
 
+/* Where from there it stores start and size of the alternate signal stack: behind flags
+ * and link of its struct ucontext, which on arm64 comes after siginfo_t. */
+#if SYM_UNWIND_MACHINE == EM_AARCH64
+enum { SYM_SIGNAL_STACK = 144, SYM_SIGNAL_STACK_BYTES = 160 };
+#else
+enum { SYM_SIGNAL_STACK = 16, SYM_SIGNAL_STACK_BYTES = 32 };
+#endif
+
 #endif
