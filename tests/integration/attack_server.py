@@ -34,6 +34,27 @@ class Dripping:
         return not self.open
 
 
+class Asking:
+    """Connections with one whole request after the other, each long before the limit of a silent one."""
+
+    def __init__(self, port, path="/", count=16):
+        self.request = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        self.open = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(count)]
+
+    def ask(self):
+        """A request each. Returns how many connections are still open."""
+        for connection in list(self.open):
+            try:
+                connection.sendall(self.request)
+                ended = connection.recv(1 << 20) == b""
+            except OSError:
+                ended = True
+            if ended:
+                connection.close()
+                self.open.remove(connection)
+        return len(self.open)
+
+
 def get_status(port, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
@@ -59,6 +80,10 @@ def main():
         assert get_status(port, Host=host) == 403, host
     for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
         assert get_status(port, **headers) == 403, headers
+    asking = Asking(port, "/none")
+    assert asking.ask() == 16
+    time.sleep(0.5)
+    assert asking.ask() == 0
     dripping = Dripping(port)
     while not dripping.send():
         pass

@@ -16,7 +16,7 @@ import subprocess
 import unittest
 
 import harness
-from attack_server import Dripping
+from attack_server import Asking, Dripping
 from harness import CommandTest, free_port, text, wait_for
 
 PARTS = ("taken", "lost", "throttled", "missed", "unfinished", "excluded")
@@ -630,6 +630,12 @@ class Server(AgentTest):
 
     def test_connections_that_drip__are_closed_in_bounded_time(self):
         wait_for(Dripping(self.port, "/healthz").send, "the end of all")
+        self.assertEqual(self.get("/healthz")[0], 200)
+
+    def test_connections_that_ask_again__keep_no_place(self):
+        asking = Asking(self.port, "/healthz")
+        self.assertEqual(asking.ask(), 16)
+        wait_for(lambda: asking.ask() == 0, "the end of all")
         self.assertEqual(self.get("/healthz")[0], 200)
 
     def test_metrics__are_openmetrics_and_add_up(self):

@@ -3,10 +3,10 @@
  * http.h - a small HTTP server.
  *
  * It answers GET and HEAD, reads no file, and serves a bounded number of connections,
- * each for a bounded time. On a loopback address it answers only what was asked of a
- * loopback name, so that a page of a site whose name leads to this machine (DNS
- * rebinding) reads nothing. What a page of another site asks for is refused: it could
- * not read the answer, but it could keep the server busy.
+ * each for one request and a bounded time. On a loopback address it answers only what
+ * was asked of a loopback name, so that a page of a site whose name leads to this
+ * machine (DNS rebinding) reads nothing. What a page of another site asks for is
+ * refused: it could not read the answer, but it could keep the server busy.
  *
  * A request is answered at once, on the server's own thread, or queued for another
  * thread, which takes and answers it.

@@ -3,7 +3,8 @@
  * microhttpd.c - the server, by libmicrohttpd and one thread of it, and a thread
  * that looks every second for clients that are slow or gone.
  *
- * A connection: HEAD (until a request is complete) -> WAIT (queued) -> SEND -> HEAD.
+ * A connection: HEAD (until its only request is complete) -> WAIT (queued) -> SEND. It
+ * is closed then: a client that asks again and again would keep its place for ever.
  *
  * Invariants, with the mutex held: a request that was queued is in requests until its
  * completion. It is suspended while its state is QUEUED or TAKEN, and only
@@ -86,6 +87,7 @@ respond(struct MHD_Connection *connection, const struct http_answer *answer)
         free(answer->bytes);
         return MHD_NO;
     }
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->type);
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     (void)MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
@@ -515,8 +517,7 @@ on_call(void *argument, struct MHD_Connection *connection, const char *url,
     return answer_request(server, request, method);
 }
 
-/* Free a request, whether it was answered or not: its connection waits for the next
- * one. */
+/* Free a request, whether it was answered or not. */
 static void
 on_complete(void *argument, struct MHD_Connection *connection, void **context,
             enum MHD_RequestTerminationCode code)
@@ -538,7 +539,6 @@ on_complete(void *argument, struct MHD_Connection *connection, void **context,
         *next = request->next;
         server->request_count--;
     }
-    begin_phase(request->of, HEAD);
     pthread_mutex_unlock(&server->lock);
     request_delete(request);
     *context = NULL;
