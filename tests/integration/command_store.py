@@ -588,6 +588,17 @@ class Store(CommandTest):
         self.succeed("store", "add", name, "a")
         self.assertEqual(self.rows(name), self.rows("a"))
 
+    def test_local_times_that_are_twice__are_the_first_whatever_was_read_before(self):
+        # In Berlin 02:29 is 00:29 and 01:29 UTC on this day, which begin these windows.
+        self.agent("web1 e1 1792888140 60 10000 - - /bin/x aa11 0x1000:1",
+                   "web1 e1 1792891740 60 10000 - - /bin/x aa11 0x1000:2")
+        for before in ("", "until=2026-12-24&", "until=2027-07-01&"):
+            for since, hits in (("2026-10-25T02:29", 3), ("2026-10-25T02:30", 2), ("2026-10-25T00:30Z", 2)):
+                with self.subTest(since, before=before):
+                    told = self.succeed("report", f"{URL}?{before}since={since}", "--json",
+                                        env=dict(os.environ, TZ="Europe/Berlin"))
+                    self.assertEqual(json.loads(told.stdout)["sources"][0]["taken"], hits)
+
     def test_times_of_utc__whatever_the_zone_is(self):
         self.make("a", "/bin/x", 10000, "0x1000:5")
         self.succeed("store", "add", URL, "a")

@@ -101,6 +101,30 @@ parse_age(const char *value, int64_t now_ns, int64_t *time_ns)
     return true;
 }
 
+/* Return the first of the times that have the same local date and time of day as
+ * seconds, of which there are two where clocks were set back. mktime chooses one of
+ * them by what it was last asked for. */
+static time_t
+first_of_local(time_t seconds)
+{
+    static const time_t step_s = 1800; /* steps of clocks are multiples of it */
+    static const time_t step_max_s = 3 * 3600;
+    struct tm date;
+    time_t first = seconds;
+
+    (void)localtime_r(&seconds, &date);
+    for (time_t back = step_s; back <= step_max_s; back += step_s) {
+        const time_t earlier = seconds - back;
+        struct tm same;
+
+        if (localtime_r(&earlier, &same) != NULL && same.tm_mday == date.tm_mday &&
+            same.tm_hour == date.tm_hour && same.tm_min == date.tm_min) {
+            first = earlier;
+        }
+    }
+    return first;
+}
+
 /* Get the seconds since 1970 of a date that strptime read. zone: what follows the date
  * in the text: nothing for local time, "Z" for UTC. Returns false if zone is neither,
  * or there is no such day: timegm and mktime would make March 2 of February 30. */
@@ -113,7 +137,7 @@ get_seconds(const struct tm *given, const char *zone, time_t *seconds)
     if (strcmp(zone, "Z") == 0) {
         *seconds = timegm(&date);
     } else if (zone[0] == '\0') {
-        *seconds = mktime(&date);
+        *seconds = first_of_local(mktime(&date));
     } else {
         return false;
     }
