@@ -475,9 +475,7 @@ class FullDisk(AgentTest):
         self.addCleanup(subprocess.run, ["umount", "-l", self.disk], capture_output=True)
         self.spool = self.disk / "spool"
 
-    def test_full_disk__windows_wait_in_memory_and_come_in(self):
-        child = self.start_agent()
-        self.wait_windows(1)
+    def fill(self):
         filler = self.disk / "filler"
         out = os.open(filler, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
@@ -485,6 +483,12 @@ class FullDisk(AgentTest):
                 os.write(out, bytes(4096))
         except OSError:
             os.close(out)
+        return filler
+
+    def test_full_disk__windows_wait_in_memory_and_come_in(self):
+        child = self.start_agent()
+        self.wait_windows(1)
+        filler = self.fill()
         wait_for(lambda: "wait in memory" in self.said(), "a window that waits")
         count = len(self.windows())
         filler.unlink()
@@ -495,6 +499,18 @@ class FullDisk(AgentTest):
         durations = [self.read(path)["duration_ns"] for path in self.windows()]
         for start, duration, later in zip(starts, durations, starts[1:]):
             self.assertLess(later - start - duration, min(durations))  # no window is missing
+
+    def test_disk_that_stays_full__the_oldest_go_and_a_line_says_so(self):
+        self.spool.mkdir()
+        oldest = self.spool / f"{1:020}-old.pb.gz"
+        oldest.write_bytes(bytes(100 << 10))
+        child = self.start_agent()
+        self.wait_windows(2)
+        self.fill()
+        wait_for(lambda: "dropped" in self.said(), "a word about what was dropped")
+        self.end(child)
+        self.assertFalse(oldest.exists())
+        self.assertRegex(self.said(), r"dropped \d+ of the oldest windows of the spool: .*, or its disk is full\n")
 
 
 class Limits(AgentTest):
