@@ -24,10 +24,9 @@
 
 /* Return the key in counted_by of a thread for events of this source and processor. */
 static uint64_t
-thread_key(const struct perf_event *event, uint32_t tid)
+thread_key(const struct perf_source *source, uint32_t processor, uint32_t tid)
 {
-    return (uint64_t)event->source->number << 48 | (uint64_t)event->processor << 32 |
-           tid;
+    return (uint64_t)source->number << 48 | (uint64_t)processor << 32 | tid;
 }
 
 #ifndef NDEBUG
@@ -98,7 +97,7 @@ int
 perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
                    uint64_t time_ns)
 {
-    const uint64_t key = thread_key(event, tid);
+    const uint64_t key = thread_key(event->source, event->processor, tid);
     struct perf_event *const other = perf_idmap_find(&perf->counted_by, key);
 
     assert(assert_duplicate_state(perf, event, other));
@@ -120,17 +119,26 @@ perf_duplicate_hit(struct perf *perf, struct perf_event *event, uint32_t tid,
     return 0;
 }
 
+/* Remove a thread's keys of a source; without events it has none. */
+static void
+forget_source(struct perf *perf, const struct perf_source *source, uint32_t tid)
+{
+    for (uint32_t i = 0; source->tally.instances > 0 && i < perf->processor_limit;
+         i++) {
+        if (perf->rings[i] != NULL) {
+            perf_idmap_remove(&perf->counted_by, thread_key(source, i, tid));
+        }
+    }
+}
+
+/* Not by events: there may be one for each thread and processor, and each start and
+ * exit of a thread gets here. */
 void
 perf_duplicate_forget_thread(struct perf *perf, uint32_t tid)
 {
-    for (const struct perf_target *target = perf->targets;
-         target != NULL && perf->counted_by.count > 0; target = target->next) {
-        for (size_t i = 0; i < target->events.count; i++) {
-            const struct perf_event *const event = target->events.items[i];
+    const struct perf_sources *const sources = &perf->context.sources;
 
-            if (event->may_duplicate && event->source != NULL) {
-                perf_idmap_remove(&perf->counted_by, thread_key(event, tid));
-            }
-        }
+    for (size_t i = 0; perf->counted_by.count > 0 && i < sources->count; i++) {
+        forget_source(perf, sources->items[i], tid);
     }
 }

@@ -95,14 +95,32 @@ perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
     assert(perf_assert_event_state(perf, event));
 }
 
-/* Remove the threads that an event counts from the map counted_by. */
+void
+perf_event_forget(struct perf *perf, struct perf_event *event)
+{
+    perf_idmap_remove(&perf->events, event->id);
+    perf_descriptor_close(event->fd);
+    free(event);
+}
+
+/* Is the event CLOSED, and were its records delivered up to bound_ns? */
+static bool
+is_over(const struct perf_event *event, uint64_t bound_ns)
+{
+    return event->target == NULL && event->closed_ns <= bound_ns;
+}
+
+/* Remove from the map counted_by the threads that events count which are over. One pass
+ * for all of these: of both there may be as many as threads times processors. */
 static void
-forget_threads(struct perf_idmap *counted_by, const struct perf_event *event)
+forget_threads(struct perf_idmap *counted_by, uint64_t bound_ns)
 {
     size_t i = 0;
 
     while (counted_by->count > 0 && i < counted_by->capacity) {
-        if (counted_by->entries[i].value == event) {
+        const struct perf_event *const event = counted_by->entries[i].value;
+
+        if (event != NULL && is_over(event, bound_ns)) {
             /* Removing may move another entry to index i. */
             perf_idmap_remove(counted_by, counted_by->entries[i].id);
         } else {
@@ -112,23 +130,17 @@ forget_threads(struct perf_idmap *counted_by, const struct perf_event *event)
 }
 
 void
-perf_event_forget(struct perf *perf, struct perf_event *event)
-{
-    perf_idmap_remove(&perf->events, event->id);
-    forget_threads(&perf->counted_by, event);
-    perf_descriptor_close(event->fd);
-    free(event);
-}
-
-void
 perf_reap_closed(struct perf *perf, uint64_t bound_ns)
 {
     struct perf_event **link = &perf->closed;
 
+    if (perf->closed != NULL) {
+        forget_threads(&perf->counted_by, bound_ns);
+    }
     while (*link != NULL) {
         struct perf_event *event = *link;
 
-        if (event->closed_ns > bound_ns) {
+        if (!is_over(event, bound_ns)) {
             link = &event->next_closed;
             continue;
         }

@@ -117,7 +117,8 @@ enum perf_closing { PERF_COUNTS_DROPPED, PERF_COUNTS_ADDED };
 void perf_event_close(struct perf *perf, struct perf_event *event, uint64_t until_ns,
                       enum perf_closing closing);
 
-/* perf_event_forget - free an event of which no record will be delivered. */
+/* perf_event_forget - free an event of which no record will be delivered, and that
+ * counts no thread of perf->counted_by. */
 void perf_event_forget(struct perf *perf, struct perf_event *event);
 
 /* perf_reap_closed - free events that were closed at or before bound_ns, up to which

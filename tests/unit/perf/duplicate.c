@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { PID = 10, RING_BYTES = 8192, SOURCE = 0x2000 };
 
@@ -19,6 +20,7 @@ static struct world {
     struct perf perf;
     struct perf_target target;
     struct perf_source source;
+    struct perf_source *sources[1];
     struct perf_ring ring;
     struct perf_ring *rings[1];
     struct perf_stream_head heads[1];
@@ -45,6 +47,9 @@ setup(void **state)
                                .ring_bytes = RING_BYTES,
                                .targets = &world.target,
                                .frozen_ns = UINT64_MAX};
+    world.sources[0] = &world.source;
+    world.perf.context.sources =
+        (struct perf_sources){.items = world.sources, .count = 1};
     world.perf.stream.heads = world.heads;
     world.perf.stream.calls = &perf_deliver_calls;
     world.perf.stream.context = &world.perf;
@@ -88,6 +93,7 @@ open_event(uint64_t id)
     event->until_ns = UINT64_MAX;
     assert_int_equal(perf_events_add(&world.target.events, event), 0);
     assert_int_equal(perf_idmap_put(&world.perf.events, id, event), 0);
+    world.source.tally.instances++;
     return event;
 }
 
@@ -331,6 +337,83 @@ statistics__discarded_hits_of_a_duplicate_event__leave_with_it(void **state)
     assert_int_equal(world.source.tally.discarded_events, 10);
 }
 
+/* ---- Many threads and processors ---- */
+
+enum { MANY = 60000, ROUNDS = 80, TIME_MAX_MS = 1000 };
+
+/* Processor time of this program. */
+static long
+clock_ms(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
+    return (long)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
+}
+
+static void
+exits__many_events__time_is_not_theirs(void **state)
+{
+    struct perf_event *const events = calloc(MANY, sizeof(*events));
+    long begin_ms;
+    long passed_ms;
+
+    (void)state;
+    assert_non_null(events);
+    open_event(1);
+    for (size_t i = 0; i < MANY; i++) {
+        events[i] = (struct perf_event){
+            .fd = -1, .source = &world.source, .may_duplicate = true};
+        assert_int_equal(perf_events_add(&world.target.events, &events[i]), 0);
+    }
+    sample(MANY, 1); /* a thread with a key, which does not exit */
+    assert_int_equal(deliver(), 1);
+    begin_ms = clock_ms();
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        world.ring.head = world.ring.tail = 0;
+        for (uint32_t i = 0; i < 100; i++) {
+            struct crafted record;
+
+            craft_task(&record, PERF_RECORD_EXIT, PID, PID, i, ++world.now_ns);
+            write_record(&record);
+        }
+        assert_int_equal(deliver(), 0);
+    }
+    passed_ms = clock_ms() - begin_ms;
+    world.target.events.count = 1;
+    free(events);
+    assert_in_range(passed_ms, 0, TIME_MAX_MS);
+    assert_int_equal(world.perf.counted_by.count, 1);
+}
+
+/* The first half was closed later, and stays. */
+static void
+reap__many_events_with_threads__one_pass(void **state)
+{
+    long begin_ms;
+
+    (void)state;
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct perf_event *const event = calloc(1, sizeof(*event));
+
+        assert_non_null(event);
+        *event = (struct perf_event){.fd = -1,
+                                     .id = i,
+                                     .source = &world.source,
+                                     .closed_ns = i < MANY / 2 ? 2000 : 1000,
+                                     .next_closed = world.perf.closed};
+        world.perf.closed = event;
+        assert_int_equal(perf_idmap_put(&world.perf.events, i, event), 0);
+        assert_int_equal(perf_idmap_put(&world.perf.counted_by, i, event), 0);
+    }
+    begin_ms = clock_ms();
+    perf_reap_closed(&world.perf, 1500);
+    assert_in_range(clock_ms() - begin_ms, 0, TIME_MAX_MS);
+    assert_int_equal(world.perf.counted_by.count, MANY / 2);
+    assert_non_null(perf_idmap_find(&world.perf.counted_by, 0));
+    assert_null(perf_idmap_find(&world.perf.counted_by, MANY - 1));
+}
+
 /* Closing each of thousands of profiles asks for a flush. */
 static void
 flush__after_a_freeze__delivers_once(void **state)
@@ -370,6 +453,10 @@ main(void)
         cmocka_unit_test_setup_teardown(
             statistics__discarded_hits_of_a_duplicate_event__leave_with_it, setup,
             teardown),
+        cmocka_unit_test_setup_teardown(exits__many_events__time_is_not_theirs, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(reap__many_events_with_threads__one_pass, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(flush__after_a_freeze__delivers_once, setup,
                                         teardown),
     };
