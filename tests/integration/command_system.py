@@ -290,7 +290,10 @@ class Processors(Whole):
         self.online.write_text(self.both)
 
     def with_list(self, *words):
-        """ntprof that reads this list."""
+        """ntprof that reads this list, and may run on the first processor only: those are online in any case."""
+        return ["taskset", "-c", str(self.first), *self.with_false_list(*words)]
+
+    def with_false_list(self, *words):
         script = 'mount --bind "$0" /sys/devices/system/cpu/online && exec "$@"'
         return ["unshare", "--mount", "sh", "-c", script, self.online, *self.arguments(*words)]
 
@@ -307,6 +310,15 @@ class Processors(Whole):
         self.assertEqual(result.returncode, 0, text(result.stderr))
         self.assertNotIn("could not be profiled", text(result.stderr))
         self.assertGreater(self.function_hits("work-later"), 0)
+
+    def test_list_of_a_container_without_the_one_that_runs__counted(self):
+        self.online.write_text(self.one)
+        for words in ([], ["--per", "cpu"], ["-C", self.second]):
+            with self.subTest(words):
+                result = self.run_bare(self.with_false_list("run", *words, "--", "taskset", "-c", str(self.second),
+                                                            self.copy("work-there"), "1500"))
+                self.assertEqual(result.returncode, 0, text(result.stderr))
+                self.assertGreater(self.function_hits("work-there"), 0, text(result.stderr))
 
     def test_one_of_several_goes__later_programs_have_rows(self):
         for words in (["--per", "cpu"], ["-C", f"{self.first},{self.second}"]):

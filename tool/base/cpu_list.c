@@ -3,6 +3,7 @@
 #include "base/cpu_list.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,60 @@ cpu_list_parse(const char *text, uint64_t words[CPU_LIST_GROUPS])
     return true;
 }
 
+/* Is this processor in the set? */
+static bool
+is_in(const uint64_t words[CPU_LIST_GROUPS], unsigned cpu)
+{
+    return cpu < 64 * CPU_LIST_GROUPS && (words[cpu / 64] >> cpu % 64 & 1) != 0;
+}
+
+/* Add the processors that ntprof may run on, all of which are online: in containers
+ * with lxcfs or Sysbox, the list has as many processors as the container may use, but
+ * those from 0 on, whichever it runs on. */
+static void
+add_allowed(uint64_t words[CPU_LIST_GROUPS])
+{
+    uint64_t mask[CPU_LIST_GROUPS] = {0};
+
+    if (sched_getaffinity(0, sizeof(mask), (cpu_set_t *)mask) != 0) {
+        return; /* more processors than a list may have */
+    }
+    for (unsigned cpu = 0; cpu < 64 * CPU_LIST_GROUPS; cpu++) {
+        if (CPU_ISSET_S(cpu, sizeof(mask), (const cpu_set_t *)mask)) {
+            words[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+        }
+    }
+}
+
+/* Write the list of a set. Returns false if it does not fit. */
+static bool
+write_list(char text[CPU_LIST_TEXT_BYTES], const uint64_t words[CPU_LIST_GROUPS])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned cpu = 0; cpu < 64 * CPU_LIST_GROUPS; cpu++) {
+        char item[32];
+        const unsigned first = cpu;
+        size_t length;
+
+        if (!is_in(words, cpu)) {
+            continue;
+        }
+        while (is_in(words, cpu + 1)) {
+            cpu++;
+        }
+        length = (size_t)snprintf(item, sizeof(item), cpu == first ? "%s%u" : "%s%u-%u",
+                                  used > 0 ? "," : "", first, cpu);
+        if (used + length >= CPU_LIST_TEXT_BYTES) {
+            return false;
+        }
+        memcpy(text + used, item, length + 1);
+        used += length;
+    }
+    return true;
+}
+
 bool
 cpu_list_read_online(char text[CPU_LIST_TEXT_BYTES], uint64_t words[CPU_LIST_GROUPS])
 {
@@ -59,6 +114,9 @@ cpu_list_read_online(char text[CPU_LIST_TEXT_BYTES], uint64_t words[CPU_LIST_GRO
                strchr(text, '\n') != NULL;
         fclose(file);
     }
-    text[strcspn(text, "\n")] = '\0';
-    return read && cpu_list_parse(text, words);
+    if (!read || !cpu_list_parse(text, words)) {
+        return false;
+    }
+    add_allowed(words);
+    return write_list(text, words);
 }

@@ -16,8 +16,12 @@ enum {
  * not valid. */
 bool cpu_list_parse(const char *text, uint64_t words[CPU_LIST_GROUPS]);
 
-/* Read the list of the processors that are online, without its line feed, and set their
- * bits. Returns false if that fails, or the list does not fit. */
+/* Read the list of the processors that are online, without a line feed, and set their
+ * bits.
+ *
+ *   words  in: zeros
+ *
+ * Returns false if that fails, or the list does not fit. */
 bool cpu_list_read_online(char text[CPU_LIST_TEXT_BYTES],
                           uint64_t words[CPU_LIST_GROUPS]);
 

@@ -125,29 +125,28 @@ host_processors_parse(const char *text, struct host_processors *processors)
     return 0;
 }
 
-/* Use the processors that this thread may run on; if that is unknown, processor 0. */
+/* Add the processors that this thread may run on. The kernel says only those that are
+ * online. Returns 0 or -ENOMEM. */
 static int
-processors_from_affinity(struct host_processors *processors)
+processors_add_allowed(struct host_processors *processors)
 {
     /* The kernel needs room for all processors that it was built for. */
     static const size_t most_bytes = PROCESSOR_COUNT_MAX / 8;
-    struct host_processors found = {0};
     unsigned long *const mask = calloc(1, most_bytes);
-    const long got =
-        mask == NULL ? 0 : syscall(SYS_sched_getaffinity, 0, most_bytes, mask);
+    long got;
+    int error = 0;
 
-    for (long number = 0; number < got * 8; number++) {
-        if ((mask[number / WORD_BITS] >> number % WORD_BITS & 1) != 0 &&
-            processors_include(&found, (unsigned long)number) != 0) {
-            break;
+    if (mask == NULL) {
+        return -ENOMEM;
+    }
+    got = syscall(SYS_sched_getaffinity, 0, most_bytes, mask);
+    for (long number = 0; number < got * 8 && error == 0; number++) {
+        if ((mask[number / WORD_BITS] >> number % WORD_BITS & 1) != 0) {
+            error = processors_include(processors, (unsigned long)number);
         }
     }
     free(mask);
-    if (found.count == 0 && processors_include(&found, 0) != 0) {
-        return -ENOMEM;
-    }
-    processors_replace(processors, &found);
-    return 0;
+    return error;
 }
 
 static int64_t
@@ -159,26 +158,50 @@ processors_clock_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/*
+ * Read the list of the kernel, and add the processors that this thread may run on: in
+ * containers with lxcfs or Sysbox, the list has as many processors as the container may
+ * use, but those from 0 on, whichever it runs on. Without /sys, the latter are all that
+ * is known, and if they are unknown too, processor 0. Returns 0 or negative errno.
+ */
+static int
+processors_read(struct host_processors *processors)
+{
+    char text[TEXT_BYTES];
+    ssize_t result =
+        host_file_read("/sys/devices/system/cpu/online", text, sizeof(text));
+
+    if (result >= 0) {
+        result = host_processors_parse(text, processors);
+    }
+    if (result < 0 && host_is_shortage((int)result)) {
+        return (int)result;
+    }
+    result = processors_add_allowed(processors);
+    if (result == 0 && processors->count == 0) {
+        result = processors_include(processors, 0);
+    }
+    return (int)result;
+}
+
 int
 host_processors_refresh(struct host_processors *processors)
 {
     const int64_t now_ms = processors_clock_ms();
-    char text[TEXT_BYTES];
-    ssize_t result;
+    struct host_processors found = {0};
+    int result;
 
     if (processors->read_ms >= 0 && now_ms - processors->read_ms < FRESH_MS) {
         return 0;
     }
-    result = host_file_read("/sys/devices/system/cpu/online", text, sizeof(text));
-    if (result >= 0) {
-        result = host_processors_parse(text, processors);
+    result = processors_read(&found);
+    if (result == 0) {
+        processors_replace(processors, &found);
+    } else {
+        free(found.groups);
     }
-    /* Only without a list, because a thread may be limited to some processors. */
-    if (result < 0 && !host_is_shortage((int)result)) {
-        result = processors_from_affinity(processors);
-    }
-    if (result < 0 && processors->count == 0) {
-        return (int)result;
+    if (processors->count == 0) {
+        return result;
     }
     processors->read_ms = now_ms;
     return 0;

@@ -4,6 +4,18 @@
 
 #include <sched.h>
 
+static const char *online; /* instead of the kernel's list, if it is not NULL */
+
+ssize_t __real_host_file_read(const char *path, char *text, size_t capacity);
+ssize_t __wrap_host_file_read(const char *path, char *text, size_t capacity);
+
+ssize_t
+__wrap_host_file_read(const char *path, char *text, size_t capacity)
+{
+    return online != NULL ? snprintf(text, capacity, "%s", online)
+                          : __real_host_file_read(path, text, capacity);
+}
+
 static void
 parse__lists__groups_of_64(void **state)
 {
@@ -160,6 +172,29 @@ refresh__no_sysfs__those_allowed_or_the_first(void **state)
     assert_child_returns_0(refresh_without_anything, NULL);
 }
 
+/* As lxcfs makes it for a container that may use so many processors. */
+static void
+refresh__list_without_the_own_processors__they_are_added(void **state)
+{
+    struct host_processors processors = {.read_ms = -1};
+    cpu_set_t allowed;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
+    for (unsigned listed = 0; listed < 2; listed++) {
+        online = listed == 0 ? "0\n" : "1023\n";
+        processors.read_ms = -1;
+        assert_int_equal(host_processors_refresh(&processors), 0);
+        for (unsigned i = 0; i < 64 * processors.count; i++) {
+            assert_int_equal(processors.groups[i / 64] >> i % 64 & 1,
+                             i == 1023 * listed || CPU_ISSET(i, &allowed));
+        }
+    }
+    assert_int_equal(processors.count, 16);
+    online = NULL;
+    host_processors_finish(&processors);
+}
+
 /* Within 100 ms the file is not read again; afterwards it is. */
 static void
 refresh__recently_read__kept(void **state)
@@ -192,6 +227,7 @@ main(void)
         host_test(active__this_machine__those_online),
         host_test(current_group__this_thread__has_an_active_processor),
         host_test(refresh__no_sysfs__those_allowed_or_the_first),
+        host_test(refresh__list_without_the_own_processors__they_are_added),
         host_test(refresh__recently_read__kept),
     };
 

@@ -2,6 +2,7 @@
 /* cpu_list.c - the kernel's list of processors: read whole, or not at all. */
 #include "base/cpu_list.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,19 @@ __wrap_fopen64(const char *path, const char *mode)
     return strcmp(path, "/sys/devices/system/cpu/online") == 0
                ? fmemopen(list, strlen(list), "r")
                : __real_fopen64(path, mode);
+}
+
+static unsigned allowed; /* the only processor that this program may run on */
+
+int __wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set);
+
+int
+__wrap_sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+    (void)pid;
+    CPU_ZERO_S(size, set);
+    CPU_SET_S(allowed, size, set);
+    return 0;
 }
 
 /* Every second processor from 0 on; as many characters as the list may have, or fewer
@@ -64,6 +78,36 @@ online__list_of_a_page__all_processors(void **state)
     assert_int_equal(found, cpus);
 }
 
+/* As lxcfs makes it for a container that may use so many processors. */
+static void
+online__list_without_the_own_processor__it_is_added(void **state)
+{
+    static const struct {
+        const char *list;
+        unsigned allowed;
+        const char *wanted;
+    } rows[] = {
+        {"0\n", 0, "0"},          {"0\n", 1, "0-1"},   {"0\n", 8191, "0,8191"},
+        {"0-3\n", 64, "0-3,64"},  {"0,2\n", 1, "0-2"}, {"4-7,9\n", 2, "2,4-7,9"},
+        {"62-63\n", 64, "62-64"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint64_t words[CPU_LIST_GROUPS] = {0};
+        uint64_t again[CPU_LIST_GROUPS] = {0};
+        char text[CPU_LIST_TEXT_BYTES];
+
+        strcpy(list, rows[i].list);
+        allowed = rows[i].allowed;
+        assert_true(cpu_list_read_online(text, words));
+        assert_string_equal(text, rows[i].wanted);
+        assert_true(cpu_list_parse(text, again));
+        assert_memory_equal(words, again, sizeof(words));
+    }
+    allowed = 0;
+}
+
 static void
 online__longer_list__not_taken_for_a_shorter_one(void **state)
 {
@@ -96,6 +140,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(online__list_of_a_page__all_processors),
+        cmocka_unit_test(online__list_without_the_own_processor__it_is_added),
         cmocka_unit_test(online__longer_list__not_taken_for_a_shorter_one),
         cmocka_unit_test(parse__lists__their_processors_or_refused),
     };
