@@ -92,7 +92,8 @@ sym_dwarf_aranges_read(struct sym_dwarf_aranges *aranges,
 {
     const struct sym_dwarf_part *const part = &image->parts[SYM_DWARF_ARANGES];
     struct sym_dwarf_bytes section = {.at = part->bytes,
-                                      .end = part->bytes + part->size};
+                                      .end = part->size > 0 ? part->bytes + part->size
+                                                            : part->bytes};
     const bool refused = image->budget != NULL && image->budget->refused;
     bool read = true;
 
