@@ -3,7 +3,9 @@
  * unwind.c - fuzz target: forged unwind tables, read through libdw.
  *
  * libdw is not instrumented: of its own faults only crashes are found, which cost a
- * reader of one file.
+ * reader of one file. It keeps a place for each register up to the highest that a table
+ * names, GBs if that is forged. The process of a reader has a limit of memory, and its
+ * client gives it up after some time; here large allocations fail, and questions end.
  *
  * An input is a byte (0: .eh_frame behind the table that PT_GNU_EH_FRAME names, 1:
  * .eh_frame, 2: .debug_frame), two bytes of address and two of the length of that
@@ -15,11 +17,20 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *__asan_default_options(void);
 
 enum { BY_SEGMENT, BY_SECTION, DEBUG, KINDS };
-enum { INPUT_HEADER = 5, QUESTIONS_MAX = 100 };
+enum { INPUT_HEADER = 5, QUESTIONS_MAX = 100, SECONDS_MAX = 2 };
+
+/* Called by AddressSanitizer before main; the environment's options come after it. */
+const char *
+__asan_default_options(void)
+{
+    return "allocator_may_return_null=1:max_allocation_size_mb=32";
+}
 
 /* forged - the headers of an ELF file, which the bytes follow. */
 struct forged {
@@ -94,13 +105,15 @@ check_row(const struct sym_unwind_row *row)
     }
 }
 
-/* Asks at an address and behind what comes. */
+/* Asks at an address and behind what comes, up to a processor time. */
 static void
 ask(struct sym_reader *reader, uint64_t address)
 {
+    const clock_t end = clock() + SECONDS_MAX * CLOCKS_PER_SEC;
     struct sym_unwind_row rows[SYM_UNWIND_ROWS_MAX];
 
-    for (unsigned int i = 0; i < QUESTIONS_MAX && address < UINT64_MAX; i++) {
+    for (unsigned int i = 0; i < QUESTIONS_MAX && address < UINT64_MAX && clock() < end;
+         i++) {
         const size_t count = sym_reader_unwind(reader, address, rows);
 
         require(count >= 1 && count <= SYM_UNWIND_ROWS_MAX);
