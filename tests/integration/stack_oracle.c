@@ -333,14 +333,18 @@ judge(const struct user_regs_struct *at, const struct stack_walked *walked)
 
     counts.asked++;
     counts.first_right += right > 0 || (shadow_count == 0 && walked->count == 0);
-    counts.whole += !wrong && right == shadow_count;
-    counts.landing += wrong && may_land(at);
-    counts.wrong += wrong && !may_land(at);
-    if (!wrong && right < shadow_count) {
-        counts.no_rules += walked->end == STACK_NO_RULES;
-        counts.unsupported += walked->end == STACK_UNSUPPORTED;
+    if (!wrong && right == shadow_count) {
+        counts.whole++;
+        return;
     }
-    if ((wrong || right < shadow_count) && !may_land(at) && shown++ < SHOWN_MAX) {
+    if (may_land(at)) {
+        counts.landing++;
+        return;
+    }
+    counts.wrong += wrong;
+    counts.no_rules += !wrong && walked->end == STACK_NO_RULES;
+    counts.unsupported += !wrong && walked->end == STACK_UNSUPPORTED;
+    if (shown++ < SHOWN_MAX) {
         show(at, walked, right);
     }
 }

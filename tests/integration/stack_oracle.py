@@ -22,11 +22,12 @@ ARM64 = os.uname().machine == "aarch64"
 WHOLE = 0.99 if ARM64 else 0.999
 WRONG = 0.001 if ARM64 else 0
 LANDING = 0.003  # of instructions by which exceptions leave frames: stack_oracle.c
+JUMPING = 0.0005  # of those of longjmp, whose frame is in its buffer: docs/decisions/0023
 TIME_LIMIT_S = 1500
 
 
 class Oracle(CommandTest):
-    def ask(self, *command, start="entry", passed=INSTRUCTIONS // 10):
+    def ask(self, *command, start="entry", passed=INSTRUCTIONS // 10, unsupported=0):
         """What the oracle counted of a command, behind so many instructions from its exec or entry on. A program begins
         with a few that have no rules."""
         told = self.run_bare([program("stack_oracle"), str(INSTRUCTIONS), str(passed), start, *map(str, command)],
@@ -36,11 +37,12 @@ class Oracle(CommandTest):
         counts = json.loads(text(told.stdout).splitlines()[-1])
         print(command[0], counts)
         self.assertLessEqual(counts["wrong"], WRONG * INSTRUCTIONS, said)
-        self.assertEqual(counts["unsupported"], 0, said)
+        self.assertLessEqual(counts["unsupported"], unsupported * INSTRUCTIONS, said)
         self.assertEqual(counts["asked"], INSTRUCTIONS, said)
         self.assertGreaterEqual(counts["whole"], WHOLE * (counts["asked"] - counts["landing"]), said)
         self.assertLessEqual(counts["landing"], LANDING * counts["asked"], said)
-        self.assertEqual(sum(counts[end] for end in ("whole", "no_rules", "landing", "wrong")), counts["asked"], said)
+        ends = ("whole", "no_rules", "unsupported", "landing", "wrong")
+        self.assertEqual(sum(counts[end] for end in ends), counts["asked"], said)
         return counts
 
     def need(self, name):
@@ -58,7 +60,7 @@ class Oracle(CommandTest):
 
 class Stacks(Oracle):
     def test_signals_jumps_and_frames_of_any_size(self):
-        counts = self.ask(self.build("cc", "walked.c", "-O2"))
+        counts = self.ask(self.build("cc", "walked.c", "-O2"), unsupported=JUMPING)
         self.assertGreater(counts["signals"], 5)
 
     def test_sqlite(self):
@@ -78,7 +80,7 @@ class Compilers(Oracle):
     """For make check-long."""
 
     def test_clang(self):
-        self.ask(self.build("clang", "walked.c", "-O2"))
+        self.ask(self.build("clang", "walked.c", "-O2"), unsupported=JUMPING)
 
     def test_cxx(self):
         self.ask(self.build("g++", "walked.cc", "-O2"))
