@@ -18,6 +18,8 @@ if grep -qw cgroup_v1 /proc/cmdline; then
     done
 else
     mount -t cgroup2 cgroup /sys/fs/cgroup
+    # As systemd does: before any controller is given to children, these have no perf_event either (Linux 6.1).
+    echo +pids >/sys/fs/cgroup/cgroup.subtree_control
 fi
 hostname guest
 ip link set lo up
