@@ -677,10 +677,6 @@ def annotate():
 @step("export")
 def export():
     of_image = ["gmon", "llvm-profgen", "llvm-sample", "gcc-afdo", "symbol-order"]
-    if ARM:  # built by clang
-        of_image.remove("llvm-profgen")
-        said = run(NTPROF, "export", "--format", "llvm-profgen", "--image", "shares", "root.pb.gz", status=125)
-        check("-fdebug-info-for-profiling" in said, "llvm-profgen of a program without discriminators")
     for form in ["pprof", "callgrind", "speedscope", "folded", "json", "csv", "html", "svg", "openmetrics", *of_image]:
         ntprof("export", "--format", form, *(["--image", "shares"] if form in of_image else []),
                "-o", f"exported.{form}", "stacks.pb.gz" if form == "svg" else "root.pb.gz")
