@@ -16,12 +16,12 @@ steady=
 if setarch -R true 2>/dev/null; then steady='setarch -R'; fi
 
 # Optimised a little: it compiles in half of the time, and more of what is written runs in the test. Tests of threads
-# run for seconds, so what compiles fastest is best for them.
+# run for seconds, so what compiles fastest is best for them. Debug information is for the sanitizers' lines alone.
 level=1
 [ "$sanitizers" != thread ] || level=0
 if [ ! -f "$build/build.ninja" ]; then
     $meson setup "$build" -Dtests=enabled -Db_sanitize="$sanitizers" -Db_lundef=false \
-        -Doptimization=$level -Dc_args=-fno-sanitize-recover=all || exit 1
+        -Doptimization=$level -Dc_args='-fno-sanitize-recover=all -g1' || exit 1
 fi
 only_build=
 if [ "${1:-}" = --only-build ]; then
