@@ -77,7 +77,8 @@ MACHINES = [
     Machine("arm64, Debian 13, 16 kB pages", "trixie", "arm64-16k"),
     Machine("arm64, newest", "sid", "arm64"),
     Machine("one processor", "bookworm", "amd64", 1),
-    # Debian 13's kernel panics here while it patches its own code: an emulated processor runs what it had translated.
+    # Debian 13's kernel panics here (int3): it patches its own code while another emulated processor still runs what
+    # qemu had translated of it before.
     Machine("64 processors", "bookworm", "amd64", 64),
     Machine("a processor comes later", "bookworm", "amd64", command_line="maxcpus=1"),
     Machine("lockdown", "bookworm", "amd64", command_line="lockdown=confidentiality"),

@@ -16,7 +16,8 @@ steady=
 if setarch -R true 2>/dev/null; then steady='setarch -R'; fi
 
 # Optimised a little: it compiles in half of the time, and more of what is written runs in the test. Tests of threads
-# run for seconds, so what compiles fastest is best for them. Debug information is for the sanitizers' lines alone.
+# run for seconds, so what compiles fastest is best for them. -g1: sanitizers print lines, and nothing else of the debug
+# information.
 level=1
 [ "$sanitizers" != thread ] || level=0
 if [ ! -f "$build/build.ninja" ]; then
